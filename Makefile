@@ -1,0 +1,43 @@
+# make demo: a fresh machine to a first training run.  make test: the whole suite, linter and type checker.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Tests on real data find it here; without the folder they are skipped, saying so.
+DATA := $(abspath ../shared/data)
+ifneq ($(wildcard $(DATA)),)
+export TUX_TEST_DATA ?= $(DATA)
+endif
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/tux run mf
+
+test: $(VENV)/installed-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python tests/installed_tree.py build/tree
+	$(BIN)/mypy --config-file pyproject.toml build/tree/tux
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m bench.kernels
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@ $(VENV)/installed

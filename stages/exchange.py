@@ -1,0 +1,95 @@
+"""Exchange: run a UDF along edges; it may change both ends, the edge and the context in place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.errors import ProgramError
+from tux.layout import Layout, tile_order
+from tux.random import key
+from tux.stages.bind import Udf, named, parameters
+from tux.stages.block import Block
+from tux.stages.compile import Kernel
+from tux.stages.loops import EdgeLoops
+from tux.worker import Worker
+
+
+class Exchange:
+    """For the vertices of type `over` in the block, their local edges, in one of two forms by the UDF's parameters:
+
+        per edge:    for each local edge e of the block, in any order:
+                         f(user, item, rating, tau, p, rng)
+        per vertex:  for each vertex v of the block:
+                         f(item, edges, tau, p, rng)        # edges[i].user, edges[i].value
+
+    With `enter` or `leave`, edges come grouped by vertex:
+
+        for each vertex v of the block:
+            enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);  leave(item, tau, p, rng)
+
+    Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left out, it is the mini-batch's,
+    or the end that a per-vertex, enter or leave UDF asks for, or the first. A self-loop passes one row twice. Nothing is kept
+    between calls but what UDFs write into fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the
+    held-out edges instead of the training edges.
+    """
+
+    def __init__(self, f: Udf, over: str = "", *, enter: Udf | None = None, leave: Udf | None = None, held_out: bool = False) -> None:
+        self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
+        self.label = f"Exchange({named(f)}{f', over={over}' if over else ''})"
+        self.cuts: np.ndarray | None = None
+        self._layout: Layout
+        self._kernel: Kernel
+
+    def role(self, worker: Worker) -> str:
+        """The enumerated end's name in UDFs; ProgramError where `over` names no end."""
+        edge = worker.program.edge
+        if self.over and self.over not in (*edge.ends, *edge.roles):
+            raise ProgramError(f"{self.label}: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(edge.roles)}")
+        if self.over in edge.roles:
+            return self.over
+        on_vertex = [self.f] if self._per_vertex else [udf for udf in (self.enter, self.leave) if udf]
+        asked = [name for udf in on_vertex for name in parameters(udf, self.label) if name in edge.roles]
+        return asked[0] if asked else edge.roles[0]
+
+    @property
+    def _per_vertex(self) -> bool:
+        return "edges" in parameters(self.f, self.label)
+
+    def prepare(self, worker: Worker) -> None:
+        """Lay out the edges and compile the loop."""
+        role, graph, declared = self.role(worker), worker.graph, worker.program.edge
+        types = dict(zip(declared.roles, declared.ends, strict=True))
+        edges = graph.held_out if self.held_out else graph.edges
+        other = types[edges.other(role)]
+        n = len(graph.vertices[types[role]])
+        self._tiles = not (self._per_vertex or self.enter or self.leave)
+        if self._tiles:
+            cuts = self.cuts if self.cuts is not None else np.array([0, n])
+            n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
+            self._layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
+            self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
+            self._kernel = EdgeLoops(worker, self.label, edges, self._layout, role).per_edge(self.f)
+        else:
+            self._layout = edges.walk_grouped(role, n)
+            self._rows = n if self.held_out else graph.vertices[types[role]].known
+            loops = EdgeLoops(worker, self.label, edges, self._layout, role)
+            self._kernel = loops.per_vertex(self.f) if self._per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+
+    def _groups(self, block: Block | None) -> tuple[int, int]:
+        """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
+        if self._tiles:
+            number = block.number if block else 0
+            return int(self._layout.blocks[number]), int(self._layout.blocks[number + 1])
+        return block.rows if block else (0, self._rows)
+
+    def run(self, worker: Worker, block: Block | None = None) -> None:
+        """Walk the block's edges: tiles in a random order of this epoch, so that none is favoured by always coming last."""
+        first, last = self._groups(block)
+        with worker.timed("compute"):
+            if self._tiles:
+                stream = key(worker.seed, "tiles", worker.epoch, first)
+                self._kernel(tile_order(stream, first, last, self._layout.across, self._bytes))
+            else:
+                self._kernel(first, last)
+        if not self.held_out:
+            worker.edges_visited += int(self._layout.bounds[last] - self._layout.bounds[first])

@@ -1,0 +1,45 @@
+"""numba's reports, retold: one line of reason at the file and line of the user's function."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from tux.errors import ProgramError
+from tux.stages.bind import place
+
+_PLACES = (re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'), re.compile(r"at (?P<file>\S+\.py) \((?P<line>\d+)\)"))
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_BORING = ("Failed in", "During:", "File ", "<source", "Invalid use of", "Overload", "- ", "There are", "^", "def ", "No implementation")
+_TELLING = re.compile(r"Unknown attribute|read-only|readonly|several entries|NameError|Cannot|cannot|Undecided|no attribute|not supported")
+
+
+def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
+    """`error`, which compiling `udfs` raised, as one line of reason with the line that caused it, or else the function's."""
+    udfs = list(udfs)
+    text = _COLOUR.sub("", str(error))
+    own = {os.path.abspath(udf.__code__.co_filename) for udf in udfs}
+    found = [
+        (os.path.abspath(m["file"]), m["line"]) for pattern in _PLACES for m in pattern.finditer(text) if "tux_kernel_" not in m["file"]
+    ]
+    found.sort(key=lambda at: at[0] not in own)
+    where = f"{found[0][0]}:{found[0][1]}" if found else place(udfs[0])
+    names = ", ".join(udf.__name__ for udf in udfs)
+    return ProgramError(f"UDF {names} cannot be compiled: {_reason(text)}", where=where, do="run with --debug for numba's whole report")
+
+
+def _reason(text: str) -> str:
+    """The innermost reason that numba gives, in words about rows."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if re.search(r"Cannot cast \S+ to array\(", text):
+        stored = re.search(r'lowering "\(?(\w+)\)?\.(\w+) = ', text)
+        name = f"{stored[1]}.{stored[2]}" if stored else "row.field"
+        return f"{name} has several entries: assign to {name}[k]"
+    telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]
+    marked = [line for line in telling if _TELLING.search(line)]
+    reason = re.sub(r"^(\w+\.)*\w*(Error|Exception): ", "", (marked or telling or lines or ["no reason given"])[0])
+    if re.search(r"Unknown attribute '\w+' of type Module", reason):
+        reason += ": import functions by name, from MODULE import FUNCTION"
+    return reason

@@ -1,0 +1,97 @@
+"""The fingerprint of all that a compiled kernel depends on.
+
+numba's disk cache sees only the file that a kernel stands in: not the UDFs it calls, nor the globals that those read. So the file's
+name carries a hash of everything: the kernel's source, each UDF's code and that of the functions it calls, the values of the globals
+they read, argument types, versions, and the processor.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import llvmlite
+import llvmlite.binding
+import numba
+import numpy as np
+
+
+def fingerprint(parts: list[object], functions: list[Any]) -> str:
+    """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that they reach."""
+    digest = hashlib.blake2b(digest_size=12)
+    versions = (sys.version_info[:3], numba.__version__, llvmlite.__version__, np.__version__)
+    for part in (*versions, llvmlite.binding.get_host_cpu_name(), *parts):
+        digest.update(repr(part).encode())
+    seen: set[int] = set()
+    for function in functions:
+        for item in _reach(function, seen):
+            digest.update(item)
+    return digest.hexdigest()
+
+
+def _reach(thing: Any, seen: set[int]) -> Iterator[bytes]:
+    """Bytes that stand for `thing`: code and globals of a function, the value of anything else."""
+    function = getattr(thing, "py_func", thing)
+    if isinstance(function, types.FunctionType):
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        yield from _code(function.__code__)
+        yield repr((function.__defaults__, sorted((function.__kwdefaults__ or {}).items()))).encode()
+        for cell in function.__closure__ or ():
+            yield from _reach(cell.cell_contents, seen)
+        for name, attributes in global_loads(function.__code__).items():
+            if name in function.__globals__:
+                found = function.__globals__[name]
+                yield name.encode()
+                yield from _reach(found, seen)
+                if isinstance(found, types.ModuleType) and not hasattr(found, "__version__"):
+                    for attribute in sorted(attributes):
+                        yield from _reach(getattr(found, attribute, None), seen)
+    elif isinstance(thing, types.ModuleType):
+        yield f"{thing.__name__} {getattr(thing, '__version__', '')}".encode()
+    elif isinstance(thing, tuple):
+        yield f"tuple of {len(thing)}".encode()
+        for part in thing:
+            yield from _reach(part, seen)
+    elif isinstance(thing, np.ndarray):
+        yield f"{thing.dtype} {thing.shape}".encode() + np.ascontiguousarray(thing).tobytes()
+    elif isinstance(thing, frozenset):
+        yield repr(sorted(map(repr, thing))).encode()
+    elif isinstance(thing, bool | int | float | complex | str | bytes | type(None) | np.generic):
+        yield repr(thing).encode()
+    else:
+        yield f"{type(thing).__module__}.{getattr(thing, '__qualname__', type(thing).__qualname__)}".encode()
+
+
+def _code(code: types.CodeType) -> Iterator[bytes]:
+    yield code.co_code
+    yield repr((code.co_names, code.co_varnames, code.co_argcount)).encode()
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _code(const)
+        else:
+            yield from _reach(const, set())
+
+
+def global_loads(code: types.CodeType) -> dict[str, set[str]]:
+    """The globals that a function's code, and code nested in it, reads, and of each the attributes that are read from it at once."""
+    loads: dict[str, set[str]] = {}
+    last = None
+    for i in dis.get_instructions(code):
+        if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            last = loads.setdefault(i.argval, set())
+        elif i.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
+            last.add(i.argval)
+            last = None
+        elif i.opname != "CACHE":
+            last = None
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            for name, attributes in global_loads(const).items():
+                loads.setdefault(name, set()).update(attributes)
+    return dict(sorted(loads.items()))

@@ -1,0 +1,86 @@
+"""The loops over edges that Exchange and Score run, as source: per edge, per edge grouped by vertex, and per vertex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tux.graph import Edges
+from tux.layout import Layout
+from tux.stages.bind import Udf
+from tux.stages.compile import Kernel
+from tux.stages.scope import Scope
+from tux.worker import Worker
+
+Names = dict[str, Callable[[], str]]
+
+
+def indented(lines: list[str]) -> list[str]:
+    """`lines` one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
+class EdgeLoops:
+    """Loops over one layout of one set of edges; `role` is the enumerated end."""
+
+    def __init__(self, worker: Worker, stage: str, edges: Edges, layout: Layout, role: str, side: str = "exchange") -> None:
+        self.worker, self.edges, self.layout, self.role = worker, edges, layout, role
+        self.scope = Scope(worker, side, stage)
+        declared = worker.program.edge
+        self.types = dict(zip(declared.roles, declared.ends, strict=True))
+        self.at = dict(zip(declared.roles, ("src[e]", "dst[e]"), strict=True))
+        self.varying: dict[str, Any] = {"src": layout.src, "dst": layout.dst, "index": layout.index, "bounds": layout.bounds}
+
+    def _row(self, role: str, index: str) -> Callable[[], str]:
+        return lambda: self.scope.row(self.worker.tables[self.types[role]], index)
+
+    def _edge(self) -> Names:
+        """Names of a per-edge UDF: both ends and the edge."""
+        position = "e" if isinstance(self.layout.index, tuple) else "index[e]"
+        rows = {role: self._row(role, at) for role, at in self.at.items()}
+        table = self.worker.edge_table(self.edges)
+        return {**rows, table.name: lambda: self.scope.row(table, position)}
+
+    def _edge_ids(self) -> str:
+        return ", ".join(f"{self.scope.ids(self.types[role])}[{at}]" for role, at in self.at.items())
+
+    def _vertex(self) -> Names:
+        """Names of an UDF on the enumerated vertex alone."""
+        return {self.role: self._row(self.role, "v")}
+
+    def _vertex_ids(self) -> str:
+        ids = f"{self.scope.ids(self.types[self.role])}[v]"
+        return f"{ids}, {ids}"
+
+    def per_edge(self, f: Udf) -> Kernel:
+        """for each group, for each edge e of it: f(...). Called with the numbers of the groups."""
+        call = self.scope.call(f, self._edge(), self._edge_ids)
+        loop = ["for g in range(len(groups)):", "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):", *indented(indented(call))]
+        return self._kernel({"groups": np.zeros(1, np.int64)}, loop)
+
+    def by_vertex(self, f: Udf, enter: Udf | None, leave: Udf | None) -> Kernel:
+        """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v). Called with lo and hi."""
+        loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
+        loop += ["for e in range(bounds[v], bounds[v + 1]):", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
+        loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
+        return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(loop)])
+
+    def per_vertex(self, f: Udf) -> Kernel:
+        """for each vertex v in lo..hi: f(v, edges of v). Called with lo and hi."""
+        other = self.edges.other(self.role)
+        table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
+        span = f"{ends}, index, bounds[v], bounds[v + 1]"
+        edges = {"edges": lambda: self.scope.edges(table, other, self.worker.tables[self.types[other]], span)}
+        call = self.scope.call(f, {**self._vertex(), **edges}, self._vertex_ids)
+        return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(call)])
+
+    def score(self, f: Udf, out: np.ndarray) -> Kernel:
+        """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,) float64."""
+        *seat, call = self.scope.call(f, self._edge(), self._edge_ids)
+        return self._kernel({"out": out}, ["for e in range(len(src)):", *indented([*seat, f"out[e] = {call}"])])
+
+    def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
+        run, layout = self.scope.kernel({**varying, **self.varying}, loop), tuple(self.varying.values())
+        return lambda *arguments: run(*arguments, *layout)

@@ -1,0 +1,84 @@
+"""MiniBatch: run stages block by block over one vertex type; each block is one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tux.errors import ProgramError
+from tux.layout import blocks_by_edges, blocks_by_vertices
+from tux.program import Stage
+from tux.random import key, permutation
+from tux.stages.apply import Apply
+from tux.stages.block import Block
+from tux.stages.exchange import Exchange
+from tux.worker import Worker
+
+
+class MiniBatch:
+    """For each block b of the enumerated type, in an order shuffled by (seed, epoch):
+
+        for each stage: run it for b          # one clock
+
+    Blocks are ranges of the type's seeded order, of `vertices` vertices or of about `edges` edges each; 0 means one block. The order
+    of blocks changes from epoch to epoch (`shuffle=False`: never), their members don't. `over` is the enumerated end, by default
+    that of the first Exchange inside. Every Exchange inside enumerates it; an Apply inside works on the block's rows of its type:
+    the range itself, or the rows of the other end that the block's edges touch.
+    """
+
+    def __init__(self, *stages: Stage, vertices: int = 0, edges: int = 0, over: str = "", shuffle: bool = True) -> None:
+        self.stages, self.over, self.shuffle = stages, over, shuffle
+        self.vertices, self.edges = vertices, edges
+        if vertices and edges:
+            raise ProgramError("MiniBatch has a size in vertices and one in edges", do="give one")
+        if vertices < 0 or edges < 0:
+            raise ProgramError("MiniBatch has a negative size", do="give a number of vertices or edges; 0 is one block")
+
+    def prepare(self, worker: Worker) -> None:
+        """Cut the blocks and prepare the stages inside for them."""
+        exchanges = [stage for stage in self.stages if isinstance(stage, Exchange)]
+        if not exchanges and not self.over:
+            raise ProgramError("MiniBatch has no Exchange inside and names no type", do='say over="..."')
+        declared = worker.program.edge
+        self.role = Exchange.role(exchanges[0], worker) if not self.over else self.over
+        if self.role not in declared.roles:
+            self.role = declared.roles[declared.ends.index(self.role)] if self.role in declared.ends else self.role
+        for exchange in exchanges:
+            exchange.over = exchange.over or self.role
+            if exchange.role(worker) != self.role:
+                raise ProgramError(
+                    f"{exchange.label} enumerates {exchange.role(worker)} in a MiniBatch over {self.role}", do="enumerate one"
+                )
+            if exchange.held_out:
+                raise ProgramError(
+                    f"{exchange.label} walks held-out edges in a MiniBatch", do="put it into evaluate(), outside a MiniBatch"
+                )
+        if self.role not in declared.roles:
+            raise ProgramError(f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(declared.roles)}")
+        self.cuts = self._cut(worker)
+        for stage in self.stages:
+            if isinstance(stage, Exchange | Apply):
+                stage.cuts = self.cuts
+            if isinstance(stage, Apply):
+                stage.block_role = self.role
+            stage.prepare(worker)
+
+    def _cut(self, worker: Worker) -> np.ndarray:
+        declared, graph = worker.program.edge, worker.graph
+        known = graph.vertices[declared.ends[declared.roles.index(self.role)]].known
+        if self.vertices:
+            return blocks_by_vertices(known, self.vertices)
+        return blocks_by_edges(np.bincount(graph.edges.end(self.role), minlength=known)[:known], self.edges)
+
+    def blocks(self, worker: Worker) -> Iterator[Block]:
+        """This epoch's blocks in their order."""
+        count = len(self.cuts) - 1
+        order = permutation(key(worker.seed, "blocks", worker.epoch), count) if self.shuffle else np.arange(count)
+        return (Block(self.role, self.cuts, int(number)) for number in order)
+
+    def run(self, worker: Worker, block: Block | None = None) -> None:
+        """One pass over the blocks."""
+        for each in self.blocks(worker):
+            worker.run(self.stages, each)
+            worker.clock += 1

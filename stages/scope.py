@@ -1,0 +1,100 @@
+"""What a kernel's UDFs refer to, gathered while its source is written: rows of tables, the context, parameters, random streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tux.random import key
+from tux.stages.bind import Udf, call, parameters
+from tux.stages.compile import Injected, Kernel, build
+from tux.tables import Table
+from tux.worker import Worker
+
+
+class Scope:
+    """Collects arguments and injected names for one kernel, so that only the tables which its UDFs use are passed to it.
+
+    `side` says which fields the UDFs see and may write (`tux.tables.SIDES`); `stage` is how messages call the stage.
+    """
+
+    def __init__(self, worker: Worker, side: str, stage: str) -> None:
+        self.worker, self.side, self.stage = worker, side, stage
+        self.arguments: dict[str, Any] = {}
+        self.injected: dict[str, Injected] = {}
+        self.before: list[str] = []
+        worker.kernels += 1
+        self.purpose = key(worker.seed, "stage", worker.kernels, stage)
+
+    def table(self, table: Table) -> str:
+        """The argument that holds the arrays of `table`."""
+        names, arrays = table.seen(self.side)
+        self.arguments[f"{table.name}_arrays"] = arrays
+        self.injected[f"{table.name}_row"] = Injected("row", (table.name, names))
+        return f"{table.name}_arrays"
+
+    def row(self, table: Table, index: str) -> str:
+        """The expression of row `index` of `table`."""
+        return f"{table.name}_row({self.table(table)}, {index})"
+
+    def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
+        """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout; the other end is called `role`."""
+        injected = ("edges", (edges.name, edges.seen(self.side)[0], role, other.name, other.seen(self.side)[0]))
+        self.injected["edges_of"] = Injected(*injected)
+        return f"edges_of({self.table(edges)}, {self.table(other)}, {span})"
+
+    def common(self) -> dict[str, Callable[[], str]]:
+        """What any UDF may ask for besides rows: the context, the parameters, and a random stream."""
+        return {"tau": self._tau, "p": self._parameters, "rng": self._stream}
+
+    def _tau(self) -> str:
+        self._once(f"tau = {self.row(self.worker.tables['tau'], '0')}")
+        return "tau"
+
+    def _parameters(self) -> str:
+        names = tuple(self.worker.parameters)
+        self.arguments["parameter_values"] = tuple(self.worker.parameters.values())
+        self.injected["parameters"] = Injected("parameters", (names,))
+        self._once("p = parameters(parameter_values)")
+        return "p"
+
+    def _stream(self) -> str:
+        self.arguments["state"] = np.zeros(1, np.uint64)
+        self._once("rng = stream(state)")
+        return "rng"
+
+    def _once(self, line: str) -> None:
+        if line not in self.before:
+            self.before.append(line)
+
+    def ids(self, vertex: str) -> str:
+        """The argument that holds the dense index of each row of a vertex type, for random streams."""
+        self.arguments[f"{vertex}_ids"] = self.worker.graph.vertices[vertex].order
+        return f"{vertex}_ids"
+
+    def call(self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]) -> list[str]:
+        """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for one, starts at `ids` ("id, id")."""
+        name = f"udf_{len(self.injected)}"
+        self.injected[name] = Injected("udf", (udf,))
+        line = call(udf, name, self.stage, {**rows, **self.common()})
+        return [f"seat(state, key, {ids()})", line] if "rng" in parameters(udf, self.stage) else [line]
+
+    def kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
+        """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns a function of the varying arguments.
+
+        `varying`: names and examples of what changes from call to call. The random key is (stage, epoch, `salt`).
+        """
+        body = "\n".join(f"    {line}" for line in [*self.before, *loop])
+        heads = ", ".join([*varying, "key", *self.arguments])
+        source = f'"""{self.stage}"""\n\n\ndef kernel({heads}):\n{body}\n'
+        bound = tuple(self.arguments.values())
+        with self.worker.timed("compile"):
+            built = build(source, self.injected, (*varying.values(), self.purpose, *bound), jit=self.worker.jit)
+        worker, purpose = self.worker, self.purpose
+
+        def run(*arguments: Any, salt: int = 0) -> None:
+            built(*arguments, purpose ^ np.uint64(worker.epoch | salt << 32), *bound)
+
+        return run

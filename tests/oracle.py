@@ -1,0 +1,73 @@
+"""What the engine's results must equal, in plain numpy and networkx: slow, and with none of the engine's machinery."""
+
+import networkx as nx
+import numpy as np
+
+
+def graph(edges):
+    """The networkx graph of edges between vertices of one type, by dense index; all vertices, each edge once per occurrence."""
+    (kind, _) = edges.ends
+    out = nx.MultiDiGraph()
+    out.add_nodes_from(range(len(edges.ids[kind])))
+    out.add_edges_from(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+    return out
+
+
+def degrees(edges):
+    """Edges that leave and that enter each vertex, by dense index."""
+    n = len(edges.ids[edges.ends[0]])
+    return np.bincount(edges.src, minlength=n), np.bincount(edges.dst, minlength=n)
+
+
+def pagerank(edges, damping):
+    """PageRank by dense index."""
+    found = nx.pagerank(nx.DiGraph(graph(edges)), alpha=damping, tol=1e-13, max_iter=500)
+    return np.array([found[i] for i in range(len(found))])
+
+
+def components(edges, labels):
+    """The least of `labels` in each vertex's component, by dense index."""
+    out = labels.copy()
+    for part in nx.weakly_connected_components(graph(edges)):
+        out[list(part)] = labels[list(part)].min()
+    return out
+
+
+def pairs_touched(block_of, over, other):
+    """How many blocks have an edge to each vertex of the other end: `block_of` by vertex of the enumerated end."""
+    pairs = {(block_of[a], b) for a, b in zip(over.tolist(), other.tolist(), strict=True)}
+    return np.bincount([b for _, b in pairs], minlength=other.max() + 1)
+
+
+def moments(values):
+    """Number, mean and standard deviation."""
+    return len(values), np.mean(values, dtype=float), np.std(values, dtype=float)
+
+
+class Factors:
+    """Matrix factorization by SGD as apps/mf.py describes it, in double precision and with whole gradients.
+
+    Factors P (users, rank), Q (items, rank); squared gradients (n, 2) for the warm group of dimensions and the rest.
+    """
+
+    def __init__(self, factors, squares, *, step, reg, warm):
+        self.factors, self.squares = ([array.astype(float) for array in pair] for pair in (factors, squares))
+        self.step, self.reg, self.warm = step, reg, warm
+        self.sse = 0.0
+
+    def train(self, edges, first_epoch):
+        """One epoch over `edges`, (user, item, value) each, in their order."""
+        rank = self.factors[0].shape[1]
+        groups = [slice(0, min(self.warm, rank))] + ([] if first_epoch or self.warm >= rank else [slice(self.warm, rank)])
+        active = slice(0, groups[-1].stop)
+        self.sse = 0.0
+        for user, item, value in edges:
+            at = (user, item)
+            x, y = (array[i].copy() for array, i in zip(self.factors, at, strict=True))
+            err = value - x[active] @ y[active]
+            self.sse += err**2
+            for side, gradient in enumerate((self.reg * x - err * y, self.reg * y - err * x)):
+                for g, group in enumerate(groups):
+                    squares = self.squares[side][at[side]]
+                    self.factors[side][at[side], group] -= self.step / np.sqrt(squares[g]) * gradient[group]
+                    squares[g] += np.mean(gradient[group] ** 2)

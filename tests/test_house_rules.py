@@ -1,0 +1,101 @@
+"""The rules of the house, on the source itself: who imports whom, what is forbidden, and how large things may be."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = {"partition": 0, "tux": 1, "stages": 2, "apps": 3, "tests": 4, "bench": 4}
+FILES = {path.relative_to(ROOT).as_posix(): path for folder in LAYERS for path in sorted((ROOT / folder).rglob("*.py"))}
+ENGINE = [name for name in FILES if LAYERS[name.split("/")[0]] < 4]
+TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+
+COMMAND_LINE = ("tux/cli.py", "tux/__main__.py")
+COMPILER = "stages/compile.py"
+ONE_DOOR = ("zmq", "pyarrow", "rich")
+LARGER: dict[str, str] = {}  # file, or file::function, that may be larger than its kind, and why
+
+
+def imports(tree):
+    """Dotted names that a tree imports, names taken from packages included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def layer(dotted):
+    """The layer of an imported name; None for other people's libraries."""
+    first, second, *_ = [*dotted.split("."), ""]
+    return LAYERS.get(second if first == "tux" and second in LAYERS else first) if first in ("tux", "bench") else None
+
+
+def called(tree):
+    """Names of the functions that a tree calls directly."""
+    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_imports_upwards(name):
+    mine = LAYERS[name.split("/")[0]]
+    for dotted in imports(TREES[name]):
+        assert not dotted.startswith("."), f"{name} imports {dotted}: write tux.…"
+        assert (layer(dotted) or 0) <= mine, f"{name} imports {dotted}"
+        if mine == 0 and layer(dotted) is None:
+            top = dotted.split(".")[0]
+            assert top in ("numpy", "numba") or top in sys.stdlib_module_names, f"{name} imports {dotted}"
+
+
+@pytest.mark.parametrize("library", ONE_DOOR)
+def test_heavy_libraries_have_one_door(library):
+    doors = [name for name in ENGINE if any(dotted.split(".")[0] == library for dotted in imports(TREES[name]))]
+    assert len(doors) <= 1, doors
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_unsafe(name):
+    tops = {dotted.split(".")[0] for dotted in imports(TREES[name])}
+    assert not tops & {"pickle", "marshal", "cloudpickle", "dill", "shelve"}
+    assert name == COMPILER or not called(TREES[name]) & {"eval", "exec"}
+    assert not any(isinstance(node, ast.keyword) and node.arg == "allow_pickle" for node in ast.walk(TREES[name]))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_printed_or_swallowed(name):
+    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(TREES[name])
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ExceptHandler) and (node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException")):
+            assert not all(isinstance(line, ast.Pass) for line in node.body), f"{name}:{node.lineno} swallows everything"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sizes(name):
+    most = 120 if name == "apps/mf.py" else 150 if name.startswith("apps/") else 400
+    lines = len(FILES[name].read_text().splitlines())
+    assert lines <= most or name in LARGER, f"{name} has {lines} lines"
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = node.end_lineno - node.lineno + 1
+            assert length <= 60 or f"{name}::{node.name}" in LARGER, f"{name}: {node.name} has {length} lines"
+
+
+def test_exceptions_are_still_needed():
+    assert all(name.split("::")[0] in FILES for name in LARGER)
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_every_file_says_what_it_is(name):
+    assert ast.get_docstring(TREES[name]), name
+
+
+def test_the_tools_are_strict():
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    rules = tools["ruff"]["lint"]
+    assert "D1" in rules["select"] and set(rules["ignore"]) <= {"D105", "D107"}
+    for files, ignored in rules["per-file-ignores"].items():
+        assert set(ignored) <= ({"D1"} if files == "tests/*" else {"D102"}), files
+    assert "error" in tools["pytest"]["ini_options"]["filterwarnings"]

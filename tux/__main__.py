@@ -1,0 +1,8 @@
+"""``python -m tux`` is ``tux``."""
+
+import sys
+
+from tux.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

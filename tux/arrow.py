@@ -1,0 +1,397 @@
+"""Files in and out through Apache Arrow: compressed streams, text, Parquet. No other file imports pyarrow.
+
+pyarrow is imported inside the functions, since its 0.15 s would be most of the time that a command like ``tux info`` takes.
+What leaves this file is numpy: numbers as they are, strings as `numpy.dtypes.StringDType`, long columns of strings as `Coded`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.errors import DataError, DiskError
+
+STRING = np.dtypes.StringDType()
+ROWS = 1 << 20  # rows of a Parquet file that are read at a time
+
+# How a compressed file begins. The name is not asked: it may lie, and a file need not have the usual ending.
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+FOREIGN = {b"PK\x03\x04": "zip", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
+WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+
+
+class Coded(NamedTuple):
+    """A column of few distinct values: row i is ``values[codes[i]]``."""
+
+    codes: np.ndarray  # (m,) int32
+    values: np.ndarray  # (k,) int64 or StringDType
+
+
+Column = np.ndarray | Coded
+Write = Callable[[Mapping[str, np.ndarray]], None]
+
+
+class Unreadable(ValueError):
+    """A block of text in which at least one line is not what it should be."""
+
+
+def _head(path: str | os.PathLike[str], size: int) -> bytes:
+    """The first bytes of a file, or a `DataError` that says why there are none."""
+    if os.path.isdir(path):
+        raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {path}", do="Check the name, and the folder you are in.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Whether the file begins as a Parquet file does. Raises `DataError` if it cannot be opened."""
+    return _head(path, 4) == b"PAR1"
+
+
+def open_stream(path: str | os.PathLike[str]) -> Any:
+    """The unpacked bytes of a plain, gzip, bzip2, zstd or lz4 file, as a binary file to ``read(n)`` from and to close.
+
+    Raises `DataError` if there is no such file, or it is packed in another way.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    head = _head(path, 8)
+    for magic, kind in FOREIGN.items():
+        if head.startswith(magic):
+            raise DataError(f"{path} is a {kind} file, which is not read here", do="Unpack it, or pack it with gzip or zstd.")
+    compression = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+    return pa.input_stream(os.fspath(path), compression=compression)
+
+
+class Pieces:
+    """Columns of ids and numbers that arrive piece by piece.
+
+    `kinds` has one entry a column: the dtype of a column of numbers, None for ids. Ids are 64-bit integers if every
+    value of the column is one, written the way this library would write it; one "007" or "x" makes the column strings.
+    """
+
+    def __init__(self, kinds: Sequence[np.dtype | None]) -> None:
+        self.kinds = kinds
+        self.rows = 0
+        self._pieces: list[list[Any]] = [[] for _ in kinds]
+
+    def add(self, table: Any) -> None:
+        """Append the rows of an Arrow table. Raises `Unreadable`, appending nothing, for an empty id or a number that is not finite."""
+        import pyarrow as pa
+
+        new: list[list[Any]] = []
+        for kind, column in zip(self.kinds, table.columns, strict=True):
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            new.append([_ids(chunk) if kind is None else _numbers(chunk, kind) for chunk in chunks])
+        for pieces, more in zip(self._pieces, new, strict=True):
+            pieces.extend(more)
+        self.rows += table.num_rows
+
+    def columns(self) -> list[Column]:
+        """The columns whole, in the order of `kinds`; the pieces are given up one column at a time, so use it once."""
+        whole: list[Column] = []
+        for at, kind in enumerate(self.kinds):
+            pieces, self._pieces[at] = self._pieces[at], []
+            plain = all(isinstance(piece, np.ndarray) for piece in pieces)
+            whole.append(np.concatenate([np.empty(0, np.int32 if kind is None else kind), *pieces]) if plain else _joined(pieces))
+        return whole
+
+
+def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
+    values = np.asarray(chunk.to_numpy(zero_copy_only=False), kind)
+    if kind.kind == "f" and not np.isfinite(values).all():
+        raise Unreadable("a number is not finite")
+    return values
+
+
+def _ids(chunk: Any) -> Any:
+    """A chunk of ids: an array of int32 or int64 if they are integers, else an Arrow dictionary array of strings."""
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    if pa.types.is_integer(chunk.type) and (len(chunk) == 0 or pc.max(chunk).as_py() < 1 << 63):
+        return _narrow(chunk.to_numpy(zero_copy_only=False))
+    if not pa.types.is_dictionary(chunk.type):
+        return _coded_strings(chunk.cast(pa.large_string()).dictionary_encode())
+    strings = pc.utf8_trim_whitespace(chunk.dictionary)
+    if pc.any(pc.equal(strings, "")).as_py():
+        raise Unreadable("an id is empty")
+    try:
+        numbers = pc.cast(strings, pa.int64())
+        if len(strings) == 0 or pc.all(pc.equal(pc.cast(numbers, strings.type), strings)).as_py():
+            return _narrow(numbers.to_numpy())[chunk.indices.to_numpy()]
+    except pa.ArrowInvalid:
+        pass  # not integers, hence strings
+    return _coded_strings(pa.DictionaryArray.from_arrays(chunk.indices, strings))
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    small = len(values) == 0 or (-(1 << 31) <= int(values.min()) and int(values.max()) < 1 << 31)
+    return values.astype(np.int32 if small else np.int64, copy=False)
+
+
+def _coded_strings(chunk: Any) -> Any:
+    """A dictionary array in the one type that pieces of all files can be joined in."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(chunk.indices.cast(pa.int32()), chunk.dictionary.cast(pa.large_string()))
+
+
+def _joined(pieces: list[Any]) -> Coded:
+    """The pieces of a column of strings; those that looked like integers so far are written out again."""
+    import pyarrow as pa
+
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, np.ndarray):
+            numbers = pa.array(piece).dictionary_encode()
+            pieces[at] = pa.DictionaryArray.from_arrays(numbers.indices, numbers.dictionary.cast(pa.large_string()))
+    chunks = pa.chunked_array(pieces).unify_dictionaries().chunks
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+    return Coded(codes, np.array(chunks[0].dictionary.to_pylist(), STRING))
+
+
+def encode(column: np.ndarray) -> Coded:
+    """The distinct values of a column of integers or strings, in no promised order, and each row's place among them."""
+    coded = _arrow(column).dictionary_encode()
+    return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
+
+
+def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The place of each value in `among`, (k,) int32, -1 where it is not; both are integers of one type, or strings.
+
+    Not numpy.searchsorted: given two arrays of strings over 15 bytes it returns wrong places (numpy 2.4).
+    """
+    import pyarrow.compute as pc
+
+    return np.array(pc.fill_null(pc.index_in(_arrow(values), value_set=_arrow(among)), -1).to_numpy())
+
+
+def _arrow(column: np.ndarray) -> Any:
+    import pyarrow as pa
+
+    return pa.array(column) if column.dtype.kind in "iufb" else pa.array(column.tolist(), pa.large_string())
+
+
+# ---- reading
+
+
+def parse_text(text: bytes, width: int, picks: Sequence[int], kinds: Sequence[np.dtype | None], separator: str, *, quotes: bool) -> Any:
+    """The picked columns of lines of text, as an Arrow table for `Pieces.add`.
+
+    `width` is the number of columns of every line, `picks` the 0-based places of those wanted, `kinds` as in `Pieces`.
+    Raises `Unreadable` if any line has another width or holds no number where one should be.
+    """
+    import pyarrow as pa
+    from pyarrow import csv  # type: ignore[import-untyped]
+
+    names = [str(place) for place in range(width)]
+    ids = pa.dictionary(pa.int32(), pa.string())
+    types = {names[at]: ids if kind is None else pa.from_numpy_dtype(kind) for at, kind in zip(picks, kinds, strict=True)}
+    try:
+        return csv.read_csv(
+            pa.BufferReader(text),
+            read_options=csv.ReadOptions(column_names=names),
+            parse_options=csv.ParseOptions(delimiter=separator, quote_char='"' if quotes else False),
+            convert_options=csv.ConvertOptions(column_types=types, include_columns=[names[at] for at in picks], null_values=[]),
+        )
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise Unreadable(str(error)) from None
+
+
+@contextmanager
+def _parquet(path: str | os.PathLike[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    _head(path, 4)
+    try:
+        with pq.ParquetFile(os.fspath(path)) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} is no readable Parquet file ({str(error).splitlines()[0]})") from None
+
+
+def parquet_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of a Parquet file's columns. Raises `DataError` if it is none."""
+    with _parquet(path) as file:
+        return list(file.schema_arrow.names)
+
+
+def parquet_edges(path: str | os.PathLike[str], names: Sequence[str], kinds: Sequence[np.dtype | None]) -> Iterator[tuple[Any, np.ndarray]]:
+    """Pieces of the named columns as Arrow tables of good rows, and the numbers (from 1 over the file) of rows left out.
+
+    A row is left out if a value is null, an id is empty, or a number is not finite. Raises `DataError` if a column of
+    ids is neither of integers nor of strings, or a column of numbers not of numbers.
+    """
+    import pyarrow as pa
+
+    with _parquet(path) as file:
+        schema = file.schema_arrow
+        types = [_parquet_type(path, schema.field(name), kind) for name, kind in zip(names, kinds, strict=True)]
+        done = 0
+        for batch in file.iter_batches(ROWS, columns=list(names)):
+            try:
+                columns = [batch.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)]
+            except pa.ArrowInvalid as error:
+                raise DataError(f"a number does not fit its column's type ({error})", where=str(path)) from None
+            good = np.logical_and.reduce([_good(column) for column in columns])
+            table = pa.table(columns, names=[str(at) for at in range(len(columns))])
+            yield (table if good.all() else table.filter(pa.array(good))), np.flatnonzero(~good) + done + 1
+            done += len(good)
+
+
+def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | None) -> Any:
+    """The Arrow type a column is read as."""
+    import pyarrow as pa
+
+    given = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if kind is None and (pa.types.is_integer(given) or pa.types.is_string(given) or pa.types.is_large_string(given)):
+        return given
+    if kind is not None and (pa.types.is_integer(given) or pa.types.is_floating(given)):
+        return pa.from_numpy_dtype(kind)
+    needed = "integers or strings" if kind is None else "numbers"
+    raise DataError(
+        f"column {field.name!r} holds {field.type}, not {needed}", where=str(path), do="Name other columns, or convert this one."
+    )
+
+
+def _good(column: Any) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    good = column.is_valid()
+    if pa.types.is_floating(column.type):
+        good = pc.and_(good, pc.fill_null(pc.is_finite(column), False))
+    elif not pa.types.is_integer(column.type):
+        good = pc.and_(good, pc.fill_null(pc.not_equal(column, ""), False))
+    return np.asarray(good.to_numpy(zero_copy_only=False))
+
+
+def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The named (else all) columns: numbers (n,), fixed-size lists (n, k), strings (n,) StringDType.
+
+    Raises `DataError` if the file cannot be read or has no such column.
+    """
+    with _parquet(path) as file:
+        if missing := [name for name in columns or () if name not in file.schema_arrow.names]:
+            raise DataError(f"no column {missing[0]!r}", where=str(path), do=f"It has {', '.join(file.schema_arrow.names)}.")
+        table = file.read(columns=None if columns is None else list(columns))
+    return {name: _array(table.column(name)) for name in table.column_names}
+
+
+def _array(column: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return np.array(column.to_pylist(), STRING)
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.array(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(-1, column.type.list_size)
+
+
+# ---- writing
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside `path`, renamed to it when the block ends and removed if the block fails.
+
+    So nothing half-written ever lies under the final name. An OSError inside the block becomes a `DiskError`.
+    """
+    final = Path(path)
+    part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield part
+        os.replace(part, final)
+    except OSError as error:
+        raise DiskError(f"{final} cannot be written: {error.strerror or error}", do="Free space, or name another folder.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
+    """An Arrow table of 1-D arrays and 2-D arrays; the latter as lists, or (`flat`) as one column each dimension."""
+    import pyarrow as pa
+
+    made: dict[str, Any] = {}
+    for name, array in columns.items():
+        if array.ndim == 1:
+            made[name] = _arrow(array)
+        elif flat:
+            made |= {f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k])) for k in range(array.shape[1])}
+        else:
+            made[name] = pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])
+    return pa.table(made)
+
+
+@contextmanager
+def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
+    """A function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet file, as often as wanted.
+
+    Every call names the same columns with the same types. The file appears when the block ends; `DiskError` if it cannot.
+    """
+    import pyarrow.parquet as pq
+
+    with replacing(path) as part:
+        writer: Any = None
+
+        def write(columns: Mapping[str, np.ndarray]) -> None:
+            nonlocal writer
+            table = _table(columns, flat=False)
+            writer = writer or pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+            writer.write_table(table)
+
+        try:
+            yield write
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+@contextmanager
+def text_writer(path: str | os.PathLike[str], separator: str = ",", *, header: bool = True) -> Iterator[Write]:
+    """A function that appends a dict of arrays to a new text file; an (n, k) array ``p`` fills columns ``p_0 .. p_(k-1)``.
+
+    Packed if the name ends in .gz, .bz2, .zst or .lz4. The file appears when the block ends; `DiskError` if it cannot.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with replacing(path) as part, pa.output_stream(os.fspath(part), compression=WRITTEN.get(Path(path).suffix)) as stream:
+        begun = not header
+
+        def write(columns: Mapping[str, np.ndarray]) -> None:
+            nonlocal begun
+            table = _table(columns, flat=True)
+            if not begun:
+                stream.write(separator.join(table.column_names).encode() + b"\n")
+                begun = True
+            csv.write_csv(table, stream, csv.WriteOptions(include_header=False, delimiter=separator))
+
+        yield write
+
+
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
+    """One Parquet file of 1-D arrays and 2-D arrays (fixed-size lists). Raises `DiskError`."""
+    with parquet_writer(path) as write:
+        write(columns)
+
+
+def write_text(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray], separator: str = ",", *, header: bool = True) -> None:
+    """One text file of arrays, written in chunks; see `text_writer`. Raises `DiskError`."""
+    rows = max((len(array) for array in columns.values()), default=0)
+    with text_writer(path, separator, header=header) as write:
+        for start in range(0, max(rows, 1), ROWS):
+            write({name: array[start : start + ROWS] for name, array in columns.items()})

@@ -1,0 +1,55 @@
+"""The folder where compiled kernels are kept between runs.
+
+It is the first writable of: $TUX_CACHE_DIR, the user's cache folder, a fresh temporary folder. Only its owner may enter it, since
+numba's cache files are pickles: whoever can write there can run code as the user.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+
+def _candidates() -> Iterator[Path]:
+    if chosen := os.environ.get("TUX_CACHE_DIR"):
+        yield Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    yield Path(home) / "tux"
+
+
+def _own(folder: Path) -> str:
+    """Make `folder` ours and private; returns why it cannot be, or nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+        if found.st_uid != os.getuid():
+            return "it belongs to another user"
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return "it is not writable"
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def cache_folder() -> Path:
+    """The folder for this process; never fails: where none can be kept, kernels are compiled anew in a temporary folder, with a warning."""
+    return _chosen(os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
+
+
+@cache
+def _chosen(*environment: str | None) -> Path:
+    refused = []
+    for folder in _candidates():
+        reason = _own(folder)
+        if not reason:
+            return folder
+        refused.append(f"{folder}: {reason}")
+    warnings.warn(f"compiled kernels are not kept ({'; '.join(refused)}); set TUX_CACHE_DIR to a folder of yours", stacklevel=2)
+    return Path(tempfile.mkdtemp(prefix="tux-"))

@@ -1,0 +1,281 @@
+"""The command line: ``tux run``, ``generate``, ``predict``, ``info``, ``doctor``.
+
+Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for a compiler.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import threading
+import warnings
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tux import __version__, show
+from tux.errors import TuxError, UsageError
+from tux.flags import Flags, add_parameters, at_least, closest, parameters, real, whole
+
+if TYPE_CHECKING:
+    from tux.sources import Source
+
+ABOUT = {
+    "run": "train an app on a file of edges, or on small generated data",
+    "generate": "write ratings or a graph with known truth",
+    "predict": "score pairs of ids by a trained model",
+    "info": "tell what is in a run's folder or a file of edges",
+    "doctor": "examine this installation and machine",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0; 2 usage, 3 data, 4 peer lost, 5 timeout, 6 disk, 7 refused, 130 interrupted; else 1."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in given
+    with warnings.catch_warnings(), _Interrupts() as interrupts:
+        warnings.showwarning = lambda message, *_: show.warn(str(message))
+        try:
+            return _command(given)
+        except TuxError as error:
+            show.fail(error, debug=debug)
+            return error.exit_code
+        except KeyboardInterrupt:
+            show.fail(TuxError("interrupted"))
+            return 130
+        except BrokenPipeError:  # e.g. `tux predict ... | head`; what is still buffered has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except SystemExit as leaving:  # after --help
+            return int(leaving.code or 0)
+        except Exception as error:
+            if interrupts.timer:  # the compiler misses what the interrupt kept it from
+                show.fail(TuxError("interrupted"))
+                return 130
+            what = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
+            show.fail(TuxError(what, do="this is a fault of tux itself; --debug shows the traceback to report"))
+            if debug:
+                raise
+            return 1
+
+
+class _Interrupts:
+    """While the compiler calls back, Python can only drop an interrupt, with a traceback: here it is sent again, a moment later."""
+
+    def __enter__(self) -> _Interrupts:
+        self.timer: threading.Timer | None = None  # set once an interrupt was dropped
+        self._before, sys.unraisablehook = sys.unraisablehook, self._again
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self._before
+        if self.timer:
+            self.timer.cancel()
+
+    def _again(self, found: Any) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            return self._before(found)
+        self.timer = threading.Timer(0.05, _thread.interrupt_main)
+        self.timer.start()
+
+
+def _command(argv: list[str]) -> int:
+    name, rest = (argv[0], argv[1:]) if argv else ("--help", [])
+    if name in ("-h", "--help"):
+        show.say(_help())
+        return 0 if argv else 2
+    if name == "--version":
+        show.say(f"tux {__version__}")
+        return 0
+    if name not in ABOUT:
+        raise UsageError(f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}")
+    return {"run": _run, "generate": _generate, "predict": _predict, "info": _info, "doctor": _doctor}[name](rest)
+
+
+def _help() -> str:
+    from tux.sources import builtin
+
+    rows = lambda entries: "\n".join(f"  {name:<10}{text}" for name, text in entries.items())  # noqa: E731
+    head = "tux: a graph engine for machine learning\n\nusage: tux COMMAND ...    tux COMMAND --help    tux --version"
+    return f"{head}\n\ncommands:\n{rows(ABOUT)}\n\napps (tux run APP --help shows their parameters):\n{rows(builtin())}"
+
+
+# ---- tux run
+
+
+def _run(argv: list[str]) -> int:
+    from tux import sources
+
+    if not argv or argv[0].startswith("-"):
+        if not argv or argv[0] not in ("-h", "--help"):
+            raise UsageError("tux run: name the app first", do=f"tux run APP [DATA] ...; apps: {', '.join(sources.builtin())}, or file.py")
+        show.say(f"usage: tux run APP [DATA] [flags]    tux run APP --help\n\napps: {', '.join(sources.builtin())}, or file.py[:Class]")
+        return 0
+    source = sources.find(argv[0])
+    try:
+        return _train(source, argv)
+    except (TuxError, KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:
+        if explained := sources.explained(error, source):
+            raise explained from error
+        raise
+
+
+def _train(source: Source, argv: list[str]) -> int:
+    flags = _run_flags(source, argv[0])
+    given = flags.parse(argv[1:])
+    if given.workers != 1:
+        raise UsageError(f"--workers {given.workers}: this version runs one worker process", do="leave it out, or give 1")
+    program = source.program(**parameters(given))
+    from tux.session import run
+
+    with show.watcher() as watch:
+        watch.say(
+            f"{argv[0]}: {', '.join(f'{name} {value}' for name, value in program.parameters.items()) or 'no parameters'}; seed {given.seed}"
+        )
+        result = run(
+            program,
+            given.data,
+            given.test,
+            out=given.out,
+            seed=given.seed,
+            epochs=given.epochs,
+            every=given.eval_every,
+            patience=given.patience,
+            columns=given.columns,
+            on_bad_row=given.on_bad_row,
+            jit=not given.no_jit,
+            command=["tux", "run", *argv],
+            watch=watch,
+        )
+    best = result.results.get("best")
+    if best and (monitor := program.monitor):
+        show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
+    show.say(f"written to {given.out}" if given.out else "the model was not kept; --out DIR keeps it")
+    return 0
+
+
+def _run_flags(source: Source, app: str) -> Flags:
+    flags = Flags(f"tux run {app}", source.about, "[DATA] [flags]")
+    flags.add_argument(
+        "data", metavar="DATA", nargs="?", help="file of edges: text or Parquet, packed or not; small generated data if left out"
+    )
+    flags.add_argument("--test", metavar="FILE", help="held-out edges, to evaluate on")
+    flags.add_argument("--out", metavar="DIR", help="write run.json, metrics.jsonl and model/ to this new folder")
+    flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]")
+    flags.add_argument("--epochs", metavar="N", type=at_least(1), help=f"passes over the data [default {source.program.epochs}]")
+    flags.add_argument("--eval-every", metavar="N", type=at_least(1), default=1, help="evaluate every N-th epoch, and the last [default 1]")
+    stop = f"stop after N evaluations without a better {source.program.monitor or 'metric'}, and keep the best; 0: never [default 0]"
+    flags.add_argument("--patience", metavar="N", type=at_least(0), default=0, help=stop)
+    flags.add_argument(
+        "--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows that cannot be read [default stop]"
+    )
+    columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
+    flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
+    flags.add_argument("--workers", metavar="N", type=whole, default=1, help="worker processes; this version runs 1")
+    flags.add_argument("--no-jit", action="store_true", help="run vertex functions as plain Python: slow, but a debugger sees them")
+    add_parameters(flags, source.program)
+    return flags
+
+
+# ---- the other commands
+
+
+def _generate(argv: list[str]) -> int:
+    kinds = {"ratings": _generate_ratings, "graph": _generate_graph}
+    if not argv or argv[0] not in kinds:
+        if argv and argv[0] in ("-h", "--help"):
+            show.say(f"usage: tux generate {'|'.join(kinds)} [flags] --out FILE    tux generate ratings --help")
+            return 0
+        raise UsageError("tux generate: what?", do=f"{closest(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}")
+    return kinds[argv[0]](argv[1:])
+
+
+def _sized(flags: Flags, argv: list[str], **sizes: int) -> Namespace:
+    """Parse flags of sizes, --seed and --out."""
+    for name, default in sizes.items():
+        flags.add_argument(f"--{name}", metavar="N", type=at_least(1), default=default, help=f"number of {name} [default {default:,}]")
+    flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed makes other data of the same shape [default 0]")
+    flags.add_argument(
+        "--out", metavar="FILE", required=True, help="file to write: .parquet, .csv or .tsv, the latter also packed (.gz, .zst)"
+    )
+    return flags.parse(argv)
+
+
+def _generate_ratings(argv: list[str]) -> int:
+    flags = Flags("tux generate ratings", "Ratings of items by users, with planted factors and power-law degrees.", "[flags] --out FILE")
+    flags.add_argument("--rank", metavar="N", type=at_least(1), default=8, help="rank of the truth [default 8]")
+    flags.add_argument("--noise", metavar="X", type=real, default=0.5, help="standard deviation of the noise, in stars [default 0.5]")
+    flags.add_argument("--test", metavar="FILE", help="write ratings held out to this file")
+    flags.add_argument("--test-share", metavar="X", type=real, help="share of ratings to hold out [default 0.1 with --test]")
+    given = _sized(flags, argv, users=2_000, items=1_000, ratings=100_000)
+    from tux.generate import ratings, write_ratings
+
+    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
+    made = ratings(given.users, given.items, given.ratings, rank=given.rank, noise=given.noise, test_share=share, seed=given.seed)
+    rows = write_ratings(made, given.out, given.test)
+    for path, count in zip((given.out, given.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} ratings")
+    show.say(f"the truth itself has an RMSE of {made.floor:.4f}")
+    return 0
+
+
+def _generate_graph(argv: list[str]) -> int:
+    flags = Flags("tux generate graph", "A random directed graph with power-law degrees.", "[flags] --out FILE")
+    given = _sized(flags, argv, vertices=2_000, edges=20_000)
+    from tux.generate_graph import graph
+    from tux.predict import writer
+
+    write = writer(given.out)
+    source, target = graph(given.vertices, given.edges, seed=given.seed)
+    write({"source": source, "target": target})
+    show.say(f"{given.out}: {len(source):,} edges")
+    return 0
+
+
+def _predict(argv: list[str]) -> int:
+    flags = Flags(
+        "tux predict", "Score each pair of a file by the model that tux run --out DIR has written.", "DIR --pairs FILE [--out FILE]"
+    )
+    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument("--pairs", metavar="FILE", required=True, help="file whose first two columns, or those named so, are the pairs' ids")
+    flags.add_argument("--out", metavar="FILE", help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out")
+    given = flags.parse(argv)
+    from tux.predict import predict, writer
+
+    write = writer(given.out) if given.out else show.table
+    columns = predict(given.dir, given.pairs, warn=show.warn)
+    write(columns)
+    if given.out:
+        show.say(f"{given.out}: {len(columns['score']):,} scores")
+    return 0
+
+
+def _info(argv: list[str]) -> int:
+    flags = Flags("tux info", "Tell what is in a run's folder, or in a file of edges.", "DIR|GRAPH [--types A,B] [--columns A,B[,C]]")
+    flags.add_argument("path", metavar="DIR|GRAPH", help="folder of a run, or file of edges")
+    flags.add_argument(
+        "--types", metavar="A,B", default="source,target", help="vertex types of the ends; page,page for one [default source,target]"
+    )
+    flags.add_argument("--columns", metavar="A,B,..", help="names, or numbers from 1, of the columns of source, target and value")
+    given = flags.parse(argv)
+    from tux.info import info
+
+    first, _, second = given.types.partition(",")
+    if not first or not second or "," in second:
+        raise UsageError(f"--types {given.types} are not two types", do="e.g. --types user,item, or page,page where both ends are of one")
+    show.pairs(info(given.path, (first, second), given.columns))
+    return 0
+
+
+def _doctor(argv: list[str]) -> int:
+    Flags("tux doctor", "Examine this installation and machine.", "").parse(argv)
+    from tux.doctor import examine
+
+    findings, well = examine()
+    show.pairs(findings)
+    show.say("all is well" if well else "something is wrong; see above")
+    return 0 if well else 1

@@ -1,0 +1,101 @@
+"""Edges as loaded, before any partition: dense indices of both ends, data fields, and the ids that the indices stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tux.errors import DataError
+from tux.ids import Ids
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeData:
+    """m edges between vertices of the two types `ends`, which may be one type (``("page", "page")``)."""
+
+    ends: tuple[str, str]
+    ids: Mapping[str, Ids]  # by vertex type; len(ids[t]) is its number of vertices, some perhaps without an edge here
+    src: np.ndarray  # (m,) int32, index into ids[ends[0]]
+    dst: np.ndarray  # (m,) int32, index into ids[ends[1]]
+    fields: Mapping[str, np.ndarray]  # each (m,)
+    skipped: int = 0  # bad rows left out while reading
+    first_skipped: str = ""  # "file:line: reason" of the first of them
+    unseen: Mapping[str, int] = field(default_factory=dict)  # by vertex type: ids that the given maps did not have
+
+    @classmethod
+    def of(
+        cls,
+        ends: tuple[str, str],
+        src: Any,
+        dst: Any,
+        fields: Mapping[str, Any],
+        *,
+        against: Mapping[str, Ids] | None = None,
+        vertices: Mapping[str, Any] | None = None,
+        **counts: Any,
+    ) -> EdgeData:
+        """Edges from two columns of ids (see `Ids.of`) and columns of numbers, all of m rows.
+
+        With `against`, the ids of other edges, those vertices keep their indices and new ones follow; `unseen` counts them.
+        `vertices` adds vertices that may have no edge. Raises `DataError` if columns differ in length or a number is not finite.
+        """
+        columns: dict[str, list[Any]] = {}
+        for end, column in zip(ends, (src, dst), strict=True):
+            columns.setdefault(end, []).append(column)
+        ids: dict[str, Ids] = dict(against or {})
+        codes: dict[str, list[np.ndarray]] = {}
+        for end, given in columns.items():
+            extra = [vertices[end]] if vertices and end in vertices else []
+            ids[end], codes[end] = Ids.over(given + extra, ids.get(end))
+        unseen = {end: len(ids[end]) - len(against[end]) for end in columns if end in against} if against else {}
+        edges = cls(
+            ends=ends,
+            ids=ids,
+            src=codes[ends[0]][0],
+            dst=codes[ends[1]][ends[0] == ends[1]],  # the second column of its type if both ends have one
+            fields={name: np.asarray(values) for name, values in fields.items()},
+            unseen=unseen,
+            **counts,
+        )
+        edges._check()
+        return edges
+
+    def _check(self) -> None:
+        for name, values in {self.ends[1]: self.dst, **self.fields}.items():
+            if values.shape != self.src.shape:
+                raise DataError(f"{name} has shape {values.shape}, but there are {len(self.src)} edges")
+        for name, values in self.fields.items():
+            if values.dtype.kind not in "iufb":
+                raise DataError(f"{name} holds {values.dtype}, not numbers")
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                row = int(np.flatnonzero(~np.isfinite(values))[0])
+                raise DataError(f"{name} of edge {row} is {values[row]}", do="Give finite numbers only.")
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @cached_property
+    def duplicates(self) -> int:
+        """How many edges repeat an earlier one's (src, dst). Costs 8 bytes an edge while it is counted, once."""
+        keys = self.src.astype(np.int64)
+        keys *= len(self.ids[self.ends[1]])
+        keys += self.dst
+        keys.sort()
+        return int(np.count_nonzero(keys[1:] == keys[:-1]))
+
+    def digest(self) -> str:
+        """32 hexadecimal digits that stand for ids, edges in their order, and fields, whatever file they came from."""
+        state = blake2b(digest_size=16)
+        for end in dict.fromkeys(self.ends):
+            state.update(f"{end} {len(self.ids[end])} ".encode())
+            for chunk in self.ids[end].chunks():
+                state.update(chunk)
+        for name, array in {"src": self.src, "dst": self.dst, **{f".{name}": self.fields[name] for name in sorted(self.fields)}}.items():
+            state.update(f"{name} {array.dtype.str} {len(array)} ".encode())
+            state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()

@@ -1,0 +1,109 @@
+"""Flags: a command line parser whose mistakes are told as any other error, and one flag for each parameter of a program.
+
+It is argparse and not tyro: flags come from `Param` and not from type hints, an unknown one is told in the same three lines as every
+other error, and the parser costs 5 ms where tyro's import and first call cost 75.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from tux.errors import ProgramError, UsageError
+from tux.program import Param, Program
+
+OWN = "parameter "  # prefix of the names under which a program's parameters are kept apart from the command's own
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}") from None
+
+
+def real(text: str) -> float:
+    """A finite number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"a number is needed, not {text!r}")
+    return number
+
+
+def at_least(low: int) -> Callable[[str], int]:
+    """Whole numbers from `low`."""
+
+    def read(text: str) -> int:
+        if whole(text) < low:
+            raise argparse.ArgumentTypeError(f"at least {low} is needed, not {text}")
+        return whole(text)
+
+    return read
+
+
+def closest(word: str, among: Iterable[str]) -> str:
+    """``did you mean X?`` for the closest of the known words, or nothing."""
+    found = difflib.get_close_matches(word, list(among), 1, 0.5)
+    return f"did you mean {found[0]}? " if found else ""
+
+
+class Flags(argparse.ArgumentParser):
+    """The arguments of one command; `parse` raises UsageError where argparse would print its usage and leave."""
+
+    def __init__(self, prog: str, about: str, usage: str) -> None:
+        layout = lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)  # noqa: E731
+        super().__init__(prog, f"{prog} {usage}", about, formatter_class=layout, allow_abbrev=False, add_help=False)
+        self.add_argument("-h", "--help", action="help", help="show this text")
+        self.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The arguments by name. Raises UsageError with the closest known flag, or with what the value should be."""
+        given, extra = self.parse_known_intermixed_args(argv)
+        for word in sorted(extra, key=lambda word: not word.startswith("-")):
+            flag = word.split("=")[0]
+            kind = "flag" if word.startswith("-") else "argument"
+            raise UsageError(f"unknown {kind} {flag}", do=f"{closest(flag, self._option_string_actions)}see {self.prog} --help")
+        return given
+
+    def error(self, message: str) -> NoReturn:
+        """Argparse's report as a UsageError."""
+        raise UsageError(message.removeprefix("argument "), do=f"see {self.prog} --help")
+
+
+def add_parameters(flags: Flags, program: type[Program]) -> None:
+    """One flag for each `param` of the program. ProgramError if the command has a flag of that name already."""
+    group = flags.add_argument_group(f"parameters of {program.__name__}")
+    for name, declared in program.params.items():
+        flag = "--" + name.replace("_", "-")
+        kind: dict[str, Any] = {"type": {int: whole, float: real}.get(declared.type, str), "metavar": _metavar(declared)}
+        if declared.type is bool:
+            kind = {"action": argparse.BooleanOptionalAction}
+        try:
+            group.add_argument(flag, dest=OWN + name, default=argparse.SUPPRESS, help=_help(declared), **kind)
+        except argparse.ArgumentError:
+            raise ProgramError(f"{program.__name__}: parameter {name} has the name of a flag of {flags.prog}", do="rename it") from None
+
+
+def parameters(given: argparse.Namespace) -> dict[str, Any]:
+    """The program's parameters that were given, by name."""
+    return {name.removeprefix(OWN): value for name, value in vars(given).items() if name.startswith(OWN)}
+
+
+def _metavar(declared: Param) -> str:
+    if declared.choices:
+        return "|".join(map(str, declared.choices))
+    return {int: "N", float: "X"}.get(declared.type, "NAME")
+
+
+def _help(declared: Param) -> str:
+    """Help text, range and default."""
+    span = [f"{word} {bound:g}" for word, bound in (("from", declared.low), ("to", declared.high)) if bound is not None]
+    text = f"{declared.help} [{', '.join([*([' '.join(span)] if span else []), f'default {declared.default}'])}]"
+    return text.strip().replace("%", "%%")

@@ -1,0 +1,385 @@
+"""What a file of edges looks like: text cut by almost any separator, or Parquet; with or without names; packed or not.
+
+A row is one edge: the ids of its two ends and the edge's numbers, in columns found by name if there is a header, else by
+position. Text is parsed in large blocks by all cores. Only a block that fails is halved until the bad line is found, and
+only that small rest is judged line by line: a bad line among millions is named without a slow path for the others.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tux import arrow
+from tux.edges import EdgeData
+from tux.errors import DataError, UsageError
+from tux.ids import Ids
+
+OnBadRow = Literal["stop", "skip"]
+BLANKS = " "  # stands for runs of blanks and tabs
+SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
+SAMPLE = 20  # lines that decide the layout
+BLOCK = 16 << 20  # bytes of text that are parsed at a time: enough for all cores, little beside the columns
+SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
+
+# Other names of columns, as letters and digits only.
+USERS = {"user", "userid", "uid", "reviewer", "reviewerid", "customer", "customerid"}
+ITEMS = {"item", "itemid", "iid", "movie", "movieid", "product", "productid", "book", "bookid", "song", "songid", "artist", "artistid"}
+SIDES = (
+    {"source", "sourceid", "src", "from", "fromid", "fromnode", "fromnodeid"},
+    {"target", "targetid", "dst", "dest", "destination", "to", "toid", "tonode", "tonodeid"},
+)
+NUMBERS = {"rating", "score", "weight", "value", "stars"}
+NEVER = {"timestamp", "unixtime", "time", "date", "datetime", "index", ""}  # never taken for a missing name
+
+COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
+EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+WHOLE = re.compile(r"-?\d+", re.ASCII)
+ADVICE = "Correct the file, or leave such rows out with --on-bad-row skip."
+
+
+def read_edges(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    against: Mapping[str, Ids] | None = None,
+) -> EdgeData:
+    """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data fields to their dtypes.
+
+    `columns` names the columns of source, target and fields ("a,b,c" by header, or 1-based positions), instead of finding
+    them. A column of ids is one of 64-bit integers, or else, if any value is not or is not written plainly ("007"), one of
+    strings, without the blanks around them. With ids `against`, of other edges, vertices keep their indices, and
+    `EdgeData.unseen` counts the new ones.
+
+    Blank lines and lines that begin with # or % are passed over. A row of another width, without an id, or with a number
+    missing or not finite is an error, or with `on_bad_row` "skip" left out and counted. Raises `DataError` with file and
+    line, and `UsageError` for `columns` that can mean nothing.
+    """
+    wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    pieces = (_parquet_pieces if arrow.is_parquet(path) else _text_pieces)(bad, wanted)
+    if pieces.rows == 0:
+        raise DataError(f"{path} holds no edge" if not bad.count else f"no row of {path} is usable; the first: {bad.first}")
+    src, dst, *numbers = pieces.columns()
+    values = dict(zip(fields, numbers, strict=True))
+    return EdgeData.of(ends, src, dst, values, against=against, skipped=bad.count, first_skipped=bad.first)
+
+
+@dataclass
+class Bad:
+    """The bad rows of a file: the first one stops the reading, or all are counted."""
+
+    path: str
+    stop: bool
+    count: int = 0
+    first: str = ""
+
+    def note(self, number: int, why: str, unit: str = "") -> None:
+        """Row or line `number` is bad."""
+        where = f"{self.path}:{unit}{number}"
+        if self.stop:
+            raise DataError(why, where=where, do=ADVICE)
+        self.count += 1
+        self.first = self.first or f"{where}: {why}"
+
+
+# ---- which columns
+
+
+class Wanted(NamedTuple):
+    """What to look for in a file."""
+
+    ends: tuple[str, str]
+    fields: dict[str, np.dtype]
+    columns: str | None
+
+    @property
+    def kinds(self) -> list[np.dtype | None]:
+        """By wanted column, as in `arrow.Pieces`: None for ids."""
+        return [None, None, *self.fields.values()]
+
+    @property
+    def labels(self) -> list[str]:
+        """By wanted column, what messages call it."""
+        source, target = self.ends
+        return [*((source, target) if source != target else (f"source {source}", f"target {target}")), *self.fields]
+
+    def given(self) -> list[str]:
+        """The columns asked for by the caller, if any."""
+        if self.columns is None:
+            return []
+        given = [name.strip() for name in self.columns.split(",")]
+        if len(given) != len(self.kinds) or len(set(given)) != len(given) or "0" in given or "" in given:
+            raise UsageError(
+                f"columns {self.columns!r} do not say where to find {', '.join(self.labels)}",
+                do=f"Give {len(self.kinds)} different names, or positions from 1, with commas between them.",
+            )
+        return given
+
+    def names(self, at: int, *, alias: bool) -> set[str]:
+        """Header names, plain, of wanted column `at`: its own, or others in use."""
+        if at > 1:
+            own = _plain(list(self.fields)[at - 2])
+            return NUMBERS if alias and len(self.fields) == 1 else {own}
+        own = _plain(self.ends[at])
+        kin = set().union(*(family for family in (USERS, ITEMS) if own in family))
+        return SIDES[at] | kin if alias else {own, own + "id"}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
+    """The 0-based places of the wanted columns under a header: as given; else by own names, by others in use, and then from the left."""
+    plain = [_plain(name) for name in header]
+    given = wanted.given()
+    found: dict[int, int] = {}  # by wanted column
+
+    def look(names: Callable[[int], set[str]]) -> None:
+        for at in set(range(len(wanted.kinds))) - found.keys():
+            if free := [place for place, name in enumerate(plain) if name in names(at) and place not in found.values()]:
+                found[at] = free[0]
+
+    if given:
+        found = {at: int(name) - 1 for at, name in enumerate(given) if name.isdecimal() and int(name) <= len(header)}
+        found |= {at: header.index(name) for at, name in enumerate(given) if at not in found and name in header}
+        look(lambda at: set() if given[at].isdecimal() else {_plain(given[at])})
+    else:
+        look(lambda at: wanted.names(at, alias=False))
+        look(lambda at: wanted.names(at, alias=True))
+        look(lambda at: set(plain) - NEVER)
+    for at, name in enumerate(given or wanted.labels):
+        if at not in found:
+            what = f"no column {name!r}" if given else f"no column for {name}"
+            raise DataError(what, where=path, do=f"It has {', '.join(header)}; name the right ones with --columns.")
+    if len(set(found.values())) < len(found):
+        raise UsageError(f"columns {wanted.columns!r} name one column twice")
+    return [found[at] for at in range(len(found))]
+
+
+# ---- the layout of text
+
+
+class Layout(NamedTuple):
+    """How the lines of one file are cut."""
+
+    separator: str
+    width: int  # columns of every line
+    picks: list[int]  # 0-based places of the wanted columns
+    skip: int  # lines before the first row
+
+    @property
+    def quotes(self) -> bool:
+        """Whether a column may stand in double quotes."""
+        return len(self.separator) == 1 and self.separator != BLANKS
+
+    def cut(self, text: bytes) -> bytes:
+        """Whole lines of the file as lines of one-byte separators, without comments."""
+        if b"#" in text or b"%" in text:
+            text = COMMENT.sub(b"", text)
+        if self.separator == BLANKS:
+            text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+            while b"  " in text:
+                text = text.replace(b"  ", b" ")
+            return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+        return text.replace(b"::", b"\x1f") if self.separator == "::" else text
+
+
+def _split(line: str, separator: str) -> list[str]:
+    if separator == BLANKS:
+        return re.findall(r"[^ \t]+", line)
+    return line.split(separator) if len(separator) > 1 else next(csv.reader([line], delimiter=separator, strict=True), [])
+
+
+def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
+    """The layout that the first lines of text show; None if all are comments or blank."""
+    if b"\0" in block:
+        raise DataError(f"{path} is not a text file", do="Text in UTF-8, packed text and Parquet can be read.")
+    rows = list(islice(((at, line) for at, line in enumerate(_lines(block)) if _is_row(line)), SAMPLE))
+    if not rows:
+        return None
+    given = wanted.given()
+    needed = max([len(wanted.kinds), *(int(name) for name in given if name.isdecimal())])
+    separator, width = _separator([line for _, line in rows], needed)
+    if width < needed:
+        raise DataError(
+            f"{width} column{'s' * (width > 1)}, but {needed} are needed ({', '.join(wanted.labels)})", where=f"{path}:{rows[0][0] + 1}"
+        )
+    layout = Layout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
+    table = [_cells(line, separator) for _, line in rows]
+    if any(not name.isdecimal() for name in given) or _titled(table, wanted):
+        return layout._replace(width=len(table[0]), picks=_find(table[0], wanted, path), skip=layout.skip + 1)
+    return layout._replace(picks=[int(name) - 1 for name in given]) if given else layout
+
+
+def _lines(block: bytes) -> Iterator[str]:
+    start = 0
+    while end := block.find(b"\n", start) + 1:
+        yield block[start : end - 1].decode(errors="replace").removesuffix("\r")
+        start = end
+
+
+def _is_row(line: str) -> bool:
+    return line.strip()[:1] not in ("", "#", "%")
+
+
+def _separator(lines: list[str], needed: int) -> tuple[str, int]:
+    """The separator that cuts most lines into one number of columns, enough of them if any does; and that number."""
+    best = ((0, False, 0), BLANKS, 1)
+    for rank, separator in enumerate(SEPARATORS):
+        widths = Counter(len(_cells(line, separator)) for line in lines)
+        width, times = widths.most_common(1)[0]
+        best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
+    return best[1], best[2]
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """The columns of a line, without blanks around them; none if a quote is not closed."""
+    try:
+        return [cell.strip() for cell in _split(line, separator)]
+    except csv.Error:
+        return []
+
+
+def _titled(table: list[list[str]], wanted: Wanted) -> bool:
+    """Whether the first row is a header: no number in it, but two names in use, or columns of numbers below (the field, or both ends)."""
+    first, *rest = table
+    names = set().union(*(wanted.names(at, alias=alias) for at in range(len(wanted.kinds)) for alias in (False, True)))
+    below = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*rest, strict=False)]
+    known = sum(_plain(name) in names for name in first)
+    return bool(first) and not any(map(NUMBER.fullmatch, first)) and (known > 1 or sum(below) > (0 if wanted.fields else 1))
+
+
+# ---- reading
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline.
+
+    One piece is unpacked ahead, beside the caller's work on the last. Raises `DataError` if the file is damaged.
+    """
+    pieces = _line_blocks(path)
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, pieces, b"")
+        while block := coming.result():
+            coming = pool.submit(next, pieces, b"")
+            yield block
+
+
+def _line_blocks(path: str) -> Iterator[bytes]:
+    with arrow.open_stream(path) as stream:
+        begun: list[bytes] = []  # a line that no block has ended yet
+        try:
+            data = stream.read(BLOCK)
+            while data:
+                ahead = stream.read(BLOCK)
+                data += b"" if ahead or data.endswith(b"\n") else b"\n"
+                if cut := data.rfind(b"\n") + 1:
+                    yield b"".join([*begun, data[:cut]])
+                    begun = []
+                begun.append(data[cut:])
+                data = ahead
+        except OSError as error:
+            raise DataError(f"{path} is damaged or cut short ({error})", do="Fetch or write the file again.") from None
+
+
+def _text_pieces(bad: Bad, wanted: Wanted) -> arrow.Pieces:
+    pieces = arrow.Pieces(wanted.kinds)
+    layout: Layout | None = None
+    number = 1  # of the block's first line
+    for block in _blocks(bad.path):
+        rows = block
+        if layout is None:
+            rows = block.removeprefix(b"\xef\xbb\xbf")
+            layout = _layout(rows, wanted, bad.path)
+            rows = b"".join(rows.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
+        if layout is not None:
+            _add(pieces, rows, number + block.count(b"\n") - rows.count(b"\n"), layout, wanted, bad)
+        number += block.count(b"\n")
+    return pieces
+
+
+def _add(pieces: arrow.Pieces, block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad) -> None:
+    """Append the rows of a block of lines, the first of them line `number`; if it fails by halves, and a small one by its good lines."""
+    text = layout.cut(block)
+    if not text or text.isspace():
+        return
+    separator = "\x1f" if layout.separator == "::" else layout.separator
+    try:
+        table = arrow.parse_text(text, layout.width, layout.picks, wanted.kinds, separator, quotes=layout.quotes)
+        lines = text.count(b"\n")
+        if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
+            raise arrow.Unreadable("a quoted value runs over several lines")
+        pieces.add(table)
+    except arrow.Unreadable as error:
+        half = block.find(b"\n", len(block) // 2) + 1
+        if len(block) > SMALL and half < len(block):
+            _add(pieces, block[:half], number, layout, wanted, bad)
+            _add(pieces, block[half:], number + block.count(b"\n", 0, half), layout, wanted, bad)
+            return
+        good = _good_lines(block, number, layout, wanted, bad)
+        if len(good) == len(block):
+            raise DataError(f"cannot be read ({error})", where=f"{bad.path}:{number}", do=ADVICE) from None
+        _add(pieces, good, number, layout, wanted, bad)
+
+
+def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad) -> bytes:
+    """The lines that are rows as they should be; the others are noted as bad, unless blank or a comment."""
+    good = []
+    for at, line in enumerate(block[:-1].split(b"\n"), number):
+        try:
+            text = line.decode().removesuffix("\r")
+            why = _fault(_split(text, layout.separator), layout, wanted) if _is_row(text) else ""
+        except UnicodeDecodeError:
+            text, why = "?", "the line is not UTF-8 text"
+        except csv.Error:
+            why = "a quote is not closed, or not followed by a separator"
+        if why:
+            bad.note(at, why)
+        elif _is_row(text):
+            good.append(line + b"\n")
+    return b"".join(good)
+
+
+def _fault(cells: list[str], layout: Layout, wanted: Wanted) -> str:
+    """What is wrong with a row, or nothing."""
+    if len(cells) != layout.width:
+        return f"{len(cells)} columns instead of {layout.width}"
+    for place, kind, label in zip(layout.picks, wanted.kinds, wanted.labels, strict=True):
+        cell = cells[place].strip()
+        if not cell:
+            return f"{label} is missing"
+        if kind is None:
+            continue
+        if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):
+            return f"{label} is {cell!r}, not a {'' if kind.kind == 'f' else 'whole '}number"
+        if kind.kind == "f" and not abs(float(cell)) <= float(np.finfo(kind).max):
+            return f"{label} is {cell}, not finite"
+        if kind.kind != "f" and not np.iinfo(kind).min <= int(cell) <= np.iinfo(kind).max:
+            return f"{label} is {cell}, beyond {kind}"
+    return ""
+
+
+def _parquet_pieces(bad: Bad, wanted: Wanted) -> arrow.Pieces:
+    pieces = arrow.Pieces(wanted.kinds)
+    names = arrow.parquet_names(bad.path)
+    chosen = [names[place] for place in _find(names, wanted, bad.path)]
+    for table, left_out in arrow.parquet_edges(bad.path, chosen, wanted.kinds):
+        for row in left_out:
+            bad.note(int(row), "a value is null, empty or not finite", "row ")
+        pieces.add(table)
+    return pieces

@@ -1,0 +1,143 @@
+"""The graph in one partition: vertex types as orders of rows, edges as rows of either end, and the layouts in which stages walk them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tux.edges import EdgeData
+from tux.errors import DataError, ProgramError
+from tux.ids import Ids
+from tux.layout import Layout, grouped, refine, tile_rows, tiled
+from tux.program import Edge, Program
+from tux.random import key, permutation
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """One vertex type. Rows lie in a seeded order; a vertex's dense index is its place in `ids`.
+
+    `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first `known` rows are vertices of the
+    training graph; those after them occur in held-out edges only.
+    """
+
+    name: str
+    ids: Ids
+    order: np.ndarray
+    row_of: np.ndarray
+    known: int
+
+    @staticmethod
+    def ordered(name: str, ids: Ids, known: int, seed: int) -> Vertices:
+        """The type's rows in the order that `seed` gives; held-out vertices follow in the order of their indices."""
+        order = np.concatenate([permutation(key(seed, "order", name), known), np.arange(known, len(ids))])
+        row_of = np.empty(len(ids), np.int32)
+        row_of[order] = np.arange(len(ids), dtype=np.int32)
+        return Vertices(name, ids, order, row_of, known)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
+@dataclass
+class Edges:
+    """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
+
+    The first layout asked for becomes their order in memory, unless they are `fixed` in the order in which they were given.
+    """
+
+    declared: Edge
+    src: np.ndarray
+    dst: np.ndarray
+    fields: dict[str, np.ndarray]
+    fixed: bool = False
+    layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def end(self, role: str) -> np.ndarray:
+        """Rows (m,) of the end called `role`."""
+        return self.src if role == self.declared.roles[0] else self.dst
+
+    def other(self, role: str) -> str:
+        """The name of the end that is not `role`."""
+        first, second = self.declared.roles
+        return second if role == first else first
+
+    def walk_given(self) -> Layout:
+        """Edges in their present order, as one group and one block."""
+        return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
+
+    def walk_grouped(self, role: str, n: int) -> Layout:
+        """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
+        name = ("grouped", role)
+        if name not in self.layouts:
+            order, bounds = grouped(self.end(role), n)
+            self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
+        return self.layouts[name]
+
+    def walk_tiled(self, role: str, cuts: np.ndarray, n_other: int, row_bytes: tuple[int, int]) -> Layout:
+        """Edges in tiles; a block is what lies between two neighbouring `cuts` of `role`. `row_bytes`: of `role`, of the other end."""
+        name = ("tiled", role, cuts.tobytes())
+        if name not in self.layouts:
+            over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
+            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+            order, bounds = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
+            self.layouts[name] = self._arranged(order, bounds, blocks, len(other_cuts) - 1)
+        return self.layouts[name]
+
+    def _arranged(self, order: np.ndarray, bounds: np.ndarray, blocks: np.ndarray, across: int = 1) -> Layout:
+        if self.layouts or self.fixed:
+            return Layout(self.src[order], self.dst[order], order, bounds, blocks, across)
+        self.src, self.dst = self.src[order], self.dst[order]
+        for name in self.fields:
+            self.fields[name] = self.fields[name][order]
+        return Layout(self.src, self.dst, (), bounds, blocks, across)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What one worker holds of a graph: vertex types by name, edges, and held-out edges."""
+
+    vertices: dict[str, Vertices]
+    edges: Edges
+    held_out: Edges
+
+    @staticmethod
+    def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
+        """The graph in one part: every vertex has its one copy here. `test`'s ids extend those of `train`."""
+        if tuple(train.ends) != program.edge.ends:
+            raise DataError(f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from {' to '.join(program.edge.ends)}")
+        last = test or train
+        vertices = {
+            name: Vertices.ordered(name, last.ids[name], len(train.ids[name]), seed) for name in program.vertices if name in last.ids
+        }
+        held_out = _edges(program, vertices, test)
+        held_out.fixed = True
+        return Graph(vertices, _edges(program, vertices, train), held_out)
+
+
+def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | None) -> Edges:
+    """The edges of `data` as rows; edge fields that no file gives start at their initial value, which is a constant."""
+    declared = program.edge
+    m = len(data.src) if data else 0
+    fields = {}
+    for name, f in declared.fields.items():
+        if data and f.kind == "data":
+            if name not in data.fields:
+                raise DataError(
+                    f"these edges have no {name}, which {type(program).__name__} reads", do=f"fields: {', '.join(data.fields) or 'none'}"
+                )
+            fields[name] = data.fields[name].astype(f.dtype, copy=False)
+        else:
+            f = f.sized(program.parameters)
+            if f.init.law != "constant":  # type: ignore[union-attr]
+                raise ProgramError(f"edge field {name} starts with random numbers", do="start it with a constant, and draw in setup()")
+            fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
+    if not data:
+        return Edges(declared, np.empty(0, np.int32), np.empty(0, np.int32), fields)
+    first, second = (vertices[end].row_of for end in declared.ends)
+    return Edges(declared, first[data.src], second[data.dst], fields)

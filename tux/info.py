@@ -1,0 +1,77 @@
+"""What `tux info` tells of a run's folder, or of a file of edges."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from tux.edges import EdgeData
+from tux.errors import DataError
+from tux.formats import read_edges
+from tux.inputs import COUNTED
+from tux.output import read_metrics, read_run
+from tux.show import number
+
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+
+def info(path: str, ends: tuple[str, str] = ("source", "target"), columns: str | None = None) -> dict[str, str]:
+    """Findings by name. Raises DataError if `path` is neither a run's folder nor a file of edges."""
+    return of_run(path) if os.path.isdir(path) else of_edges(_read(path, ends, columns))
+
+
+def of_run(folder: str) -> dict[str, str]:
+    """What was run on what, and what came of it."""
+    run, records = read_run(folder), read_metrics(folder)
+    data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
+    sizes = {**run.sizes.get("vertices", {}), **{name: run.sizes[name] for name in ("edges", "duplicates", "skipped") if name in run.sizes}}
+    findings = {
+        "command": " ".join(run.command) or "from Python",
+        "program": run.app.name,
+        "parameters": _listed(run.parameters),
+        "seed": str(run.seed),
+        **data,
+        "sizes": _listed({name: f"{size:,}" for name, size in sizes.items()}),
+        "set-up": _listed({name: f"{seconds:.2f} s" for name, seconds in run.setup_seconds.items()}),
+        "versions": _listed(run.versions),
+    }
+    if not run.results:
+        return findings | {"state": f"{len(records)} epochs done; the run goes on, or ended early"}
+    for name in ("last", "best"):
+        if name in run.results:
+            findings[name] = _listed({key: number(value) for key, value in run.results[name].items()})
+    speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
+    return findings | {"training": f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M edges/s"}
+
+
+def of_edges(edges: EdgeData) -> dict[str, str]:
+    """Sizes, degrees and values."""
+    first, second = edges.ends
+    sides = {first: edges.src, second: edges.dst} if first != second else {"out": edges.src, "in": edges.dst}
+    findings = {f"{name}s": f"{len(ids):,}" for name, ids in edges.ids.items()} | {"edges": f"{len(edges):,}"}
+    for (name, codes), end in zip(sides.items(), edges.ends, strict=True):
+        degree = np.bincount(codes, minlength=len(edges.ids[end]))
+        cut = [f"{q:g}: {np.quantile(degree, q):,.0f}" for q in QUANTILES]
+        findings[f"degrees, {name}"] = f"mean {degree.mean():,.1f}, quantiles {', '.join(cut)}"
+    for name, values in edges.fields.items():
+        low, high, mean, std = values.min(), values.max(), values.mean(dtype=np.float64), values.std(dtype=np.float64)
+        findings[name] = f"{low:g} to {high:g}, mean {mean:.4f}, standard deviation {std:.4f}"
+    findings["duplicates"] = f"{edges.duplicates:,}" if len(edges) <= COUNTED else "not counted"
+    return findings | ({"bad rows": f"{edges.skipped:,}; the first is {edges.first_skipped}"} if edges.skipped else {})
+
+
+def _read(path: str, ends: tuple[str, str], columns: str | None) -> EdgeData:
+    """Edges with a number if there is one, else without."""
+    if columns is not None:
+        return read_edges(path, ends, {"value": "f4"} if columns.count(",") == 2 else {}, columns=columns, on_bad_row="skip")
+    try:
+        edges = read_edges(path, ends, {"value": "f4"}, on_bad_row="skip")
+    except DataError:
+        return read_edges(path, ends, {}, on_bad_row="skip")
+    return edges
+
+
+def _listed(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items()) or "none"

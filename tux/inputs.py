@@ -1,0 +1,134 @@
+"""What a run reads: edges to train on and edges held out, from files, from memory, or made up with known truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tux.edges import EdgeData
+from tux.errors import UsageError
+from tux.formats import OnBadRow, read_edges
+from tux.program import Program
+
+Data = str | os.PathLike[str] | EdgeData
+COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Edges of one run; `test` has the ids of `train` first. `truth`: the RMSE of the truth itself, of generated ratings."""
+
+    train: EdgeData
+    test: EdgeData | None = None
+    origin: str = "generated"  # absolute path of the file, "memory" or "generated"
+    test_origin: str = ""
+    truth: float | None = None
+    sizes: dict[str, Any] = field(default_factory=dict)
+
+
+def load(
+    program: Program,
+    data: Data | None,
+    test: Data | None = None,
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    warn: Callable[[str], None] = lambda text: None,
+) -> Inputs:
+    """Read or make the edges that `program` declares, and `warn` of what is odd about them.
+
+    Raises UsageError if there are no data and none can be made up, and what `tux.formats.read_edges` raises.
+    """
+    if data is None:
+        if given := [name for name, value in (("--test", test), ("--columns", columns)) if value is not None]:
+            raise UsageError(f"{given[0]} without DATA", do="name the file of edges to train on first")
+        train, held_out, truth = generated(program)
+        return Inputs(train, held_out, truth=truth, sizes=_sizes(train, held_out))
+    wanted = {name: declared.dtype for name, declared in data_fields(program).items()}
+
+    def read(source: Data, against: EdgeData | None) -> EdgeData:
+        if isinstance(source, EdgeData):
+            return source
+        ids = against.ids if against else None
+        return read_edges(source, program.edge.ends, wanted, columns=columns, on_bad_row=on_bad_row, against=ids)
+
+    train = read(data, None)
+    held_out = read(test, train) if test is not None else None
+    sizes = _sizes(train, held_out)
+    for text in _odd(program, sizes, ((train, named(data)), (held_out, named(test)))):
+        warn(text)
+    return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes)
+
+
+def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None]:
+    """Small data for a program: ratings, a tenth of them held out, with the RMSE of their truth; or a random graph. Always the same."""
+    first, second = ends = program.edge.ends
+    fields = list(data_fields(program))
+    if first != second and len(fields) <= 1:
+        from tux.generate import ratings
+
+        made = ratings(test_share=0.1)
+        train, test = made.split()
+        columns = [{name: part["rating"].astype(program.edge.fields[name].dtype) for name in fields} for part in (train, test)]
+        known = EdgeData.of(ends, train["user"], train["item"], columns[0])
+        held_out = EdgeData.of(ends, test["user"], test["item"], columns[1], against=known.ids)
+        return known, held_out, made.floor if fields else None
+    if first == second and not fields:
+        from tux.generate_graph import graph
+
+        return EdgeData.of(ends, *graph(), {}), None, None
+    told = ", ".join(fields) or "no number"
+    raise UsageError(f"{type(program).__name__} needs DATA", do=f"name a file of edges: {first}, {second}, {told}")
+
+
+def data_fields(program: Program) -> dict[str, Any]:
+    """The edge's fields that a file gives."""
+    return {name: declared for name, declared in program.edge.fields.items() if declared.kind == "data"}
+
+
+def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
+    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows skipped; the test's likewise."""
+    sizes: dict[str, Any] = {"vertices": {name: len(ids) for name, ids in train.ids.items()}, "edges": len(train)}
+    if len(train) <= COUNTED:
+        sizes["duplicates"] = train.duplicates
+    sizes["skipped"] = train.skipped
+    if test is not None:
+        sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
+    return sizes
+
+
+def _odd(program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]) -> Iterator[str]:
+    """One line for each thing that is odd about the edges read: bad rows, rows that repeat a pair, ids that only the test has."""
+    for edges, name in read:
+        if edges is not None and edges.skipped:
+            yield f"{plural(edges.skipped, 'bad row')} of {name} skipped; the first is {edges.first_skipped}"
+    (_, train), (held_out, test) = read
+    if repeated := sizes.get("duplicates"):
+        first, second = program.edge.roles
+        yield f"{plural(repeated, 'row')} of {train} repeat{'s' * (repeated == 1)} a ({first}, {second}) pair; kept"
+    for kind, count in (held_out.unseen if held_out else {}).items():
+        if count:
+            yield f"{plural(count, kind)} of {test} never occur{'s' * (count == 1)} in training; of these the model knows nothing"
+
+
+def origin(data: Data | None) -> str:
+    """Where edges came from, to be found again: an absolute path, "memory" or "generated"."""
+    if data is None:
+        return "generated"
+    return "memory" if isinstance(data, EdgeData) else os.path.abspath(data)
+
+
+def named(data: Data | None) -> str:
+    """What messages call the data: the file's name."""
+    return "the data" if data is None or isinstance(data, EdgeData) else os.path.basename(os.fspath(data))
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 user``, ``2,000 users``, ``3 categories``."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x')) else 's'}"

@@ -1,0 +1,184 @@
+"""The folder of a run: `run.json`, `metrics.jsonl`, and `model/` with one Parquet file for each vertex type and one for the context.
+
+The folder is there from the start, so that metrics can be read while the run goes on; every other file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.arrow import read_parquet, replacing, write_parquet
+from tux.errors import DataError, DiskError, ProgramError, UsageError
+from tux.ids import Ids
+from tux.program import Program
+from tux.tables import Table
+from tux.worker import Worker
+
+KEPT = ("value", "shared", "master")  # kinds of fields that make up a model
+
+
+class App(msgspec.Struct, forbid_unknown_fields=True):
+    """Which program it was: a built-in name or ``/path/file.py:Class``, and the digest of its source."""
+
+    name: str
+    digest: str
+
+
+class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Where edges came from: an absolute path, "memory" or "generated"; and the digest of ids, edges and fields as read."""
+
+    path: str
+    digest: str
+
+
+class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What `run.json` holds: everything needed to repeat the run, and at its end the results."""
+
+    app: App
+    parameters: dict[str, Any]
+    seed: int
+    options: dict[str, Any]  # of tux.session.run: epochs, every, patience, on_bad_row, columns, jit
+    data: Origin
+    test: Origin | None = None
+    command: list[str] = []
+    workers: int = 1
+    versions: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
+    setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    results: dict[str, Any] | None = None  # epochs, seconds, last and best metrics; absent until the run has ended
+
+
+class RunFolder:
+    """The folder of a run that is going on. As a context it is removed again if nothing was written into it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Make the folder. UsageError if there is one with something in it, DiskError if it cannot be made."""
+        self.path = Path(path)
+        self._made = not self.path.exists()
+        with _disk(self.path):
+            if not self._made and (not self.path.is_dir() or any(self.path.iterdir())):
+                raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._made and self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def write_run(self, run: Run) -> None:
+        """Write `run.json`, whole. Raises DiskError."""
+        with replacing(self.path / "run.json") as part:
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2) + b"\n")
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one line to `metrics.jsonl`. Raises DiskError."""
+        with _disk(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+            file.write(msgspec.json.encode(finite(record)) + b"\n")
+
+    def write_model(self, worker: Worker) -> None:
+        """Write `model/`: rows of vertices known in training, by dense index; column `id` first, then the fields kept. Raises DiskError."""
+        part = self.path / ".model.part"
+        with _disk(self.path / "model"):
+            try:
+                part.mkdir()
+                for name, vertices in worker.graph.vertices.items():
+                    rows = vertices.row_of[: vertices.known]
+                    columns = _columns(worker.tables[name], rows)
+                    write_parquet(part / f"{name}.parquet", {"id": vertices.ids.values[: vertices.known], **columns})
+                if context := _columns(worker.tables["tau"], np.zeros(1, np.int64)):
+                    write_parquet(part / "tau.parquet", context)
+                part.rename(self.path / "model")
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+
+
+def finite(value: Any) -> Any:
+    """The same object without entries that are NaN or infinite: JSON has no such numbers."""
+    if isinstance(value, Mapping):
+        return {name: finite(entry) for name, entry in value.items() if not (isinstance(entry, float) and not math.isfinite(entry))}
+    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+@contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    """An OSError of the body as a DiskError."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskError(
+            f"{path} cannot be written: {error.strerror or error}", do="free space, or name another folder with --out"
+        ) from None
+
+
+def check_names(program: Program) -> None:
+    """ProgramError for a field that a model file cannot hold."""
+    for name, vertex in program.vertices.items():
+        if "id" in vertex.fields:
+            raise ProgramError(f"{name}.id: a saved model needs the column `id` for the vertices' ids", do="rename the field")
+
+
+def _columns(table: Table, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The fields kept, (n,) or (n, k), of `rows`; further dimensions are laid out flat."""
+    kept = {f: table.arrays[f] for f, declared in table.declared.items() if declared.kind in KEPT and table.arrays[f][:1].size}
+    return {f: array[rows] if array.ndim == 1 else array[rows].reshape(len(rows), -1) for f, array in kept.items()}
+
+
+def read_run(folder: str | os.PathLike[str]) -> Run:
+    """`run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
+    path = Path(folder, "run.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Run)
+    except OSError:
+        raise DataError(f"{folder} is no folder of a run", where=str(path), do="name the folder that tux run --out made") from None
+    except msgspec.DecodeError as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, float]]:
+    """The records of `metrics.jsonl`, none if there is no such file; a last line that is still being written is left out."""
+    path = Path(folder, "metrics.jsonl")
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    try:
+        return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
+    except msgspec.DecodeError as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """The ids of the model's vertices, by type. Raises DataError if the run has not written its model."""
+    if not Path(folder, "model").is_dir():
+        raise DataError(f"{folder} holds no model", do="the run has not ended, or ended with an error: run it again")
+    return {name: Ids(read_parquet(Path(folder, "model", f"{name}.parquet"), ["id"])["id"]) for name in dict.fromkeys(program.edge.ends)}
+
+
+def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
+    """Put the model's fields into the rows of the vertices that it knows. DataError if the model is not this program's."""
+    for name, table in worker.tables.items():
+        vertices = worker.graph.vertices.get(name)
+        rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
+        wanted = _columns(table, rows)
+        if not wanted:
+            continue
+        path = Path(folder, "model", f"{name}.parquet")
+        stored = read_parquet(path, list(wanted))
+        for field, column in wanted.items():
+            if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
+                raise DataError(
+                    f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the program has {column.dtype} {column.shape}",
+                    where=str(path),
+                    do="use the program as it was when the model was trained",
+                )
+            array = table.arrays[field]
+            array[rows] = stored[field].reshape(len(rows), *array.shape[1:])

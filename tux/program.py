@@ -1,0 +1,218 @@
+"""What a user writes: a `Program` declares parameters, vertex and edge types, a context, and its sequence of stages.
+
+The engine reads the class once; an instance is the program with its parameters chosen, and is not changed by a run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from tux.errors import ProgramError, UsageError
+from tux.fields import Field
+
+_DERIVED = ("edge", "context")  # set on each class by Program itself
+RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges")
+
+
+class Stage(Protocol):
+    """All that the worker knows of a stage: it can be prepared once and run many times, and may contain others."""
+
+    def prepare(self, worker: Any) -> None:
+        """Check the stage against the program, lay out the edges it walks, compile its kernels."""
+
+    def run(self, worker: Any, block: Any = None) -> None:
+        """Do the stage for one block of a mini-batch, or for everything (None)."""
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter's default, help text and range (both ends included); its type is the class annotation."""
+
+    default: Any
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] = ()
+    dtype: str = ""
+    type: type[Any] = float
+
+    def check(self, name: str, given: Any) -> Any:
+        """`given` as this parameter's type; UsageError when it is of another type or out of range."""
+        given = given.item() if isinstance(given, np.generic) else given
+        if self.type is float and isinstance(given, int) and not isinstance(given, bool):
+            given = float(given)
+        if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
+            raise UsageError(f"parameter {name} is a {self.type.__name__}, not {given!r}")
+        low, high = self.low, self.high
+        # Comparisons are written so that NaN fails them.
+        unbounded = isinstance(given, float) and not math.isfinite(given)
+        if (low is not None and not given >= low) or (high is not None and not given <= high) or unbounded:
+            span = " and ".join(f"at {w} {x:g}" for w, x in (("least", low), ("most", high)) if x is not None) or "finite"
+            raise UsageError(f"{name} = {given} is out of range", do=f"--{name.replace('_', '-')} must be {span}")
+        if self.choices and given not in self.choices:
+            raise UsageError(f"{name} = {given!r} is not known", do=f"choose one of: {', '.join(map(str, self.choices))}")
+        return given
+
+
+def param(
+    default: Any, help: str = "", *, low: float | None = None, high: float | None = None, choices: Sequence[Any] = (), dtype: str = ""
+) -> Any:
+    """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions", low=1)``.
+
+    Its type is read from the annotation: int, float, bool or str. In kernels a float is float32 unless `dtype="f8"`.
+    Strings are seen by `stages()` only, never by a UDF.
+    """
+    return Param(default, help, low, high, tuple(choices), dtype)
+
+
+class Fields:
+    """A named group of fields: the base of Vertex, Edge and Context."""
+
+    allowed: tuple[str, ...] = ("value", "shared", "delta", "master", "mirror", "data")
+
+    def __init__(self, **fields: Field) -> None:
+        for name, field in fields.items():
+            if not isinstance(field, Field):
+                raise ProgramError(f"field {name} is declared as {field!r}", do="declare it as value(...), shared(...), delta(...), ...")
+            if field.kind not in self.allowed:
+                raise ProgramError(f"{type(self).__name__} field {name} is a {field.kind}", do=f"it can be: {', '.join(self.allowed)}")
+        self.fields = fields
+
+
+class Vertex(Fields):
+    """A vertex type; its name in the class body is its name in UDFs: ``user = Vertex(p=shared("rank"))``."""
+
+
+class Edge(Fields):
+    """An edge type between two vertex types: ``rating = Edge("user", "item", value=data("f4"))``.
+
+    Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by Exchange.
+    """
+
+    allowed = ("mirror", "data")
+
+    def __init__(self, src: str, dst: str, **fields: Field) -> None:
+        super().__init__(**fields)
+        self.ends = (src, dst)
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        """The names of the two ends in UDFs: the vertex types', or `src` and `dst` where both have one type."""
+        return ("src", "dst") if self.ends[0] == self.ends[1] else self.ends
+
+
+class Context(Fields):
+    """The worker's context tau: `total` fields are combined by GlobalSync, `value` fields hold its result and are the run's metrics."""
+
+    allowed = ("value", "shared", "delta")
+
+
+class Program:
+    """Base class of all programs. Subclasses declare; see the module's text and docs/program.md."""
+
+    epochs: int = 20
+    """Passes over `stages()` when the command line says nothing."""
+
+    monitor: str = ""
+    """Name of the metric (smaller is better) that decides the best epoch and early stopping; empty: none."""
+
+    params: dict[str, Param] = {}
+    vertices: dict[str, Vertex] = {}
+    edge_name: str = ""
+    edge: Edge = Edge("", "")
+    context: Context = Context()
+
+    def __init_subclass__(cls) -> None:
+        members = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        try:
+            hints = typing.get_type_hints(cls)
+        except NameError as error:
+            raise ProgramError(f"{cls.__name__}: an annotation cannot be read: {error}", where=_place(cls)) from None
+        inherited = {n: p for base in reversed(cls.__mro__[1:]) for n, p in getattr(base, "params", {}).items()}
+        for name, member in members.items():
+            if name in inherited and isinstance(member, (bool, int, float, str)):  # `rank = 64` in a subclass: another default
+                members[name] = replace(inherited[name], default=member)
+        cls.params = {n: _typed(cls, n, hints.get(n), v) for n, v in members.items() if isinstance(v, Param)}
+        cls.vertices = {n: v for n, v in members.items() if isinstance(v, Vertex)}
+        own = {n: v for n, v in members.items() if v is not vars(Program).get(n) and n not in _DERIVED or n in vars(cls)}
+        edges = {n: v for n, v in own.items() if isinstance(v, Edge)}
+        contexts = {n: v for n, v in own.items() if isinstance(v, Context)}
+        _check_names(cls, edges, contexts)
+        if edges:
+            cls.edge_name, cls.edge = next(iter(edges.items()))
+        if contexts:
+            cls.context = next(iter(contexts.values()))
+
+    def __init__(self, **parameters: Any) -> None:
+        unknown = [name for name in parameters if name not in self.params]
+        if unknown:
+            raise UsageError(f"{type(self).__name__} has no parameter {unknown[0]}", do=f"parameters: {', '.join(self.params) or 'none'}")
+        if not self.edge_name:
+            raise ProgramError(
+                f"{type(self).__name__} declares no edge type", where=_place(type(self)), do='e.g. link = Edge("page", "page")'
+            )
+        self.parameters = {name: p.check(name, parameters.get(name, p.default)) for name, p in self.params.items()}
+        for name, chosen in self.parameters.items():
+            setattr(self, name, chosen)
+
+    def setup(self) -> list[Stage]:
+        """Stages that run once before the first epoch, timed: initial values, degrees."""
+        return []
+
+    def stages(self) -> list[Stage]:
+        """The stages of one epoch, in order."""
+        raise ProgramError(f"{type(self).__name__} has no stages()", where=_place(type(self)), do="return a list of stages")
+
+    def evaluate(self) -> list[Stage]:
+        """Stages that measure the model after an epoch, outside training time; `Exchange(..., held_out=True)` walks the test edges."""
+        return []
+
+    def converged(self, metrics: dict[str, float]) -> bool:
+        """Whether the run may end after an evaluated epoch with these metrics."""
+        return False
+
+    def predict(self) -> Stage | None:
+        """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts nothing about an edge."""
+        return None
+
+
+def _typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
+    """`declared` with its type: the annotation, or the default's type where there is none."""
+    kind = annotation if annotation in (int, float, bool, str) else type(declared.default)
+    if kind not in (int, float, bool, str):
+        raise ProgramError(f"parameter {name} is a {kind.__name__}", where=_place(cls), do="annotate it as int, float, bool or str")
+    return Param(declared.default, declared.help, declared.low, declared.high, declared.choices, declared.dtype, kind)
+
+
+def _check_names(cls: type[Program], edges: dict[str, Edge], contexts: dict[str, Context]) -> None:
+    place = _place(cls)
+    if len(edges) > 1:
+        raise ProgramError(f"{cls.__name__} declares {len(edges)} edge types: {', '.join(edges)}", where=place, do="declare one")
+    if len(contexts) > 1 or (contexts and "tau" not in contexts):
+        raise ProgramError(f"{cls.__name__}: the context is one declaration named tau", where=place, do="tau = Context(...)")
+    for name in [*cls.vertices, *edges]:
+        if name in RESERVED or hasattr(Program, name):
+            raise ProgramError(f"{cls.__name__}: {name} cannot name a type: it means something else in UDFs", where=place, do="rename it")
+    for edge, declared in edges.items():
+        for end in declared.ends:
+            if end not in cls.vertices:
+                known = ", ".join(cls.vertices) or "none"
+                raise ProgramError(f"edge {edge} ends at '{end}', which is no vertex type", where=place, do=f"vertex types: {known}")
+    loose = set(cls.vertices) - {end for declared in edges.values() for end in declared.ends}
+    if edges and loose:
+        raise ProgramError(f"{cls.__name__}: no edge ends at vertex type {min(loose)}", where=place, do="declare its edge, or drop it")
+
+
+def _place(thing: Callable[..., Any] | type) -> str:
+    """``file:line`` of a class or function, as far as Python knows it."""
+    try:
+        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
+    except (OSError, TypeError):
+        return getattr(thing, "__qualname__", str(thing))

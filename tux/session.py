@@ -1,0 +1,203 @@
+"""One run of a program from data to model: what `tux run` does, and what a notebook does with ``run(MF(rank=8), "ratings.csv")``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from platform import python_version
+from typing import Any, Protocol
+
+from tux import sources
+from tux.errors import TuxError, UsageError
+from tux.formats import OnBadRow
+from tux.graph import Graph
+from tux.inputs import Data, Inputs, load, named, plural
+from tux.output import App, Origin, Run, RunFolder, check_names
+from tux.program import Program
+from tux.records import metrics
+from tux.training import Training
+from tux.worker import Worker
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes on."""
+
+    def phase(self, name: str) -> None:
+        """What goes on from now: load, layout and compile, epoch 1, save."""
+
+    def say(self, text: str) -> None:
+        """One line about the run."""
+
+    def warn(self, text: str) -> None:
+        """One line about what is odd, but no error."""
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """One epoch of at most `most` is done."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def phase(self, name: str) -> None:
+        """Nothing."""
+
+    def say(self, text: str) -> None:
+        """Nothing."""
+
+    def warn(self, text: str) -> None:
+        """Nothing."""
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """Nothing."""
+
+
+class Interrupted(TuxError):
+    """The user stopped the run (exit code 130)."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that has ended: the worker with its tables, one record an epoch, `results` as in run.json, set-up seconds by phase."""
+
+    worker: Worker
+    records: list[dict[str, Any]]
+    results: dict[str, Any]
+    setup_seconds: dict[str, float]
+
+
+@dataclass
+class Clock:
+    """Seconds by phase, and the watcher told of each."""
+
+    watch: Watcher
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str, told: str = "") -> Iterator[None]:
+        """Add the time of the body to the phase, which the watcher may be `told` by another name."""
+        self.watch.phase(told or name)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def run(
+    program: Program,
+    data: Data | None = None,
+    test: Data | None = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    epochs: int | None = None,
+    every: int = 1,
+    patience: int = 0,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    jit: bool = True,
+    command: Sequence[str] = (),
+    watch: Watcher | None = None,
+) -> Result:
+    """Train `program` on a file of edges, on `EdgeData`, or on small generated data; write the folder `out` if it is named.
+
+    `test` holds edges out (`EdgeData` must be made against the ids of `data`). `epochs` defaults to the program's; every `every`-th
+    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. `command` is only
+    recorded. Raises UsageError, DataError and DiskError, and `Interrupted`, which says how many epochs were done, for Ctrl-C.
+    """
+    clock = Clock(watch or Silent())
+    most = program.epochs if epochs is None else epochs
+    if most < 1 or every < 1 or patience < 0:
+        raise UsageError("epochs and every are at least 1, patience at least 0")
+    if patience and not program.monitor:
+        raise UsageError(f"{type(program).__name__} monitors no metric, so --patience means nothing", do="leave it out")
+    check_names(program)
+    options = {"epochs": most, "every": every, "patience": patience, "on_bad_row": on_bad_row, "columns": columns, "jit": jit}
+    source = sources.of(program)
+    with RunFolder(out) if out is not None else nullcontext() as folder:
+        with clock.phase("load"):
+            inputs = load(program, data, test, columns=columns, on_bad_row=on_bad_row, warn=clock.watch.warn)
+            note = Run(App(source.name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
+            if folder:
+                note = _note(note, source, inputs, list(command))
+        _introduce(clock.watch, data, program.edge_name, inputs)
+        training = _prepare(program, inputs, seed, jit, clock)
+        del inputs  # the graph holds the edges in its own order
+        clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
+        note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
+        if folder:
+            folder.write_run(note)
+        records = _train(training, options, folder, clock.watch)
+        results = _results(training, records, patience)
+        if folder:
+            clock.watch.phase("save")
+            folder.write_model(training.worker)
+            note.results = results
+            folder.write_run(note)
+    return Result(training.worker, records, results, note.setup_seconds)
+
+
+def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str]) -> Run:
+    """The run's record with digests and versions; digests take about a second a gigabyte of edges."""
+    note.app.digest = source.digest
+    note.data.digest = inputs.train.digest()
+    if inputs.test is not None:
+        note.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
+    note.command, note.sizes = command, inputs.sizes
+    note.versions = {"python": python_version(), **{name: version(name) for name in ("tux", "numpy", "numba", "pyarrow")}}
+    return note
+
+
+def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
+    """One line about the data, and one about their truth if they were made up."""
+    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [plural(len(inputs.train), edge)]
+    if inputs.test is not None:
+        sizes.append(f"{len(inputs.test):,} held out")
+    watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
+    if inputs.truth is not None:
+        watch.say(f"the truth behind these ratings has an RMSE of {inputs.truth:.4f}: noise that no model can predict")
+
+
+def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Clock) -> Training:
+    """Lay out and compile. What the kernels took to compile is told apart by the worker."""
+    with clock.phase("layout", "layout and compile"):
+        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        worker = Worker(program, graph, seed=seed, jit=jit)
+        training = Training(worker)
+    compiling = worker.seconds["compile"]
+    clock.seconds["layout"] -= compiling
+    clock.seconds["compile"] = compiling
+    return training
+
+
+def _train(training: Training, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:
+    """Run the epochs; each record goes to the folder and the watcher as it comes."""
+    records: list[dict[str, Any]] = []
+    monitor, patience, most = training.worker.program.monitor, options["patience"], options["epochs"]
+    watch.phase("epoch 1")
+    try:
+        for record in training.epochs(most, every=options["every"], patience=patience):
+            records.append(record)
+            if folder:
+                folder.append(record)
+            watch.epoch(record, most)
+            if patience and len(records) == options["every"] and monitor not in record:
+                watch.warn(f"{monitor} has no value, so --patience does nothing; it may need --test FILE")
+            watch.phase(f"epoch {len(records) + 1}")
+    except KeyboardInterrupt:
+        kept = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
+        raise Interrupted(f"interrupted after {plural(len(records), 'epoch')}", do=f"{kept}no model was written") from None
+    return records
+
+
+def _results(training: Training, records: list[dict[str, Any]], patience: int) -> dict[str, Any]:
+    """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
+    results: dict[str, Any] = {"epochs": len(records), "seconds": training.seconds, "last": metrics(records[-1])}
+    if training.best_epoch:
+        results["best"] = {"epoch": training.best_epoch, **metrics(records[training.best_epoch - 1])}
+    results["model_epoch"] = training.best_epoch if patience and training.best_epoch else len(records)
+    return results

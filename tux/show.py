@@ -1,0 +1,176 @@
+"""What a run looks like: one live table on a terminal, plain lines elsewhere. No other file imports rich; the command line writes here.
+
+Results go to standard output; warnings and errors to standard error, so that ``tux predict DIR --pairs FILE > scores.csv`` is clean.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import sys
+import threading
+import time
+import traceback
+from types import TracebackType
+from typing import Any
+
+from tux.errors import TuxError
+from tux.records import metrics
+
+BEAT = 10.0  # seconds after which a silent run says what it is doing
+
+
+def say(text: str) -> None:
+    """One line of results."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    """One line about what is odd."""
+    sys.stderr.write(f"warning: {text}\n")
+    sys.stderr.flush()
+
+
+def fail(error: TuxError, *, debug: bool = False) -> None:
+    """What happened, where, and what to do; with `debug` the traceback before it."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    sys.stderr.write(f"error: {error}\n")
+    sys.stderr.flush()
+
+
+def pairs(rows: dict[str, Any]) -> None:
+    """Names and values in two columns."""
+    width = max((len(name) for name in rows), default=0)
+    for name, value in rows.items():
+        say(f"{name:<{width}}  {value}")
+
+
+def table(columns: dict[str, Any]) -> None:
+    """Arrays (n,) as lines of text with commas and a header."""
+    write = csv.writer(sys.stdout, lineterminator="\n").writerows
+    write([list(columns)])
+    write(zip(*(column.tolist() for column in columns.values()), strict=True))
+    sys.stdout.flush()
+
+
+def number(x: float) -> str:
+    """A number in about five significant digits, whole ones in full."""
+    if abs(x) < 1e15 and x == int(x):
+        return f"{x:,.0f}"
+    if 1e-3 <= abs(x) < 1e3:
+        return f"{x:.4f}"
+    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.4g}"
+
+
+def values(record: dict[str, Any]) -> dict[str, str]:
+    """A record's columns: seconds of training, metrics, edges a second."""
+    shown = {name: number(value) for name, value in metrics(record).items()}
+    return {"seconds": f"{record['seconds']:.2f}", **shown, "M edges/s": f"{record['edges_per_second'] / 1e6:.1f}"}
+
+
+class Plain:
+    """One line an epoch, and one every `beat` seconds in which there is none. A context, as a thread keeps the time."""
+
+    def __init__(self, beat: float = BEAT) -> None:
+        self._beat, self._now, self._since, self._last = beat, "", 0.0, 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> Plain:
+        self._last = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _keep(self) -> None:
+        """Say what goes on whenever nothing has been said for a while."""
+        while not self._done.wait(max(self._last + self._beat - time.monotonic(), 0.01)):
+            if time.monotonic() - self._last >= self._beat and self._now:
+                self.say(f"... {self._now}, {time.monotonic() - self._since:.0f} s")
+
+    def phase(self, name: str) -> None:
+        """What goes on from now."""
+        self._now, self._since = name, time.monotonic()
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self._last = time.monotonic()
+        say(text)
+
+    def warn(self, text: str) -> None:
+        """One line on standard error."""
+        warn(text)
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """One line: the epoch, seconds, metrics, speed."""
+        shown = values(record)
+        seconds, speed = shown.pop("seconds"), shown.pop("M edges/s")
+        rest = "".join(f"  {name} {value}" for name, value in shown.items())
+        self.say(f"epoch {record['epoch']:>{len(str(most))}}/{most}  {seconds:>7} s{rest}  {speed} M edges/s")
+
+
+class Live(Plain):
+    """One table that grows while the run goes on, with what goes on now below it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.live import Live as Screen
+
+        self._records: list[dict[str, Any]] = []
+        self._most = 0
+        self._console = Console(highlight=False)
+        self._screen = Screen(get_renderable=self._render, console=self._console, refresh_per_second=4)
+
+    def __enter__(self) -> Live:
+        self._screen.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._now = ""
+        self._screen.stop()
+
+    def say(self, text: str) -> None:
+        """One line above the table."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """One line above the table, marked."""
+        if sys.stderr.isatty():
+            self._console.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
+        else:
+            warn(text)
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """One row more."""
+        self._records.append(record)
+        self._most = most
+
+    def _render(self) -> Any:
+        """The last epochs, as many as the terminal has room for, and the line of what goes on."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        busy = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim")
+        if not self._records:
+            return busy
+        rows = [{"epoch": f"{record['epoch']}/{self._most}", **values(record)} for record in self._records]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        table = Table(*names, box=None, header_style="bold", pad_edge=False)
+        for column in table.columns:
+            column.justify, column.no_wrap = "right", True
+        for row in rows[-max(shutil.get_terminal_size().lines - 8, 5) :]:
+            table.add_row(*(row.get(name, "") for name in names))
+        return Group(table, busy) if self._now else table
+
+
+def watcher() -> Plain:
+    """The live table on a terminal that can show it, plain lines elsewhere."""
+    return Live() if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" else Plain()

@@ -1,0 +1,84 @@
+"""The loop over epochs: set-up once, then stages; evaluation and checks between epochs, outside training time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tux.worker import Worker
+
+TIMES = ("compute", "wait", "apply", "send")
+
+
+class Training:
+    """One run of a worker's program.
+
+    Creating it lays out the edges and compiles the kernels. `seconds` is training time alone: set-up stages and the stages of the
+    epochs, not loading, compiling, or evaluating.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        program = worker.program
+        self.worker, self.seconds = worker, 0.0
+        self.best_epoch, self.best = 0, float("inf")
+        self._best_state: list[np.ndarray] = []
+        self._setup, self._stages, self._evaluate = program.setup(), program.stages(), program.evaluate()
+        every = [*self._setup, *self._stages, *self._evaluate]
+        for stages in (self._setup, self._stages, self._evaluate):
+            worker.prepare(stages)
+        worker.refuse_lost_deltas(every)
+
+    def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
+        """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>, edges_per_second, ...``).
+
+        Every `every`-th epoch and the last are evaluated. With `patience`, the run stops once that many evaluations in a row
+        have not lowered the program's monitored metric, and the state of the best epoch is put back at the end.
+        DataError when a field stops being finite.
+        """
+        self._timed(self._setup)
+        self.worker.clock = since = 0
+        for number in range(1, most + 1):
+            record = self._epoch(number, evaluate=number % every == 0 or number == most)
+            yield record
+            monitored = record.get(self.worker.program.monitor)
+            if monitored is not None:
+                since += 1
+                if monitored < self.best:
+                    since, self.best, self.best_epoch = 0, monitored, number
+                    if patience:
+                        self._best_state = [array.copy() for array in self._state()]
+            if (patience and since >= patience) or self.worker.program.converged(self.worker.metrics()):
+                break
+        for array, best in zip(self._state(), self._best_state, strict=bool(self._best_state)):
+            array[...] = best
+
+    def _state(self) -> list[np.ndarray]:
+        """All that a run changes: the fields of vertices, of the context, and of the training edges."""
+        worker = self.worker
+        tables = [*worker.tables.values(), worker.edge_table(worker.graph.edges)]
+        return [table.arrays[f] for table in tables for f, d in table.declared.items() if d.kind != "data"]
+
+    def _timed(self, stages: list[Any]) -> float:
+        start = time.perf_counter()
+        self.worker.run(stages)
+        spent = time.perf_counter() - start
+        self.seconds += spent
+        return spent
+
+    def _epoch(self, number: int, *, evaluate: bool) -> dict[str, Any]:
+        worker = self.worker
+        before, edges = dict(worker.seconds), worker.edges_visited
+        worker.forget_metrics()
+        spent = self._timed(self._stages)
+        split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
+        edges = worker.edges_visited - edges
+        worker.epoch = number
+        worker.check_finite()
+        if evaluate:
+            worker.run(self._evaluate)
+        record = {"epoch": number, "clock": worker.clock, "seconds": self.seconds, **worker.metrics()}
+        record |= {"edges_per_second": edges / spent if spent > 0 else 0.0, **split}
+        return record | {"bytes_sent": 0, "max_staleness": 0}
