@@ -1,7 +1,7 @@
 """Matrix factorization by SGD (Koren, Bell and Volinsky 2009): min sum over ratings of (r - p.q)^2 + reg (|p|^2 + |q|^2).
 
-A vertex's step is step / sqrt(G); G grows by its mean squared gradient |reg p - e q|^2 = reg^2 |p|^2 - 2 reg e p.q + e^2 |q|^2 over each
-of two groups of dimensions (Chin et al., PAKDD 2015): the `warm` first ones start positive and the first epoch trains them alone."""
+A vertex's step is step / sqrt(mean of G); G grows by its squared gradient |reg p - e q|^2 = reg^2 |p|^2 - 2 reg e p.q + e^2 |q|^2 over
+each of two groups of dimensions (Chin et al., PAKDD 2015): the `warm` first ones start positive and the first epoch trains them alone."""
 
 import numpy as np
 
@@ -20,45 +20,49 @@ def moments(tau):
     tau.root = max(tau.squares / tau.n - tau.mean**2, 1e-12) ** 0.25
 
 
+def inner(x, y, n):
+    """Inner product of the first n entries."""
+    total = np.float32(0)
+    for k in range(n):
+        total += x[k] * y[k]
+    return total
+
+
 def begin(v, tau, p):
     """Factors from U(0, 1) to the ratings' units: the first group positive, the rest around zero; norms and G to match."""
     for k in range(p.rank):
         v.f[k] = (v.f[k] if k < p.warm else 0.8 * (v.f[k] - 0.5)) * tau.root / np.sqrt(p.rank)
-    v.G[0] = v.G[1] = tau.root**6
+    v.G[0], v.G[1] = min(p.rank, p.warm) * tau.root**6, max(p.rank - p.warm, 1) * tau.root**6
     renorm(v, p)
 
 
 def renorm(v, p):
     """Squared norms of the two groups, anew: masters have folded the changes of several replicas."""
-    v.norm[0] = v.norm[1] = 0
-    for k in range(p.rank):
-        v.norm[0 if k < p.warm else 1] += v.f[k] * v.f[k]
+    v.norm[0] = inner(v.f, v.f, min(p.rank, p.warm))
+    v.norm[1] = inner(v.f, v.f, p.rank) - v.norm[0]
 
 
-def advance(v, group, other, dot, err, tau, p):
+def advance(v, group, other, dot, err, step, p):
     """Follow one group of v's dimensions through a step: its G and norm. `other`: the other end's norm. Returns the step's factor."""
-    if group == 1 and tau.epoch == 0:
-        return np.float32(0)
-    norm, factor = v.norm[group], p.step * np.float32(tau.root) / np.sqrt(v.G[group])
+    if step == 0:
+        return step
+    norm, factor = v.norm[group], step / np.sqrt(v.G[group])
     slope = p.reg * norm - err * dot
     square = p.reg * slope + err * (err * other - p.reg * dot)
-    v.G[group] += square / np.float32(max(p.rank - p.warm, 1) if group == 1 else min(p.rank, p.warm))
+    v.G[group] += square
     v.norm[group] = norm - factor * (slope + slope - factor * square)
     return factor
 
 
 def sgd(user, item, rating, tau, p):
     """One step on both ends of a rating."""
-    active = min(p.rank, p.warm) if tau.epoch == 0 else p.rank
-    dot = warm = np.float32(0)
-    for k in range(active):
-        product = user.f[k] * item.f[k]
-        dot += product
-        warm += product if k < p.warm else np.float32(0)
+    active, step = min(p.rank, p.warm) if tau.epoch == 0 else p.rank, p.step * np.float32(tau.root)
+    step, rest = step * np.sqrt(np.float32(min(p.rank, p.warm))), step * np.sqrt(np.float32(active - min(active, p.warm)))
+    dot, warm = inner(user.f, item.f, active), inner(user.f, item.f, min(p.rank, p.warm))
     err, u0, u1, i0, i1 = rating.value - dot, user.norm[0], user.norm[1], item.norm[0], item.norm[1]
     tau.n, tau.sse, tau.norms = tau.n + 1, tau.sse + err * err, tau.norms + (u0 + u1 + i0 + i1)
-    user_warm, user_rest = advance(user, 0, i0, warm, err, tau, p), advance(user, 1, i1, dot - warm, err, tau, p)
-    item_warm, item_rest = advance(item, 0, u0, warm, err, tau, p), advance(item, 1, u1, dot - warm, err, tau, p)
+    user_warm, user_rest = advance(user, 0, i0, warm, err, step, p), advance(user, 1, i1, dot - warm, err, rest, p)
+    item_warm, item_rest = advance(item, 0, u0, warm, err, step, p), advance(item, 1, u1, dot - warm, err, rest, p)
     for k in range(active):
         x, y = user.f[k], item.f[k]
         user.f[k] = x - (user_warm if k < p.warm else user_rest) * (p.reg * x - err * y)
@@ -72,10 +76,7 @@ def finish(tau, p):
 
 def rate(user, item, tau, p):
     """The predicted rating; the mean where either end was never rated."""
-    dot = 0.0
-    for k in range(p.rank):
-        dot += user.f[k] * item.f[k]
-    return dot if user.norm[0] > 0 and item.norm[0] > 0 else tau.mean
+    return inner(user.f, item.f, p.rank) if user.norm[0] > 0 and item.norm[0] > 0 else tau.mean
 
 
 def test(user, item, rating, tau, p):

@@ -18,49 +18,54 @@ from numba import njit
 from tux.apps.mf import MF, sgd
 from tux.generate import ratings
 from tux.graph import Graph
+from tux.layout import tile_order
 from tux.networks import from_arrays
+from tux.random import key
 from tux.stages import Exchange
 from tux.stages.compile import OPTIONS
+from tux.tables import aligned
 from tux.worker import Worker
 
 F4 = np.float32
 
 
 @njit(**OPTIONS)
-def by_hand(users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims):  # type: ignore[no-untyped-def]
+def by_hand(tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims):  # type: ignore[no-untyped-def]
     """One epoch after the first of `tux.apps.mf.sgd`, with every row spelled as an index."""
     rank = P.shape[1]
-    rest_dims, warm_size = F4(max(rank - warm_dims, 1)), F4(min(rank, warm_dims))
-    for e in range(len(users)):
-        u, i = users[e], items[e]
-        dot = warm = F4(0)
-        for k in range(rank):
-            product = P[u, k] * Q[i, k]
-            dot += product
-            warm += product if k < warm_dims else F4(0)
-        err = values[e] - dot
-        rest = dot - warm
-        u0, u1, i0, i1 = NP[u, 0], NP[u, 1], NQ[i, 0], NQ[i, 1]
-        tau[0], tau[1], tau[2] = tau[0] + 1, tau[1] + err * err, tau[2] + (u0 + u1 + i0 + i1)
-        unit = step * F4(root)
-        fu0, fu1, fi0, fi1 = unit / np.sqrt(GP[u, 0]), unit / np.sqrt(GP[u, 1]), unit / np.sqrt(GQ[i, 0]), unit / np.sqrt(GQ[i, 1])
-        su0, su1, si0, si1 = reg * u0 - err * warm, reg * u1 - err * rest, reg * i0 - err * warm, reg * i1 - err * rest
-        qu0 = reg * su0 + err * (err * i0 - reg * warm)
-        qu1 = reg * su1 + err * (err * i1 - reg * rest)
-        qi0 = reg * si0 + err * (err * u0 - reg * warm)
-        qi1 = reg * si1 + err * (err * u1 - reg * rest)
-        GP[u, 0] += qu0 / warm_size
-        GP[u, 1] += qu1 / rest_dims
-        GQ[i, 0] += qi0 / warm_size
-        GQ[i, 1] += qi1 / rest_dims
-        NP[u, 0] = u0 - fu0 * (su0 + su0 - fu0 * qu0)
-        NP[u, 1] = u1 - fu1 * (su1 + su1 - fu1 * qu1)
-        NQ[i, 0] = i0 - fi0 * (si0 + si0 - fi0 * qi0)
-        NQ[i, 1] = i1 - fi1 * (si1 + si1 - fi1 * qi1)
-        for k in range(rank):
-            x, y = P[u, k], Q[i, k]
-            P[u, k] = x - (fu0 if k < warm_dims else fu1) * (reg * x - err * y)
-            Q[i, k] = y - (fi0 if k < warm_dims else fi1) * (reg * y - err * x)
+    unit_warm = step * F4(root) * np.sqrt(F4(min(rank, warm_dims)))
+    unit_rest = step * F4(root) * np.sqrt(F4(max(rank - warm_dims, 1)))
+    for g in range(len(tiles)):
+        for e in range(bounds[tiles[g]], bounds[tiles[g] + 1]):
+            u, i = users[e], items[e]
+            dot = warm = F4(0)
+            for k in range(rank):
+                dot += P[u, k] * Q[i, k]
+            for k in range(min(rank, warm_dims)):
+                warm += P[u, k] * Q[i, k]
+            err = values[e] - dot
+            rest = dot - warm
+            u0, u1, i0, i1 = NP[u, 0], NP[u, 1], NQ[i, 0], NQ[i, 1]
+            tau[0], tau[1], tau[2] = tau[0] + 1, tau[1] + err * err, tau[2] + (u0 + u1 + i0 + i1)
+            fu0, fu1 = unit_warm / np.sqrt(GP[u, 0]), unit_rest / np.sqrt(GP[u, 1])
+            fi0, fi1 = unit_warm / np.sqrt(GQ[i, 0]), unit_rest / np.sqrt(GQ[i, 1])
+            su0, su1, si0, si1 = reg * u0 - err * warm, reg * u1 - err * rest, reg * i0 - err * warm, reg * i1 - err * rest
+            qu0 = reg * su0 + err * (err * i0 - reg * warm)
+            qu1 = reg * su1 + err * (err * i1 - reg * rest)
+            qi0 = reg * si0 + err * (err * u0 - reg * warm)
+            qi1 = reg * si1 + err * (err * u1 - reg * rest)
+            GP[u, 0] += qu0
+            GP[u, 1] += qu1
+            GQ[i, 0] += qi0
+            GQ[i, 1] += qi1
+            NP[u, 0] = u0 - fu0 * (su0 + su0 - fu0 * qu0)
+            NP[u, 1] = u1 - fu1 * (su1 + su1 - fu1 * qu1)
+            NQ[i, 0] = i0 - fi0 * (si0 + si0 - fi0 * qi0)
+            NQ[i, 1] = i1 - fi1 * (si1 + si1 - fi1 * qi1)
+            for k in range(rank):
+                x, y = P[u, k], Q[i, k]
+                P[u, k] = x - (fu0 if k < warm_dims else fu1) * (reg * x - err * y)
+                Q[i, k] = y - (fi0 if k < warm_dims else fi1) * (reg * y - err * x)
 
 
 def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
@@ -73,6 +78,13 @@ def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
             if round_:
                 found.append(time.perf_counter() - start)
     return [statistics.median(found) for found in times]
+
+
+def copied(array: np.ndarray) -> np.ndarray:
+    """A copy that starts at a cache line, as the engine's arrays do: which side straddles lines would decide more than the loops."""
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def compare(rank: int, count: int) -> tuple[float, float]:
@@ -90,12 +102,13 @@ def compare(rank: int, count: int) -> tuple[float, float]:
     exchange.prepare(worker)
     worker.tau.epoch = 1  # the first epoch is the one that leaves most dimensions out
     edges, user, item = worker.graph.edges, worker.tables["user"].arrays, worker.tables["item"].arrays
-    state = [table[f].copy() for f in ("f", "G", "norm") for table in (user, item)]
+    state = [copied(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
+    tiles = tile_order(key(0), 0, len(exchange.layout.bounds) - 1, exchange.layout.across, (0, 0))
     constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
     ours, theirs = median_seconds(
         7,
         lambda: exchange.run(worker),
-        lambda: by_hand(edges.src, edges.dst, edges.fields["value"], *state, *constants),
+        lambda: by_hand(tiles, exchange.layout.bounds, edges.src, edges.dst, edges.fields["value"], *state, *constants),
     )
     return ours, theirs
 

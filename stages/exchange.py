@@ -37,7 +37,7 @@ class Exchange:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
         self.label = f"Exchange({named(f)}{f', over={over}' if over else ''})"
         self.cuts: np.ndarray | None = None
-        self._layout: Layout
+        self.layout: Layout
         self._kernel: Kernel
 
     def role(self, worker: Worker) -> str:
@@ -66,20 +66,20 @@ class Exchange:
         if self._tiles:
             cuts = self.cuts if self.cuts is not None else np.array([0, n])
             n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
-            self._layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
+            self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
             self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
-            self._kernel = EdgeLoops(worker, self.label, edges, self._layout, role).per_edge(self.f)
+            self._kernel = EdgeLoops(worker, self.label, edges, self.layout, role).per_edge(self.f)
         else:
-            self._layout = edges.walk_grouped(role, n)
+            self.layout = edges.walk_grouped(role, n)
             self._rows = n if self.held_out else graph.vertices[types[role]].known
-            loops = EdgeLoops(worker, self.label, edges, self._layout, role)
+            loops = EdgeLoops(worker, self.label, edges, self.layout, role)
             self._kernel = loops.per_vertex(self.f) if self._per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
 
     def _groups(self, block: Block | None) -> tuple[int, int]:
         """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
         if self._tiles:
             number = block.number if block else 0
-            return int(self._layout.blocks[number]), int(self._layout.blocks[number + 1])
+            return int(self.layout.blocks[number]), int(self.layout.blocks[number + 1])
         return block.rows if block else (0, self._rows)
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
@@ -88,8 +88,8 @@ class Exchange:
         with worker.timed("compute"):
             if self._tiles:
                 stream = key(worker.seed, "tiles", worker.epoch, first)
-                self._kernel(tile_order(stream, first, last, self._layout.across, self._bytes))
+                self._kernel(tile_order(stream, first, last, self.layout.across, self._bytes))
             else:
                 self._kernel(first, last)
         if not self.held_out:
-            worker.edges_visited += int(self._layout.bounds[last] - self._layout.bounds[first])
+            worker.edges_visited += int(self.layout.bounds[last] - self.layout.bounds[first])

@@ -12,6 +12,8 @@ import hashlib
 import sys
 import types
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -19,10 +21,20 @@ import llvmlite.binding
 import numba
 import numpy as np
 
+import tux.neighbours
+import tux.rows
+import tux.stream
+
+
+@cache
+def engine() -> bytes:
+    """The text of the engine's own part of every kernel: rows, slices of edges, random streams."""
+    return b"".join(Path(module.__file__).read_bytes() for module in (tux.rows, tux.neighbours, tux.stream))
+
 
 def fingerprint(parts: list[object], functions: list[Any]) -> str:
     """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that they reach."""
-    digest = hashlib.blake2b(digest_size=12)
+    digest = hashlib.blake2b(engine(), digest_size=12)
     versions = (sys.version_info[:3], numba.__version__, llvmlite.__version__, np.__version__)
     for part in (*versions, llvmlite.binding.get_host_cpu_name(), *parts):
         digest.update(repr(part).encode())

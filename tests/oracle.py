@@ -47,7 +47,7 @@ def moments(values):
 class Factors:
     """Matrix factorization by SGD as apps/mf.py describes it, in double precision and with whole gradients.
 
-    Factors P (users, rank), Q (items, rank); squared gradients (n, 2) for the warm group of dimensions and the rest.
+    Factors P (users, rank), Q (items, rank); summed squared gradients (n, 2) for the warm group of dimensions and the rest.
     """
 
     def __init__(self, factors, squares, *, step, reg, warm):
@@ -69,5 +69,6 @@ class Factors:
             for side, gradient in enumerate((self.reg * x - err * y, self.reg * y - err * x)):
                 for g, group in enumerate(groups):
                     squares = self.squares[side][at[side]]
-                    self.factors[side][at[side], group] -= self.step / np.sqrt(squares[g]) * gradient[group]
-                    squares[g] += np.mean(gradient[group] ** 2)
+                    size = group.stop - group.start
+                    self.factors[side][at[side], group] -= self.step / np.sqrt(squares[g] / size) * gradient[group]
+                    squares[g] += np.sum(gradient[group] ** 2)

@@ -104,7 +104,11 @@ def _load(context: Any, builder: Any, typ: RowType, value: Any, attr: str) -> An
     row = cgutils.create_struct_proxy(typ)(context, builder, value=value)
     address, element, shape = _entry(context, builder, typ, row, attr)
     if not shape:
-        return context.unpack_value(builder, element, address)
+        stored = builder.load(address)
+        if not next(writable for name, _, _, writable in typ.fields if name == attr):
+            # No kernel writes what its UDFs may only read: such loads may move out of loops, past stores to other fields.
+            stored.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return context.data_model_manager[element].from_data(builder, stored)
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(element)))
     strides = [itemsize]
     for length in reversed(shape[1:]):
