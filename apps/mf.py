@@ -110,7 +110,7 @@ class MF(Program):
         return [Exchange(count), GlobalSync(moments), Apply("user", begin), Apply("item", begin)]
 
     def stages(self):
-        batch = MiniBatch(Exchange(sgd, over="item"), Apply("item", renorm), Apply("user"), edges=self.batch)
+        batch = MiniBatch(Exchange(sgd, over="item"), Apply("item", renorm), Apply("user"), edges=self.batch, rotate=True)
         return [batch, Apply("user", renorm), GlobalSync(finish)]
 
     def evaluate(self):

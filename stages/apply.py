@@ -7,24 +7,31 @@ from typing import Any
 import numpy as np
 
 from tux.errors import ProgramError
+from tux.frames import Message
+from tux.replicas import Arrays
+from tux.routes import ALL, Routes
+from tux.server import Server
 from tux.stages.bind import Udf, named
 from tux.stages.block import Block
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
 from tux.worker import Worker
 
+TRAVELLING = ("value", "shared", "delta")
+
 
 class Apply:
     """For the block's vertices of type `over`:
 
         mirrors send their deltas and changes of shared fields to their masters
-        for each master v that has heard from all replicas:
-            fold the changes into the shared fields; combine the deltas
-            f(v, tau, p, rng)                    # v also under its type's name
+        for each master v that has heard from the worker of every replica:
+            fold the changes into the shared fields; combine the deltas        # in worker order
+            f(v, tau, p, rng)                                                  # v also under its type's name
             clear the deltas; send value and shared fields back
 
-    Outside a MiniBatch these are all vertices of the type. A type that the partition does not cut has one copy: nothing of it travels,
-    and without `f` there is nothing to do. Nothing is kept between calls but the fields.
+    Outside a MiniBatch these are all vertices of the type; inside, the block's range of the enumerated type, or the vertices of the
+    other end that have an edge in the block. A type that the partition does not cut has one copy: nothing of it travels, and without
+    `f` there is nothing to do. Nothing is kept between calls but the fields.
     """
 
     folds = True
@@ -32,60 +39,145 @@ class Apply:
     def __init__(self, over: str, f: Udf | None = None) -> None:
         self.over, self.f = over, f
         self.label = f"Apply({', '.join(part for part in (over, named(f)) if part)})"
-        self.cuts: np.ndarray | None = None
+        self.travels = False
+        self.cuts: np.ndarray | None = None  # of the mini-batch around it, in positions of the enumerated type
         self.block_role = ""
 
     def prepare(self, worker: Worker) -> None:
-        """Compile the loop over masters, and find the rows of each block where they are no range."""
+        """Compile the loop over masters; find routes, and the rows of each block where they are no range."""
         program = worker.program
         if self.over not in program.vertices:
             raise ProgramError(f"{self.label}: '{self.over}' is no vertex type", do=f"vertex types: {', '.join(program.vertices)}")
-        deltas = [name for name, field in program.vertices[self.over].fields.items() if field.kind == "delta"]
+        fields = program.vertices[self.over].fields
+        deltas = [name for name, field in fields.items() if field.kind == "delta"]
         if deltas and self.f is None:
             raise ProgramError(f"{self.label} would lose delta {self.over}.{deltas[0]}", do=f'name a UDF: Apply("{self.over}", f)')
-        self._known = worker.graph.vertices[self.over].known
-        self._touched: tuple[np.ndarray, np.ndarray] | None = None
-        if self.f is None:
-            return
-        if self.cuts is not None and len(self.cuts) > 2 and self._other_end(worker):
-            self._touched = self._find_touched(worker)
-        self._kernel = self._compile(worker)
+        vertices = worker.graph.vertices[self.over]
+        self._known, cut = vertices.known, vertices.cut
+        self.travels = cut and (self.f is not None or any(field.kind in TRAVELLING for field in fields.values()))
+        several = self.cuts is not None and len(self.cuts) > 2
+        ranges = several and not self._other_end(worker)
+        self._touched = self._find_touched(worker) if several and not ranges and (self.f or cut) else None
+        self._kernel = self._compile(worker, at_home=cut) if self.f is not None else None
+        if self.travels:
+            assert vertices.part is not None
+            self._routes = Routes(vertices.part, self.cuts if ranges else None)
+            self._ranges = ranges
+            self._weights = np.bincount(worker.graph.edges.end(self._end(worker)), minlength=len(vertices)).astype(np.float32)
+            self.point = len(worker.points)
+            worker.points.append(self)
 
     def _other_end(self, worker: Worker) -> bool:
-        """Whether the type is not the enumerated end of the mini-batch (or also its other end), so that its rows are no range."""
+        """Whether the type is only the other end of the mini-batch, so that a block's rows are no range."""
         declared = worker.program.edge
         return declared.ends[declared.roles.index(self.block_role)] != self.over
 
-    def _compile(self, worker: Worker) -> Any:
+    def _end(self, worker: Worker) -> str:
+        declared = worker.program.edge
+        return declared.roles[declared.ends.index(self.over)]
+
+    def _compile(self, worker: Worker, *, at_home: bool) -> Any:
         assert self.f is not None
-        scope = Scope(worker, "apply", self.label)
+        scope = Scope(worker, "apply", self.label, at_home=at_home)
         at = "rows[j]" if self._touched else "j"
-        row = lambda: scope.row(worker.tables[self.over], at)  # noqa: E731
+        row = lambda: scope.row(scope.vertices(self.over), at)  # noqa: E731
         call = scope.call(self.f, {self.over: row, "v": row}, lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]")
-        rows = self._touched[1] if self._touched else ()
+        rows = np.empty(0, np.int64) if self._touched else ()
         return scope.kernel({"rows": rows, "lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(call)])
 
     def _find_touched(self, worker: Worker) -> tuple[np.ndarray, np.ndarray]:
         """Bounds (blocks + 1,) and rows: those of this type that have an edge into each block."""
         assert self.cuts is not None
-        edges, n = worker.graph.edges, len(worker.tables[self.over].arrays[next(iter(worker.tables[self.over].arrays))])
-        block_of = np.repeat(np.arange(len(self.cuts) - 1), np.diff(self.cuts))[edges.end(self.block_role)]
+        declared = worker.program.edge
+        edges, n = worker.graph.edges, max(len(worker.graph.vertices[self.over]), 1)
+        cuts = worker.graph.vertices[declared.ends[declared.roles.index(self.block_role)]].local_cuts(self.cuts)
+        block_of = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))[edges.end(self.block_role)]
         pairs = np.unique(block_of * n + edges.end(edges.other(self.block_role)))
-        return np.searchsorted(pairs // n, np.arange(len(self.cuts))), pairs % n
+        return np.searchsorted(pairs // n, np.arange(len(cuts))), pairs % n
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
-        """Run the UDF on the block's masters, then clear their deltas."""
-        if self.f is None:
+        """Where nothing travels: run the UDF on the block's masters, then clear their deltas."""
+        if self._kernel is None:
             return
         with worker.timed("apply"):
-            lo, hi, rows = self._rows(block)
-            # A row that several blocks touch draws other numbers in each.
-            self._kernel(rows, lo, hi, salt=block.number + 1 if block and len(rows) else 0)
-            worker.tables[self.over].clear_deltas(rows[lo:hi] if len(rows) else slice(lo, hi))
+            if self._touched is not None and block is not None:
+                rows = self._touched_in(block)
+                # A row that several blocks touch draws other numbers in each.
+                self._kernel(rows, 0, len(rows), salt=block.number + 1)
+                worker.tables[self.over].clear_deltas(rows)
+            else:
+                lo, hi = block.rows if block and len(block.cuts) > 2 else (0, self._known)
+                self._kernel((), lo, hi)
+                worker.tables[self.over].clear_deltas(slice(lo, hi))
 
-    def _rows(self, block: Block | None) -> tuple[int, int, Any]:
+    def _touched_in(self, block: Block) -> np.ndarray:
+        assert self._touched is not None
+        bounds, rows = self._touched
+        return rows[bounds[block.number] : bounds[block.number + 1]]
+
+    def send(self, worker: Worker, turn: int, block: Block | None) -> int:
+        """Each home gets this worker's contribution to the block; returns the number of answers to come."""
+        mirrors, number = worker.mirrors[self.over], block.number if block else ALL
+        touched = None
         if self._touched is not None and block is not None:
-            bounds, rows = self._touched
-            return int(bounds[block.number]), int(bounds[block.number + 1]), rows
-        lo, hi = block.rows if block and len(block.cuts) > 2 else (0, self._known)
-        return lo, hi, ()
+            touched = np.zeros(self._known, bool)
+            touched[self._touched_in(block)] = True
+        for home in range(worker.workers):
+            rows = self._routes.up(home, np.array([number if self._ranges else ALL]))
+            head: Arrays = [np.array([number, worker.epoch], np.int32)]
+            if touched is not None:
+                head.append(np.packbits(touched[rows]))
+                rows = rows[touched[rows]]
+            if worker.server.needs_weights(self.over):
+                head.append(self._weights[rows])
+            arrays = [*head, *mirrors.pack(rows, (self.point, home))]
+            worker.post(Message("up", worker.rank, home, turn, self.point, arrays), self.over)
+        return worker.workers
+
+    def serve(self, server: Server, contributions: list[Arrays]) -> list[Arrays]:
+        """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
+        masters, everywhere = server.masters[self.over], np.array([ALL])
+        numbers = np.unique([arrays[0][0] for arrays in contributions]).astype(np.int32)
+        touched = np.zeros(len(masters), bool)
+        folded = []
+        for worker, (head, *rest) in enumerate(contributions):
+            rows = self._routes.down(worker, head[:1] if self._ranges else everywhere)
+            if self._touched is not None and head[0] != ALL:
+                rows = rows[np.unpackbits(rest.pop(0), count=len(rows)).astype(bool)]
+            weights = rest.pop(0) if masters.needs_weights else None
+            if not self._ranges:
+                touched[rows] = True
+            folded.append((rows, rest, weights))
+        masters.fold(folded)
+        self._run_at_home(server, numbers, touched, int(contributions[0][0][1]))
+        answers = []
+        for worker in range(server.workers):
+            rows = self._routes.down(worker, numbers if self._ranges else everywhere)
+            answer: Arrays = [numbers]
+            if self._touched is not None and numbers[0] != ALL:
+                answer.append(np.packbits(touched[rows]))
+                rows = rows[touched[rows]]
+            answers.append([*answer, *masters.read(rows)])
+        return answers
+
+    def _run_at_home(self, server: Server, numbers: np.ndarray, touched: np.ndarray, epoch: int) -> None:
+        table = server.tables[self.over]
+        if self._touched is not None and numbers[0] != ALL:
+            rows = np.flatnonzero(touched)
+            if self._kernel is not None:
+                self._kernel(rows, 0, len(rows), salt=int(numbers[0]) + 1, epoch=epoch)
+            table.clear_deltas(rows)
+            return
+        for number in numbers:
+            lo, hi = self._routes.masters(int(number) if self._ranges else ALL)
+            if self._kernel is not None:
+                self._kernel(() if self._touched is None else np.arange(hi), lo, hi, epoch=epoch)
+            table.clear_deltas(slice(lo, hi))
+
+    def install(self, worker: Worker, message: Message) -> None:
+        """On the worker: take the answer of one home."""
+        numbers, *rest = message.arrays
+        rows = self._routes.up(message.source, numbers if self._ranges else np.array([ALL]))
+        if self._touched is not None and numbers[0] != ALL:
+            rows = rows[np.unpackbits(rest.pop(0), count=len(rows)).astype(bool)]
+        worker.mirrors[self.over].install(rows, (self.point, message.source), rest)

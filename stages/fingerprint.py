@@ -29,7 +29,7 @@ import tux.stream
 @cache
 def engine() -> bytes:
     """The text of the engine's own part of every kernel: rows, slices of edges, random streams."""
-    return b"".join(Path(module.__file__).read_bytes() for module in (tux.rows, tux.neighbours, tux.stream))
+    return b"".join(Path(str(module.__file__)).read_bytes() for module in (tux.rows, tux.neighbours, tux.stream))
 
 
 def fingerprint(parts: list[object], functions: list[Any]) -> str:

@@ -25,10 +25,17 @@ class MiniBatch:
     of blocks changes from epoch to epoch (`shuffle=False`: never), their members don't. `over` is the enumerated end, by default
     that of the first Exchange inside. Every Exchange inside enumerates it; an Apply inside works on the block's rows of its type:
     the range itself, or the rows of the other end that the block's edges touch.
+
+    `rotate=True`: worker w starts w/W of the way round, so that workers are on different blocks of one clock, as in DSGD (Gemulla et
+    al., KDD 2011). Changes in place to a vertex are then made by one worker after the other instead of by all at once. There are at
+    least slack + 2 blocks for each worker, so that a block's changes have arrived when the next worker comes to it. For programs
+    that gather deltas instead, it would only cost messages.
     """
 
-    def __init__(self, *stages: Stage, vertices: int = 0, edges: int = 0, over: str = "", shuffle: bool = True) -> None:
-        self.stages, self.over, self.shuffle = stages, over, shuffle
+    def __init__(
+        self, *stages: Stage, vertices: int = 0, edges: int = 0, over: str = "", shuffle: bool = True, rotate: bool = False
+    ) -> None:
+        self.stages, self.over, self.shuffle, self.rotate = stages, over, shuffle, rotate
         self.vertices, self.edges = vertices, edges
         if vertices and edges:
             raise ProgramError("MiniBatch has a size in vertices and one in edges", do="give one")
@@ -57,28 +64,34 @@ class MiniBatch:
         if self.role not in declared.roles:
             raise ProgramError(f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(declared.roles)}")
         self.cuts = self._cut(worker)
+        vertices = worker.graph.vertices[declared.ends[declared.roles.index(self.role)]]
+        self._local_cuts = vertices.local_cuts(self.cuts)
         for stage in self.stages:
-            if isinstance(stage, Exchange | Apply):
-                stage.cuts = self.cuts
+            if isinstance(stage, Exchange):
+                stage.cuts = self._local_cuts
             if isinstance(stage, Apply):
-                stage.block_role = self.role
+                stage.cuts, stage.block_role = self.cuts, self.role
             stage.prepare(worker)
 
     def _cut(self, worker: Worker) -> np.ndarray:
-        declared, graph = worker.program.edge, worker.graph
-        known = graph.vertices[declared.ends[declared.roles.index(self.role)]].known
+        """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
+        degrees = worker.graph.degrees(self.role)
         if self.vertices:
-            return blocks_by_vertices(known, self.vertices)
-        return blocks_by_edges(np.bincount(graph.edges.end(self.role), minlength=known)[:known], self.edges)
+            return blocks_by_vertices(len(degrees), self.vertices)
+        size = self.edges
+        if self.rotate and worker.workers > 1:
+            total = int(degrees.sum())
+            size = max(1, min(size or total, total // ((worker.slack + 2) * worker.workers)))
+        return blocks_by_edges(degrees, size)
 
     def blocks(self, worker: Worker) -> Iterator[Block]:
-        """This epoch's blocks in their order."""
+        """This worker's blocks of this epoch in their order."""
         count = len(self.cuts) - 1
         order = permutation(key(worker.seed, "blocks", worker.epoch), count) if self.shuffle else np.arange(count)
-        return (Block(self.role, self.cuts, int(number)) for number in order)
+        if self.rotate:
+            order = np.roll(order, -(count * worker.rank // worker.workers))
+        return (Block(self.role, self._local_cuts, int(number)) for number in order)
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
-        """One pass over the blocks."""
-        for each in self.blocks(worker):
-            worker.run(self.stages, each)
-            worker.clock += 1
+        """One pass over the blocks, with one worker."""
+        worker.run([self])

@@ -17,11 +17,12 @@ from tux.worker import Worker
 class Scope:
     """Collects arguments and injected names for one kernel, so that only the tables which its UDFs use are passed to it.
 
-    `side` says which fields the UDFs see and may write (`tux.tables.SIDES`); `stage` is how messages call the stage.
+    `side` says which fields the UDFs see and may write (`tux.tables.SIDES`); `stage` is how messages call the stage. `at_home`: the
+    UDFs run on the server's masters and its copy of the context, not on the worker's rows.
     """
 
-    def __init__(self, worker: Worker, side: str, stage: str) -> None:
-        self.worker, self.side, self.stage = worker, side, stage
+    def __init__(self, worker: Worker, side: str, stage: str, *, at_home: bool = False) -> None:
+        self.worker, self.side, self.stage, self.at_home = worker, side, stage, at_home
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
@@ -49,8 +50,17 @@ class Scope:
         """What any UDF may ask for besides rows: the context, the parameters, and a random stream."""
         return {"tau": self._tau, "p": self._parameters, "rng": self._stream}
 
+    @property
+    def tau(self) -> Table:
+        """The context that the UDFs see."""
+        return self.worker.server.tau if self.at_home else self.worker.tables["tau"]
+
+    def vertices(self, name: str) -> Table:
+        """The rows of a vertex type that the UDFs see."""
+        return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
+
     def _tau(self) -> str:
-        self._once(f"tau = {self.row(self.worker.tables['tau'], '0')}")
+        self._once(f"tau = {self.row(self.tau, '0')}")
         return "tau"
 
     def _parameters(self) -> str:
@@ -71,7 +81,8 @@ class Scope:
 
     def ids(self, vertex: str) -> str:
         """The argument that holds the dense index of each row of a vertex type, for random streams."""
-        self.arguments[f"{vertex}_ids"] = self.worker.graph.vertices[vertex].order
+        here = self.worker.graph.vertices[vertex].order
+        self.arguments[f"{vertex}_ids"] = self.worker.master_ids(vertex) if self.at_home else here
         return f"{vertex}_ids"
 
     def call(self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]) -> list[str]:
@@ -94,7 +105,7 @@ class Scope:
             built = build(source, self.injected, (*varying.values(), self.purpose, *bound), jit=self.worker.jit)
         worker, purpose = self.worker, self.purpose
 
-        def run(*arguments: Any, salt: int = 0) -> None:
-            built(*arguments, purpose ^ np.uint64(worker.epoch | salt << 32), *bound)
+        def run(*arguments: Any, salt: int = 0, epoch: int | None = None) -> None:
+            built(*arguments, purpose ^ np.uint64((worker.epoch if epoch is None else epoch) | salt << 32), *bound)
 
         return run

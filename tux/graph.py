@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +11,7 @@ from tux.edges import EdgeData
 from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.layout import Layout, grouped, refine, tile_rows, tiled
+from tux.parts import Part, TypePart
 from tux.program import Edge, Program
 from tux.random import key, permutation
 
@@ -27,6 +29,7 @@ class Vertices:
     order: np.ndarray
     row_of: np.ndarray
     known: int
+    part: TypePart | None = None  # where there are several workers: positions, masters and routes
 
     @staticmethod
     def ordered(name: str, ids: Ids, known: int, seed: int) -> Vertices:
@@ -35,6 +38,23 @@ class Vertices:
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
         return Vertices(name, ids, order, row_of, known)
+
+    @staticmethod
+    def local(part: TypePart) -> Vertices:
+        """The rows of a type that one of several workers holds; `row_of` is -1 for vertices that it does not."""
+        order = part.order[part.rows]
+        row_of = np.full(len(part.ids), -1, np.int32)
+        row_of[order] = np.arange(len(order), dtype=np.int32)
+        return Vertices(part.name, part.ids, order, row_of, part.known, part)
+
+    @property
+    def cut(self) -> bool:
+        """Whether some vertex of the type has several replicas."""
+        return self.part is not None and self.part.cut
+
+    def local_cuts(self, cuts: np.ndarray) -> np.ndarray:
+        """Boundaries in local rows of the ranges of positions between `cuts`."""
+        return cuts if self.part is None else np.searchsorted(self.part.rows[: self.known], cuts)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -105,6 +125,25 @@ class Graph:
     vertices: dict[str, Vertices]
     edges: Edges
     held_out: Edges
+    part: Part | None = None
+
+    def degrees(self, role: str) -> np.ndarray:
+        """Training edges of each vertex at the end called `role`, over all workers, in the order of positions."""
+        declared = self.edges.declared
+        side = declared.roles.index(role)
+        if self.part is not None:
+            return self.part.degrees[side]
+        known = self.vertices[declared.ends[side]].known
+        return np.bincount(self.edges.end(role), minlength=known)[:known]
+
+    @staticmethod
+    def of(program: Program, part: Part) -> Graph:
+        """What one of several workers holds."""
+        vertices = {name: Vertices.local(each) for name, each in part.types.items()}
+        declared = program.edge
+        edges = Edges(declared, part.src, part.dst, _fields(program, part.fields, len(part.src)))
+        held_out = Edges(declared, part.test_src, part.test_dst, _fields(program, part.test_fields, len(part.test_src)), fixed=True)
+        return Graph(vertices, edges, held_out, part)
 
     @staticmethod
     def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
@@ -121,23 +160,26 @@ class Graph:
 
 
 def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | None) -> Edges:
-    """The edges of `data` as rows; edge fields that no file gives start at their initial value, which is a constant."""
+    """The edges of `data` as rows, or none."""
     declared = program.edge
-    m = len(data.src) if data else 0
-    fields = {}
-    for name, f in declared.fields.items():
-        if data and f.kind == "data":
-            if name not in data.fields:
-                raise DataError(
-                    f"these edges have no {name}, which {type(program).__name__} reads", do=f"fields: {', '.join(data.fields) or 'none'}"
-                )
-            fields[name] = data.fields[name].astype(f.dtype, copy=False)
-        else:
-            f = f.sized(program.parameters)
-            if f.init.law != "constant":  # type: ignore[union-attr]
-                raise ProgramError(f"edge field {name} starts with random numbers", do="start it with a constant, and draw in setup()")
-            fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
     if not data:
-        return Edges(declared, np.empty(0, np.int32), np.empty(0, np.int32), fields)
+        return Edges(declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0))
     first, second = (vertices[end].row_of for end in declared.ends)
-    return Edges(declared, first[data.src], second[data.dst], fields)
+    return Edges(declared, first[data.src], second[data.dst], _fields(program, data.fields, len(data.src)))
+
+
+def _fields(program: Program, given: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
+    """The fields of m edges: `given` where they are data, else their initial value, which is a constant."""
+    fields = {}
+    for name, f in program.edge.fields.items():
+        if m and f.kind == "data":
+            if name not in given:
+                what = f"these edges have no {name}, which {type(program).__name__} reads"
+                raise DataError(what, do=f"fields: {', '.join(given) or 'none'}")
+            fields[name] = np.asarray(given[name]).astype(f.dtype, copy=False)
+            continue
+        f = f.sized(program.parameters)
+        if f.init.law != "constant":  # type: ignore[union-attr]
+            raise ProgramError(f"edge field {name} starts with random numbers", do="start it with a constant, and draw in setup()")
+        fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
+    return fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,22 @@ class Training:
         have not lowered the program's monitored metric, and the state of the best epoch is put back at the end.
         DataError when a field stops being finite.
         """
-        self._timed(self._setup)
+        for record in self.steps(most, every=every, patience=patience):
+            if record is None:
+                with self.worker.timed("wait"):
+                    self.worker.take(self.worker.receive())
+            else:
+                yield record
+
+    def steps(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any] | None]:
+        """`epochs` that also yields None whenever the worker must take a message before it can go on.
+
+        All workers of a job see the same metrics, so they stop at the same epoch.
+        """
+        yield from self._timed(self._setup, slack=0)
         self.worker.clock = since = 0
         for number in range(1, most + 1):
-            record = self._epoch(number, evaluate=number % every == 0 or number == most)
+            record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
             monitored = record.get(self.worker.program.monitor)
             if monitored is not None:
@@ -56,29 +68,31 @@ class Training:
             array[...] = best
 
     def _state(self) -> list[np.ndarray]:
-        """All that a run changes: the fields of vertices, of the context, and of the training edges."""
+        """All that a run changes: the fields of vertices and masters, of the context, and of the training edges."""
         worker = self.worker
-        tables = [*worker.tables.values(), worker.edge_table(worker.graph.edges)]
+        tables = [*worker.tables.values(), *worker.server.tables.values(), worker.edge_table(worker.graph.edges)]
         return [table.arrays[f] for table in tables for f, d in table.declared.items() if d.kind != "data"]
 
-    def _timed(self, stages: list[Any]) -> float:
+    def _timed(self, stages: list[Any], slack: int | None = None) -> Iterator[None]:
         start = time.perf_counter()
-        self.worker.run(stages)
-        spent = time.perf_counter() - start
-        self.seconds += spent
-        return spent
+        yield from self.worker.steps(stages, slack)
+        self.seconds += time.perf_counter() - start
 
-    def _epoch(self, number: int, *, evaluate: bool) -> dict[str, Any]:
+    def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
         worker = self.worker
-        before, edges = dict(worker.seconds), worker.edges_visited
+        before, edges, sent, seconds = dict(worker.seconds), worker.edges_visited, worker.sent(), self.seconds
         worker.forget_metrics()
-        spent = self._timed(self._stages)
+        yield from self._timed(self._stages)
         split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
-        edges = worker.edges_visited - edges
+        edges, clock = worker.edges_visited - edges, worker.clock
+        by_type = {f"bytes_sent_{name}": n - sent.get(name, 0) for name, n in sorted(worker.sent().items())}
         worker.epoch = number
         worker.check_finite()
         if evaluate:
-            worker.run(self._evaluate)
-        record = {"epoch": number, "clock": worker.clock, "seconds": self.seconds, **worker.metrics()}
+            yield from worker.peek()
+            yield from worker.steps(self._evaluate, 0)
+        worker.clock = clock
+        spent = self.seconds - seconds
+        record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
         record |= {"edges_per_second": edges / spent if spent > 0 else 0.0, **split}
-        return record | {"bytes_sent": 0, "max_staleness": 0}
+        return record | {"bytes_sent": sum(by_type.values()), **by_type, "max_staleness": worker.most_stale}

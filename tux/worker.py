@@ -6,43 +6,92 @@ The worker knows a stage only as an object that can be prepared and run (`tux.pr
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from tux.clock import Clock
 from tux.errors import DataError, ProgramError
+from tux.frames import Message
 from tux.graph import Edges, Graph
+from tux.parts import TypePart
 from tux.plain import Row
 from tux.program import Program, Stage
 from tux.random import key
+from tux.replicas import DOWN, Mirrors, of_kinds
+from tux.schedule import Work, turns
+from tux.server import Server
 from tux.tables import Table
 
 
 class Worker:
-    """Both roles in one process: it walks its edges (worker) and keeps the masters of its vertices (server)."""
+    """One partition's rows and edges. With several workers also a server (`tux.server`): masters of its share of the cut types.
 
-    def __init__(self, program: Program, graph: Graph, *, seed: int = 0, jit: bool = True) -> None:
+    Messages to others leave through `send`; those for this worker are put into `inbox`. Rows change only while `steps` runs, between
+    segments, never while a kernel reads them.
+    """
+
+    def __init__(
+        self, program: Program, graph: Graph, *, seed: int = 0, jit: bool = True, slack: int = 0, rank: int = 0, workers: int = 1
+    ) -> None:
         self.program, self.graph, self.seed, self.jit = program, graph, seed, jit
-        self.epoch = self.clock = self.kernels = 0
+        self.slack, self.rank, self.workers = slack, rank, workers
+        self.epoch = self.clock = self.kernels = self.turn = self.most_stale = 0
         self.seconds: dict[str, float] = defaultdict(float)
+        self.bytes_sent: dict[str, int] = defaultdict(int)
         self.edges_visited = 0
         self.parameters = _scalars(program)
+        self.points: list[Any] = []
+        self.inbox: deque[Message] = deque()
+        self.send: Callable[[Message], None] = self._nobody
+        self.receive: Callable[[], Message] = self._nothing
         self.tables = {name: self._table(name, v.fields, len(graph.vertices[name])) for name, v in program.vertices.items()}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
+        self.mirrors = {name: Mirrors(self.tables[name]) for name in (*self._cut_types(), "tau")} if workers > 1 else {}
+        masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
+        taus = self._table("tau", program.context.fields, 1), self._table("tau", program.context.fields, 1)
+        self.server = Server(rank, workers, masters, taus, lambda message: self.send(message))
+        self.server.points = self.points
         self.initialise()
+
+    def _cut_types(self) -> list[str]:
+        return [name for name in self.program.vertices if self.graph.vertices[name].cut]
+
+    def _part(self, name: str) -> TypePart:
+        part = self.graph.vertices[name].part
+        assert part is not None
+        return part
+
+    def _nobody(self, message: Message) -> None:
+        raise RuntimeError("a worker without a transport sent a message")
+
+    def _nothing(self) -> Message:
+        raise RuntimeError("a worker without a transport waits for a message")
 
     def _table(self, name: str, fields: dict[str, Any], n: int) -> Table:
         return Table.allocate(name, {f: d.sized(self.program.parameters) for f, d in fields.items()}, n)
 
     def initialise(self) -> None:
-        """Give every field its initial value: a function of (seed, type, field, dense index)."""
-        for name, table in self.tables.items():
-            ids = self.graph.vertices[name].order if name in self.graph.vertices else np.zeros(1, np.int64)
-            for field, declared in table.declared.items():
-                declared.init.fill(table.arrays[field], key(self.seed, "initial", name, field), ids)  # type: ignore[union-attr]
+        """Give every field of every replica and master its initial value: a function of (seed, type, field, dense index)."""
+        for table in self.tables.values():
+            ids = self.graph.vertices[table.name].order if table.name in self.graph.vertices else np.zeros(1, np.int64)
+            self._fill(table, ids)
+        for table in (*self.server.tables.values(), self.server.tau, self.server.special.table):
+            self._fill(table, self.master_ids(table.name) if table.name != "tau" else np.zeros(1, np.int64))
+        for mirrors in self.mirrors.values():
+            mirrors.reset()
+
+    def _fill(self, table: Table, ids: np.ndarray) -> None:
+        for field, declared in table.declared.items():
+            declared.init.fill(table.arrays[field], key(self.seed, "initial", table.name, field), ids)  # type: ignore[union-attr]
+
+    def master_ids(self, name: str) -> np.ndarray:
+        """Dense index of each master of a cut type."""
+        part = self._part(name)
+        return part.order[part.masters]
 
     def edge_table(self, edges: Edges) -> Table:
         """The fields of `edges`, in their present order."""
@@ -68,17 +117,103 @@ class Worker:
             if lost and name not in applied:
                 raise ProgramError(f"nothing takes the delta {name}.{lost[0]}", do=f'add Apply("{name}", f) to the stages')
 
-    def run(self, stages: Sequence[Stage], block: Any = None) -> None:
-        """Run `stages` in order: within a block, or as an epoch's, where each block is a clock and each run of other stages is one."""
-        ticks = False
-        for stage in stages:
-            composite = getattr(stage, "stages", None) is not None
-            if ticks and composite:
-                self.clock += 1
-            ticks = not composite
-            stage.run(self, block)
-        if ticks and block is None:
-            self.clock += 1
+    def run(self, stages: Sequence[Stage], slack: int | None = None) -> None:
+        """One pass over `stages`, each block of a MiniBatch and each run of other stages being a clock; returns when all is answered."""
+        for _ in self.steps(stages, slack):
+            with self.timed("wait"):
+                self.take(self.receive())
+
+    def take(self, message: Message) -> None:
+        """A message for this worker has arrived; it is installed when `steps` goes on."""
+        self.inbox.append(message)
+
+    def steps(self, stages: Sequence[Stage], slack: int | None = None) -> Iterator[None]:
+        """`run` that yields whenever nothing can go on before another message is taken."""
+        clock, upcoming = Clock(self.slack if slack is None else slack), turns(self, stages)
+        following, first = next(upcoming, None), self.turn
+        works: dict[int, Work] = {}
+        while True:
+            self._install(clock, first)
+            ready = clock.next_segment()
+            if ready is not None:
+                self._segment(clock, first, ready, works)
+            elif following is not None and clock.may_start():
+                works[clock.start(len(following.segments))] = following
+                following = next(upcoming, None)
+            elif clock.idle and following is None:
+                break
+            else:
+                yield
+        self.turn, self.clock = first + clock.started, self.clock + clock.started
+        self.most_stale = max(self.most_stale, clock.most_stale)
+        for mirrors in self.mirrors.values():
+            mirrors.settle()
+
+    def _segment(self, clock: Clock, first: int, ready: tuple[int, int], works: dict[int, Work]) -> None:
+        number, position = ready
+        work = works[number]
+        segment = work.segments[position]
+        for stage in segment.here:
+            stage.run(self, work.block)
+        with self.timed("send"):
+            answers = sum(sync.send(self, first + number, work.block) for sync in segment.syncs)
+        if position + 1 == len(work.segments):
+            del works[number]
+        clock.ran(number, answers)
+
+    def _install(self, clock: Clock, first: int) -> None:
+        """Put the answers that have arrived into the rows. What belongs to a later step stays."""
+        later = []
+        while self.inbox:
+            message = self.inbox.popleft()
+            if message.kind != "down":
+                later.append(message)
+                continue
+            with self.timed("send"):
+                self.points[message.point].install(self, message)
+            clock.answered(message.turn - first)
+        self.inbox.extend(later)
+
+    def sent(self) -> dict[str, int]:
+        """Bytes sent to other workers so far, by vertex type (and "tau"), by this worker and its server."""
+        both = (self.bytes_sent, self.server.bytes_sent)
+        return {name: sum(each.get(name, 0) for each in both) for name in {**self.bytes_sent, **self.server.bytes_sent}}
+
+    def peek(self) -> Iterator[None]:
+        """Bring in the rows that only held-out edges need, from their masters, when all turns are over; yields while answers are missing.
+
+        Everyone sends what the others need, so this is also where all meet; it counts no bytes.
+        """
+        parts = {name: self._part(name) for name in self.program.vertices} if self.workers > 1 else {}
+        for other in range(self.workers):
+            if other != self.rank:
+                arrays = [self._masters(name).arrays[f][part.peek_down[other]] for name, part in parts.items() for f in self._peeked(name)]
+                self.send(Message("peek", self.rank, other, arrays=arrays))
+        missing = self.workers - 1
+        while missing:
+            arrived = [message for message in self.inbox if message.kind == "peek"]
+            if not arrived:
+                yield
+                continue
+            self.inbox.remove(arrived[0])
+            missing -= 1
+            given = iter(arrived[0].arrays)
+            for name, part in parts.items():
+                for f in self._peeked(name):
+                    self.tables[name].arrays[f][part.peek_up[arrived[0].source]] = next(given)
+
+    def _peeked(self, name: str) -> list[str]:
+        return of_kinds(self.tables[name], DOWN)
+
+    def _masters(self, name: str) -> Table:
+        """The table of a type's masters here: the server's, or, of a whole type, this worker's rows."""
+        return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
+
+    def post(self, message: Message, what: str) -> None:
+        """Send a message of a synchronisation, and count the bytes that leave this worker under `what`."""
+        if message.dest != self.rank:
+            self.bytes_sent[what] += sum(array.nbytes for array in message.arrays)
+        self.send(message)
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -89,10 +224,10 @@ class Worker:
 
     def forget_metrics(self) -> None:
         """Set the context's metrics to NaN, so that one which is not computed in an epoch is not taken for that epoch's."""
-        table = self.tables["tau"]
-        for f, d in table.declared.items():
-            if d.reported:
-                table.arrays[f][...] = np.nan
+        for table in (self.tables["tau"], self.server.special.table):
+            for f, d in table.declared.items():
+                if d.reported:
+                    table.arrays[f][...] = np.nan
 
     def metrics(self) -> dict[str, float]:
         """The context's metrics that have a value, by name."""
@@ -103,7 +238,8 @@ class Worker:
     def check_finite(self) -> None:
         """DataError naming the first vertex, field and value that is NaN or infinite."""
         for name, vertices in self.graph.vertices.items():
-            table = self.tables[name]
+            table = self._masters(name)
+            ids = self.master_ids(name) if vertices.cut else vertices.order
             for field, declared in table.declared.items():
                 array = table.arrays[field]
                 if declared.dtype.kind != "f" or declared.kind == "delta":
@@ -114,7 +250,7 @@ class Worker:
                 bad = np.argwhere(~np.isfinite(array))
                 if len(bad):
                     row = int(bad[0][0])
-                    vertex = vertices.ids.decode(vertices.order[row : row + 1])[0]
+                    vertex = vertices.ids.decode(ids[row : row + 1])[0]
                     raise DataError(
                         f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
                         do="the step is too large for these data: try a smaller --step",

@@ -1,0 +1,66 @@
+"""Turns: the stages of an epoch as a sequence of clocks, each cut into segments by the synchronisations that must be answered in between.
+
+    MiniBatch                each of its blocks is a turn
+    a run of other stages    one turn
+    a segment                stages that run here, then the Applies or the GlobalSync that end it
+
+An Apply or GlobalSync of which nothing travels (a whole type; a single worker) runs here like any stage. Applies in a row end one segment
+together, those that run here first: they concern different types, so their order does not matter. A GlobalSync waits for the Applies
+before it, whose functions may add to the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tux.program import Stage
+
+
+@dataclass
+class Segment:
+    """Stages that run here, then synchronisations."""
+
+    here: list[Any]
+    syncs: list[Any]
+
+
+@dataclass
+class Work:
+    """A turn's block (None outside a mini-batch) and segments."""
+
+    block: Any
+    segments: list[Segment]
+
+
+def segments(stages: Sequence[Any]) -> list[Segment]:
+    """The segments of a turn; none if there is nothing to do."""
+    out: list[Segment] = []
+    current = Segment([], [])
+    for stage in stages:
+        travels = getattr(stage, "travels", False)
+        gathers = getattr(stage, "folds", False)
+        if current.syncs and not (gathers and all(sync.folds for sync in current.syncs)):
+            out.append(current)
+            current = Segment([], [])
+        (current.syncs if travels else current.here).append(stage)
+    return [*out, current] if current.here or current.syncs else out
+
+
+def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
+    """The turns of one pass over `stages`, prepared for `worker`."""
+    plain: list[Stage] = []
+    for stage in stages:
+        blocks = getattr(stage, "blocks", None)
+        if blocks is None:
+            plain.append(stage)
+            continue
+        if plain:
+            yield Work(None, segments(plain))
+            plain = []
+        cut = segments(stage.stages)  # type: ignore[attr-defined]
+        for block in blocks(worker):
+            yield Work(block, cut)
+    if plain:
+        yield Work(None, segments(plain))

@@ -1,0 +1,82 @@
+"""The server role of a worker: masters of cut vertex types, and its copy of the context. Handles messages; owns no socket, thread or time.
+
+    up      a worker's contribution to a synchronisation, here or at another server's request
+    totals  its own worker's context, on the way to the special worker: this server's share is added
+    down    the context's new value, which the server notes before its worker goes on with it
+
+What a synchronisation makes of a complete set of contributions is the stage's business (`serve`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tux.clock import Gather
+from tux.fields import COMBINE
+from tux.frames import Message
+from tux.replicas import DOWN, UP, Arrays, Masters, of_kinds
+from tux.tables import Table
+
+ROW = np.zeros(1, np.int32)
+"""The context's only row."""
+
+
+class Server:
+    """Keeps the masters of one worker's share of each cut type, and tau's master if it is special (rank 0)."""
+
+    def __init__(
+        self, rank: int, workers: int, tables: dict[str, Table], taus: tuple[Table, Table], send: Callable[[Message], None]
+    ) -> None:
+        self.rank, self.workers, self.send = rank, workers, send
+        self.tables = tables
+        self.masters = {name: Masters(table) for name, table in tables.items()}
+        self.tau = taus[0]  # what Apply UDFs read here and add to
+        self.special = Masters(taus[1])  # tau's master; used on the special worker alone
+        self.points: list[Any] = []
+        self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
+        self._gather: Gather[Arrays] = Gather(workers)
+
+    def handle(self, message: Message) -> bool:
+        """One message; may send others. True if it was for the server alone, False if its worker wants it (too)."""
+        point = self.points[message.point] if message.kind in ("up", "totals", "down") else None
+        if message.kind == "totals":
+            arrays = self._with_totals(point, list(message.arrays))
+            self._post(Message("up", self.rank, 0, message.turn, message.point, arrays), point)
+            return True
+        if message.kind == "up":
+            complete = self._gather.add((message.turn, message.point), message.source, list(message.arrays))
+            if complete is not None:
+                for worker, answer in enumerate(point.serve(self, complete)):  # type: ignore[union-attr]
+                    self._post(Message("down", self.rank, worker, message.turn, message.point, answer), point)
+            return True
+        if message.kind == "down" and not point.folds:  # type: ignore[union-attr]
+            for name, array in zip(of_kinds(self.tau, DOWN), message.arrays, strict=True):
+                self.tau.arrays[name][...] = array
+        return False
+
+    def _with_totals(self, point: Any, arrays: Arrays) -> Arrays:
+        """The worker's context and what this server has added to its own, which starts anew."""
+        point.aggregate_at_home()
+        out = []
+        for name, array in zip(of_kinds(self.tau, UP), arrays, strict=True):
+            field = self.tau.declared[name]
+            out.append(COMBINE[field.combine](array, self.tau.arrays[name]) if field.kind == "delta" else array)
+        self.tau.clear_deltas()
+        return out
+
+    def _post(self, message: Message, point: Any) -> None:
+        if message.dest != self.rank:
+            self.bytes_sent[point.over if point.folds else "tau"] += sum(array.nbytes for array in message.arrays)
+        self.send(message)
+
+    def needs_weights(self, name: str) -> bool:
+        """Whether masters of this type, here as anywhere, fold by the number of local edges."""
+        return self.masters[name].needs_weights
+
+    def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
+        """What has not been heard: ((turn, synchronisation), workers)."""
+        return self._gather.missing()
