@@ -63,7 +63,9 @@ class Apply:
             assert vertices.part is not None
             self._routes = Routes(vertices.part, self.cuts if ranges else None)
             self._ranges = ranges
-            self._weights = np.bincount(worker.graph.edges.end(self._end(worker)), minlength=len(vertices)).astype(np.float32)
+            ends = [role for role, of in zip(program.edge.roles, program.edge.ends, strict=True) if of == self.over]
+            counts = [np.bincount(worker.graph.edges.end(role), minlength=len(vertices)) for role in ends]
+            self._weights = np.sum(counts, axis=0).astype(np.float32)
             self.point = len(worker.points)
             worker.points.append(self)
 
@@ -71,10 +73,6 @@ class Apply:
         """Whether the type is only the other end of the mini-batch, so that a block's rows are no range."""
         declared = worker.program.edge
         return declared.ends[declared.roles.index(self.block_role)] != self.over
-
-    def _end(self, worker: Worker) -> str:
-        declared = worker.program.edge
-        return declared.roles[declared.ends.index(self.over)]
 
     def _compile(self, worker: Worker, *, at_home: bool) -> Any:
         assert self.f is not None
@@ -92,7 +90,7 @@ class Apply:
         edges, n = worker.graph.edges, max(len(worker.graph.vertices[self.over]), 1)
         cuts = worker.graph.vertices[declared.ends[declared.roles.index(self.block_role)]].local_cuts(self.cuts)
         block_of = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))[edges.end(self.block_role)]
-        pairs = np.unique(block_of * n + edges.end(edges.other(self.block_role)))
+        pairs, self._touches = np.unique(block_of * n + edges.end(edges.other(self.block_role)), return_counts=True)
         return np.searchsorted(pairs // n, np.arange(len(cuts))), pairs % n
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
@@ -118,10 +116,12 @@ class Apply:
     def send(self, worker: Worker, turn: int, block: Block | None) -> int:
         """Each home gets this worker's contribution to the block; returns the number of answers to come."""
         mirrors, number = worker.mirrors[self.over], block.number if block else ALL
-        touched = None
+        touched, weights = None, self._weights
         if self._touched is not None and block is not None:
-            touched = np.zeros(self._known, bool)
-            touched[self._touched_in(block)] = True
+            bounds, rows = self._touched
+            here = slice(bounds[block.number], bounds[block.number + 1])
+            touched, weights = np.zeros(self._known, bool), np.zeros(self._known, np.float32)
+            touched[rows[here]], weights[rows[here]] = True, self._touches[here]
         for home in range(worker.workers):
             rows = self._routes.up(home, np.array([number if self._ranges else ALL]))
             head: Arrays = [np.array([number, worker.epoch], np.int32)]
@@ -129,7 +129,7 @@ class Apply:
                 head.append(np.packbits(touched[rows]))
                 rows = rows[touched[rows]]
             if worker.server.needs_weights(self.over):
-                head.append(self._weights[rows])
+                head.append(weights[rows])
             arrays = [*head, *mirrors.pack(rows, (self.point, home))]
             worker.post(Message("up", worker.rank, home, turn, self.point, arrays), self.over)
         return worker.workers
@@ -138,7 +138,7 @@ class Apply:
         """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
         masters, everywhere = server.masters[self.over], np.array([ALL])
         numbers = np.unique([arrays[0][0] for arrays in contributions]).astype(np.int32)
-        touched = np.zeros(len(masters), bool)
+        touched = np.zeros(self._routes.masters(ALL)[1], bool)
         folded = []
         for worker, (head, *rest) in enumerate(contributions):
             rows = self._routes.down(worker, head[:1] if self._ranges else everywhere)

@@ -27,9 +27,10 @@ class MiniBatch:
     the range itself, or the rows of the other end that the block's edges touch.
 
     `rotate=True`: worker w starts w/W of the way round, so that workers are on different blocks of one clock, as in DSGD (Gemulla et
-    al., KDD 2011). Changes in place to a vertex are then made by one worker after the other instead of by all at once. There are at
-    least slack + 2 blocks for each worker, so that a block's changes have arrived when the next worker comes to it. For programs
-    that gather deltas instead, it would only cost messages.
+    al., KDD 2011). Changes in place to a vertex are then made by one worker after the other instead of by all at once. Sizes in
+    edges are lowered to give about slack + 2 blocks for each worker (fewer where few vertices have most edges), so that a block's
+    changes have arrived when the next worker comes to it; a size in vertices is kept. For programs that gather deltas instead, it
+    would only cost messages.
     """
 
     def __init__(

@@ -126,10 +126,15 @@ def _run(argv: list[str]) -> int:
 def _train(source: Source, argv: list[str]) -> int:
     flags = _run_flags(source, argv[0])
     given = flags.parse(argv[1:])
-    if given.workers != 1:
-        raise UsageError(f"--workers {given.workers}: this version runs one worker process", do="leave it out, or give 1")
     program = source.program(**parameters(given))
+    from tux.place import find
     from tux.session import run
+
+    place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
+    if place and place.rank and given.out:
+        given.out = None  # machine 0 writes
+    if place and place.secret is None:
+        show.warn("the machines of this job talk in plain text; --key-file encrypts it and keeps strangers out")
 
     with show.watcher() as watch:
         watch.say(
@@ -147,9 +152,16 @@ def _train(source: Source, argv: list[str]) -> int:
             columns=given.columns,
             on_bad_row=given.on_bad_row,
             jit=not given.no_jit,
+            workers=given.workers,
+            slack=given.slack,
+            partitioner=given.partitioner,
+            deadline=given.timeout,
+            place=place,
             command=["tux", "run", *argv],
             watch=watch,
         )
+    if result.worker is None:
+        return 0
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
@@ -174,7 +186,15 @@ def _run_flags(source: Source, app: str) -> Flags:
     )
     columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
     flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
-    flags.add_argument("--workers", metavar="N", type=whole, default=1, help="worker processes; this version runs 1")
+    flags.add_argument("--workers", metavar="N", type=at_least(1), default=1, help="worker processes on this machine [default 1]")
+    flags.add_argument("--nnodes", metavar="N", type=at_least(1), help="machines, each with --workers processes; the same command on each")
+    flags.add_argument("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
+    flags.add_argument("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
+    flags.add_argument("--key-file", metavar="FILE", help="the job's key, the same on all machines [or $TUX_JOB_KEY]")
+    flags.add_argument("--insecure", action="store_true", help="no key: machines talk in plain text and trust anyone")
+    flags.add_argument("--slack", metavar="N", type=at_least(0), default=0, help="clocks that workers may be apart; 0: in step [default 0]")
+    flags.add_argument("--partitioner", choices=("random", "bicut"), default="bicut", help="how edges are dealt to workers [default bicut]")
+    flags.add_argument("--timeout", metavar="S", type=real, default=600.0, help="seconds that a worker's wait may take [default 600]")
     flags.add_argument("--no-jit", action="store_true", help="run vertex functions as plain Python: slow, but a debugger sees them")
     add_parameters(flags, source.program)
     return flags

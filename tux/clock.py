@@ -50,6 +50,7 @@ class Clock:
         turn = self.started
         self._turns[turn] = Turn(segments)
         self.started += 1
+        self._advance()  # a turn without segments is over at once
         return turn
 
     def next_segment(self) -> tuple[int, int] | None:
@@ -69,8 +70,8 @@ class Clock:
 
     def answered(self, number: int) -> None:
         """One answer for turn `number` is installed."""
-        turn = self._turns[number]
-        if turn.waiting == 0:
+        turn = self._turns.get(number)
+        if turn is None or turn.waiting == 0:
             raise RuntimeError(f"turn {number} got an answer that it did not wait for")
         turn.waiting -= 1
         self._advance()

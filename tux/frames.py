@@ -50,13 +50,14 @@ def _fold(words, state):  # type: ignore[no-untyped-def]
     p = np.uint64(0x9E3779B97F4A7C15)
     a, b, c, d = state ^ np.uint64(1), state ^ np.uint64(2), state ^ np.uint64(3), state ^ np.uint64(4)
     n = len(words)
+    left, right = np.uint64(31), np.uint64(33)  # rotations, since a product alone would keep a flipped top bit at the top
     for i in range(0, n - n % 4, 4):
-        a = (a ^ words[i]) * p
-        b = (b ^ words[i + 1]) * p
-        c = (c ^ words[i + 2]) * p
-        d = (d ^ words[i + 3]) * p
+        a, b, c, d = (a ^ words[i]) * p, (b ^ words[i + 1]) * p, (c ^ words[i + 2]) * p, (d ^ words[i + 3]) * p
+        a, b = (a << left) | (a >> right), (b << left) | (b >> right)
+        c, d = (c << left) | (c >> right), (d << left) | (d >> right)
     for i in range(n - n % 4, n):
         a = (a ^ words[i]) * p
+        a = (a << left) | (a >> right)
     for x in (b, c, d):
         a = ((a ^ (a >> np.uint64(29))) ^ x) * p
     return a ^ (a >> np.uint64(32))
@@ -78,7 +79,7 @@ def checksum(buffers: Sequence[Any]) -> int:
 
 def encode(message: Message, job: int) -> list[Any]:
     """Frames of `message`: header bytes, then the arrays' buffers, not copied."""
-    arrays = [np.ascontiguousarray(a) for a in message.arrays]
+    arrays = [np.asarray(a, order="C") for a in message.arrays]
     if len(arrays) > MOST_ARRAYS or any(a.ndim > MOST_DIMENSIONS for a in arrays):
         raise ValueError(f"a message of {len(arrays)} arrays, or of more than {MOST_DIMENSIONS} dimensions")
     described = b"".join(_DESCRIPTOR.pack(DTYPES.index(a.dtype), a.ndim, *a.shape, *[0] * (MOST_DIMENSIONS - a.ndim)) for a in arrays)
@@ -123,4 +124,7 @@ def _array(head: bytes, at: int, frame: Any, source: int) -> np.ndarray:
         size *= length
     if size != view.nbytes:
         raise Refused(f"a message from worker {source} with a buffer of {view.nbytes} bytes for {size} was refused")
-    return np.frombuffer(view, DTYPES[code]).reshape(lengths[:ndim])
+    try:
+        return np.frombuffer(view, DTYPES[code]).reshape(lengths[:ndim])
+    except ValueError:  # lengths that no array has, of a size that happens to fit
+        raise Refused(f"a message from worker {source} with an array of impossible shape was refused") from None

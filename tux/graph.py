@@ -138,7 +138,9 @@ class Graph:
 
     @staticmethod
     def of(program: Program, part: Part) -> Graph:
-        """What one of several workers holds."""
+        """What one of several workers holds. DataError if the part's types are not the program's."""
+        if set(part.types) != set(program.edge.ends):
+            raise DataError(f"a graph of {' and '.join(part.types)} does not fit edges from {' to '.join(program.edge.ends)}")
         vertices = {name: Vertices.local(each) for name, each in part.types.items()}
         declared = program.edge
         edges = Edges(declared, part.src, part.dst, _fields(program, part.fields, len(part.src)))

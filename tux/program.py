@@ -113,6 +113,12 @@ class Context(Fields):
 
     allowed = ("value", "shared", "delta")
 
+    def __init__(self, **fields: Field) -> None:
+        super().__init__(**fields)
+        for name, field in fields.items():
+            if field.combine == "mean":
+                raise ProgramError(f"context field {name} cannot be combined by 'mean': workers have no edges to it", do="use a sum")
+
 
 class Program:
     """Base class of all programs. Subclasses declare; see the module's text and docs/program.md."""

@@ -11,6 +11,7 @@ pending -= c, then base = M + pending, and shifts what is shown by as much as ba
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Iterable
 
@@ -32,7 +33,7 @@ def of_kinds(table: Table, kinds: tuple[str, ...]) -> list[str]:
 
 def _flat(array: np.ndarray) -> np.ndarray:
     """`array` (n, *shape) as (n, width)."""
-    return array.reshape(len(array), -1)
+    return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 @njit(cache=True, nogil=True)
@@ -68,6 +69,23 @@ def _add(own, rows, changes, sign):  # type: ignore[no-untyped-def]
             own[rows[j], k] += changes[j, k] if sign > 0 else -changes[j, k]
 
 
+def _locked_rows(rows: np.ndarray) -> np.ndarray:
+    """Row numbers as read-only int32, for the same reason."""
+    view = rows.astype(np.int32, copy=False).view()
+    view.flags.writeable = False
+    return view
+
+
+NO_ROWS = np.empty(0, np.int32)
+
+
+def _locked(array: np.ndarray) -> np.ndarray:
+    """`array` (n, *shape) as a read-only (n, width): what came by a socket is read-only, and one kind of array means one compilation."""
+    view = _flat(array).view()
+    view.flags.writeable = False
+    return view
+
+
 class Mirrors:
     """The worker's replicas of one cut type: packs what goes up, installs what comes down.
 
@@ -79,6 +97,9 @@ class Mirrors:
         self.base = {name: table.arrays[name].copy() for name in of_kinds(table, ("shared",))}
         self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
         self._sent: dict[tuple[int, int], deque[tuple[np.ndarray, Arrays]]] = defaultdict(deque)
+        nothing = [table.arrays[name][:0] for name in of_kinds(table, DOWN)]
+        self.pack(NO_ROWS, (-1, -1))  # compiles, or loads, what training must not wait for
+        self.install(NO_ROWS, (-1, -1), nothing)
 
     def reset(self) -> None:
         """Take what is shown now as what the masters hold: after initialisation."""
@@ -99,7 +120,7 @@ class Mirrors:
                 shown[rows] = field.identity
                 continue
             change = np.empty((len(rows), *shown.shape[1:]), shown.dtype)
-            _take(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), rows, _flat(change))
+            _take(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), _locked_rows(rows), _flat(change))
             up.append(change)
         changes = [array for name, array in zip(of_kinds(self.table, UP), up, strict=True) if name in self.base]
         self._sent[channel].append((rows, changes))
@@ -109,13 +130,13 @@ class Mirrors:
         """The masters' `value` and `shared` fields of `rows`, which may be more than those sent to that home; answers the oldest send."""
         sent_rows, changes = self._sent[channel].popleft()
         for name, change in zip(self.base, changes, strict=True):
-            _add(_flat(self.pending[name]), sent_rows, _flat(change), -1)
+            _add(_flat(self.pending[name]), _locked_rows(sent_rows), _locked(change), -1)
         for name, now in zip(of_kinds(self.table, DOWN), down, strict=True):
             shown = self.table.arrays[name]
             if name not in self.base:
                 shown[rows] = now
             else:
-                _put(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), rows, _flat(now))
+                _put(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), _locked_rows(rows), _locked(now))
 
     def settle(self) -> None:
         """With no answer outstanding nothing is pending: drop what rounding has left there."""
@@ -131,9 +152,7 @@ class Masters:
         self.table = table
         means = [name for name, field in table.declared.items() if field.kind == "shared" and field.combine == "mean"]
         self.needs_weights = bool(means)
-
-    def __len__(self) -> int:
-        return len(next(iter(self.table.arrays.values()), ()))
+        self.fold([(NO_ROWS, [table.arrays[name][:0] for name in of_kinds(table, UP)], np.empty(0, np.float32))])
 
     def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
         """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
@@ -150,7 +169,7 @@ class Masters:
                     total[rows] += array * weights.reshape(-1, *[1] * (array.ndim - 1))
                     weight[rows] += weights
                 elif field.combine == "sum":
-                    _add(_flat(own), rows, _flat(array), 1)
+                    _add(_flat(own), _locked_rows(rows), _locked(array), 1)
                 else:
                     own[rows] = COMBINE[field.combine](own[rows], array)
         for name, (total, weight) in means.items():

@@ -9,6 +9,7 @@ What a synchronisation makes of a complete set of contributions is the stage's b
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -38,6 +39,7 @@ class Server:
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.points: list[Any] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
+        self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
         self._gather: Gather[Arrays] = Gather(workers)
 
     def handle(self, message: Message) -> bool:
@@ -50,7 +52,10 @@ class Server:
         if message.kind == "up":
             complete = self._gather.add((message.turn, message.point), message.source, list(message.arrays))
             if complete is not None:
-                for worker, answer in enumerate(point.serve(self, complete)):  # type: ignore[union-attr]
+                start = time.perf_counter()
+                answers = point.serve(self, complete)  # type: ignore[union-attr]
+                self.seconds += time.perf_counter() - start
+                for worker, answer in enumerate(answers):
                     self._post(Message("down", self.rank, worker, message.turn, message.point, answer), point)
             return True
         if message.kind == "down" and not point.folds:  # type: ignore[union-attr]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from platform import python_version
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tux import sources
 from tux.errors import TuxError, UsageError
@@ -21,6 +21,10 @@ from tux.program import Program
 from tux.records import metrics
 from tux.training import Training
 from tux.worker import Worker
+
+if TYPE_CHECKING:
+    from tux.launcher import Team
+    from tux.place import Place
 
 
 class Watcher(Protocol):
@@ -63,9 +67,12 @@ class Interrupted(TuxError):
 
 @dataclass(frozen=True)
 class Result:
-    """A run that has ended: the worker with its tables, one record an epoch, `results` as in run.json, set-up seconds by phase."""
+    """A run that has ended: the worker with its tables, one record an epoch, `results` as in run.json, set-up seconds by phase.
 
-    worker: Worker
+    On a machine other than the first of several there is no worker, and there are no records.
+    """
+
+    worker: Worker | None
     records: list[dict[str, Any]]
     results: dict[str, Any]
     setup_seconds: dict[str, float]
@@ -100,32 +107,39 @@ def run(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     jit: bool = True,
+    workers: int = 1,
+    slack: int = 0,
+    partitioner: str = "bicut",
+    deadline: float = 600.0,
+    place: Place | None = None,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
 ) -> Result:
     """Train `program` on a file of edges, on `EdgeData`, or on small generated data; write the folder `out` if it is named.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). `epochs` defaults to the program's; every `every`-th
-    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. `command` is only
-    recorded. Raises UsageError, DataError and DiskError, and `Interrupted`, which says how many epochs were done, for Ctrl-C.
+    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
+    `workers`, the edges are cut by `partitioner` into one process each, which may be `slack` clocks apart; no wait of theirs takes
+    longer than `deadline` seconds; `place` says which of several machines this is. `command` is only recorded. Raises UsageError,
+    DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted`, which says how many epochs were done, for Ctrl-C.
     """
     clock = Clock(watch or Silent())
     most = program.epochs if epochs is None else epochs
-    if most < 1 or every < 1 or patience < 0:
-        raise UsageError("epochs and every are at least 1, patience at least 0")
-    if patience and not program.monitor:
-        raise UsageError(f"{type(program).__name__} monitors no metric, so --patience means nothing", do="leave it out")
-    check_names(program)
     options = {"epochs": most, "every": every, "patience": patience, "on_bad_row": on_bad_row, "columns": columns, "jit": jit}
+    _check(program, options := options | {"workers": workers, "slack": slack, "partitioner": partitioner})
     source = sources.of(program)
-    with RunFolder(out) if out is not None else nullcontext() as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(RunFolder(out)) if out is not None else None
         with clock.phase("load"):
             inputs = load(program, data, test, columns=columns, on_bad_row=on_bad_row, warn=clock.watch.warn)
             note = Run(App(source.name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
             if folder:
                 note = _note(note, source, inputs, list(command))
         _introduce(clock.watch, data, program.edge_name, inputs)
-        training = _prepare(program, inputs, seed, jit, clock)
+        many = _crew(program, inputs, seed, options, deadline, place, clock) if workers > 1 or place else None
+        training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock)
+        if place and place.rank:
+            return _elsewhere(training, place, clock)
         del inputs  # the graph holds the edges in its own order
         clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
         note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
@@ -139,6 +153,22 @@ def run(
             note.results = results
             folder.write_run(note)
     return Result(training.worker, records, results, note.setup_seconds)
+
+
+def _check(program: Program, options: dict[str, Any]) -> None:
+    """UsageError for what cannot be meant, ProgramError for a field that a model file cannot hold."""
+    if options["epochs"] < 1 or options["every"] < 1 or options["patience"] < 0:
+        raise UsageError("epochs and every are at least 1, patience at least 0")
+    if options["patience"] and not program.monitor:
+        raise UsageError(f"{type(program).__name__} monitors no metric, so --patience means nothing", do="leave it out")
+    check_names(program)
+
+
+def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
+    """On a machine other than the first: the workers are at work; wait until they have left."""
+    clock.watch.say(f"machine {place.rank} of {place.machines}: {plural(len(crew.ranks), 'worker')} at work; machine 0 tells how it goes")
+    crew.wait()
+    return Result(None, [], {}, clock.seconds)
 
 
 def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str]) -> Run:
@@ -174,7 +204,17 @@ def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Cloc
     return training
 
 
-def _train(training: Training, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:
+def _crew(program: Program, inputs: Inputs, seed: int, options: dict[str, Any], deadline: float, place: Place | None, clock: Clock) -> Any:
+    """Cut, lay out, compile once for all workers, and start them."""
+    from tux.launcher import prepare
+
+    source = sources.of(program)
+    chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers", "partitioner")}
+    with clock.phase("layout", "cut, layout and compile"):
+        return prepare(source.name, program.parameters, inputs.train, inputs.test, seed=seed, deadline=deadline, place=place, **chosen)
+
+
+def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:
     """Run the epochs; each record goes to the folder and the watcher as it comes."""
     records: list[dict[str, Any]] = []
     monitor, patience, most = training.worker.program.monitor, options["patience"], options["epochs"]
@@ -194,7 +234,7 @@ def _train(training: Training, options: dict[str, Any], folder: RunFolder | None
     return records
 
 
-def _results(training: Training, records: list[dict[str, Any]], patience: int) -> dict[str, Any]:
+def _results(training: Training | Team, records: list[dict[str, Any]], patience: int) -> dict[str, Any]:
     """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {"epochs": len(records), "seconds": training.seconds, "last": metrics(records[-1])}
     if training.best_epoch:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from tux.errors import TuxError
-from tux.records import metrics
+from tux.records import metrics, split
 
 BEAT = 10.0  # seconds after which a silent run says what it is doing
 
@@ -68,6 +68,7 @@ def number(x: float) -> str:
 def values(record: dict[str, Any]) -> dict[str, str]:
     """A record's columns: seconds of training, metrics, edges a second."""
     shown = {name: number(value) for name, value in metrics(record).items()}
+    shown |= {name: f"{value:.1f}" for name, value in split(record).items()}
     return {"seconds": f"{record['seconds']:.2f}", **shown, "M edges/s": f"{record['edges_per_second'] / 1e6:.1f}"}
 
 

@@ -30,6 +30,7 @@ class Training:
         for stages in (self._setup, self._stages, self._evaluate):
             worker.prepare(stages)
         worker.refuse_lost_deltas(every)
+        worker.refuse_lost_changes(every)
 
     def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
         """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>, edges_per_second, ...``).
@@ -80,10 +81,12 @@ class Training:
 
     def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
         worker = self.worker
-        before, edges, sent, seconds = dict(worker.seconds), worker.edges_visited, worker.sent(), self.seconds
+        before, served, seconds = dict(worker.seconds), worker.server.seconds, self.seconds
+        edges, sent = worker.edges_visited, worker.sent()
         worker.forget_metrics()
         yield from self._timed(self._stages)
         split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
+        split["apply_s"] += worker.server.seconds - served
         edges, clock = worker.edges_visited - edges, worker.clock
         by_type = {f"bytes_sent_{name}": n - sent.get(name, 0) for name, n in sorted(worker.sent().items())}
         worker.epoch = number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,9 @@ from tux.replicas import DOWN, Mirrors, of_kinds
 from tux.schedule import Work, turns
 from tux.server import Server
 from tux.tables import Table
+
+KEPT = ("value", "shared", "master")
+"""Kinds of fields that a model consists of."""
 
 
 class Worker:
@@ -47,7 +50,8 @@ class Worker:
         self.points: list[Any] = []
         self.inbox: deque[Message] = deque()
         self.send: Callable[[Message], None] = self._nobody
-        self.receive: Callable[[], Message] = self._nothing
+        self.receive: Callable[[], Message] = self._nothing  # waits for the next message
+        self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
         self.tables = {name: self._table(name, v.fields, len(graph.vertices[name])) for name, v in program.vertices.items()}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.mirrors = {name: Mirrors(self.tables[name]) for name in (*self._cut_types(), "tau")} if workers > 1 else {}
@@ -117,6 +121,22 @@ class Worker:
             if lost and name not in applied:
                 raise ProgramError(f"nothing takes the delta {name}.{lost[0]}", do=f'add Apply("{name}", f) to the stages')
 
+    def refuse_lost_changes(self, stages: Sequence[Stage]) -> None:
+        """ProgramError where a type that is cut has fields that travel, and none of `stages` is an Apply for it."""
+        inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
+        applied = {getattr(stage, "over", "") for stage in inner if getattr(stage, "folds", False)}
+        for name in self._cut_types():
+            fields = [f for f, d in self.program.vertices[name].fields.items() if d.kind in ("value", "shared", "delta")]
+            if fields and name not in applied:
+                first, second = self.program.edge.ends
+                # What bicut keeps whole is the end with more vertices, if the ends are of two types.
+                favourite = first if self._part(first).vertices >= self._part(second).vertices else second
+                uncut = f", or use --partitioner bicut, which keeps {name} whole" if first != second and name == favourite else ""
+                raise ProgramError(
+                    f"{name} is cut, and nothing brings the changes of {name}.{fields[0]} together",
+                    do=f'add Apply("{name}") to the stages{uncut}',
+                )
+
     def run(self, stages: Sequence[Stage], slack: int | None = None) -> None:
         """One pass over `stages`, each block of a MiniBatch and each run of other stages being a clock; returns when all is answered."""
         for _ in self.steps(stages, slack):
@@ -163,6 +183,7 @@ class Worker:
 
     def _install(self, clock: Clock, first: int) -> None:
         """Put the answers that have arrived into the rows. What belongs to a later step stays."""
+        self.inbox.extend(self.arrived())
         later = []
         while self.inbox:
             message = self.inbox.popleft()
@@ -189,18 +210,42 @@ class Worker:
             if other != self.rank:
                 arrays = [self._masters(name).arrays[f][part.peek_down[other]] for name, part in parts.items() for f in self._peeked(name)]
                 self.send(Message("peek", self.rank, other, arrays=arrays))
-        missing = self.workers - 1
+        missing = {other for other in range(self.workers) if other != self.rank}
         while missing:
-            arrived = [message for message in self.inbox if message.kind == "peek"]
+            self.inbox.extend(self.arrived())
+            # One of each: a worker that is ahead may have sent its next already.
+            arrived = [message for message in self.inbox if message.kind == "peek" and message.source in missing]
             if not arrived:
                 yield
                 continue
             self.inbox.remove(arrived[0])
-            missing -= 1
+            missing.discard(arrived[0].source)
             given = iter(arrived[0].arrays)
             for name, part in parts.items():
                 for f in self._peeked(name):
                     self.tables[name].arrays[f][part.peek_up[arrived[0].source]] = next(given)
+
+    def rows(self, dest: int) -> Iterator[Message]:
+        """This worker's share of the model: for each vertex type, dense indices and fields of its masters; tau comes from rank 0."""
+        kept = {name: of_kinds(self.tables[name], KEPT) for name in self.tables}
+        names = [name for name in self.program.vertices if kept[name]]
+        for point, name in enumerate(self.program.vertices):
+            if name in names:
+                vertices, table = self.graph.vertices[name], self._masters(name)
+                ids = self.master_ids(name) if vertices.cut else vertices.order[: vertices.known]
+                yield Message("rows", self.rank, dest, 0, point, [ids, *(table.arrays[f][: len(ids)] for f in kept[name])])
+        tau = [self.tables["tau"].arrays[f] for f in kept["tau"]]
+        yield Message("rows", self.rank, dest, 1, len(self.program.vertices), tau)
+
+    def take_rows(self, message: Message) -> None:
+        """What `rows` of a worker sent, into this one's, which holds every vertex."""
+        names = [*self.program.vertices, "tau"]
+        table = self.tables[names[message.point]]
+        arrays, at = list(message.arrays), np.zeros(1, np.int64)
+        if table.name != "tau":
+            at = self.graph.vertices[table.name].row_of[arrays.pop(0)]
+        for f, array in zip(of_kinds(table, KEPT), arrays, strict=True):
+            table.arrays[f][at] = array
 
     def _peeked(self, name: str) -> list[str]:
         return of_kinds(self.tables[name], DOWN)

@@ -1,0 +1,68 @@
+"""The program of bench/stragglers.py: clocks of a known length, some of them slow, and a probe vertex that shows what each worker has seen.
+
+The probe (the one `item` of a star graph) holds a counter for each worker, which the worker raises by one a clock. What a worker reads of
+the others' counters, compared with its own clock, is the staleness that it observes.
+"""
+
+import time
+
+import numpy as np
+
+from tux import Context, Edge, Program, Vertex, param, shared, total, value
+from tux.random import key, uniforms
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+MOST_STALE = 32
+
+
+def touch(user, item):
+    """Nothing: the edge is there so that the probe is touched in every block."""
+    item.seen[0] += 0
+
+
+def keep(tau):
+    """The histogram of staleness, over workers and clocks."""
+    for k in range(MOST_STALE):
+        tau.observed[k] += tau.stale[k]
+
+
+class Work:
+    """A stage that takes one clock-length, or `1 + delay` of them with probability `chance`, and reads and raises the probe's counters."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def prepare(self, worker):
+        """Draw which clocks are slow: a function of (seed, worker, clock)."""
+        draws = uniforms(key(worker.seed, "slow", worker.rank), np.arange(100_000), 1)[:, 0]
+        self.slow, self.now = draws < self.program.chance, 0
+
+    def run(self, worker, block=None):
+        """Sleep, then look."""
+        time.sleep(self.program.length * (1 + self.program.delay * self.slow[self.now]))
+        counters = worker.tables["item"].arrays["seen"][0]
+        for other in range(worker.workers):
+            if other != worker.rank:
+                stale = min(max(int(self.now - counters[other]), 0), MOST_STALE - 1)
+                worker.tables["tau"].arrays["stale"][0, stale] += 1
+        counters[worker.rank] += 1
+        self.now += 1
+
+
+class Straggling(Program):
+    """Workers of which each is slow now and then."""
+
+    length: float = param(0.01, "seconds of a clock", low=0, dtype="f8")
+    delay: float = param(3.0, "clock-lengths that a slow clock takes longer", low=0)
+    chance: float = param(0.25, "probability that a clock is slow, for each worker", low=0, high=1)
+    clocks: int = param(100, "clocks an epoch", low=1)
+    user = Vertex()
+    item = Vertex(seen=shared("i8", 16))
+    link = Edge("user", "item")
+    tau = Context(stale=total("f8", MOST_STALE), observed=value("f8", MOST_STALE))
+
+    def stages(self):
+        """One pass over the star graph's users, `clocks` blocks of them."""
+        users = 80 * self.clocks
+        batch = MiniBatch(Work(self), Exchange(touch, over="user"), Apply("item"), vertices=users // self.clocks)
+        return [batch, GlobalSync(keep)]

@@ -1,0 +1,349 @@
+"""Bugs to inject into the protocol, each a context manager that replaces one function for as long as it lasts.
+
+A proof by simulation is worth what it can find: every one of these must be caught within 100 seeds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from tux.clock import Clock, Gather
+from tux.errors import TuxError
+from tux.replicas import DOWN, UP, Masters, Mirrors, of_kinds
+from tux.routes import ALL
+from tux.server import Server
+from tux.stages import Apply, GlobalSync
+from tux.tables import Table
+from tux.together import Together
+from tux.worker import Worker
+
+# What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all wait, and arrays that do not fit.
+CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
+MUTANTS = {}
+
+
+def mutant(owner, *names):
+    """Register a bug: the decorated function makes, of the originals ``owner.name``, what stands in for them."""
+
+    def register(make):
+        @contextmanager
+        def injected():
+            originals = [vars(owner)[name] for name in names]
+            made = make(*originals)
+            for name, replacement in zip(names, [made] if len(names) == 1 else made, strict=True):
+                setattr(owner, name, replacement)
+            try:
+                yield
+            finally:
+                for name, original in zip(names, originals, strict=True):
+                    setattr(owner, name, original)
+
+        MUTANTS[make.__name__] = injected
+        return injected
+
+    return register
+
+
+@mutant(Clock, "may_start")
+def starts_one_turn_early(original):
+    return lambda clock: clock.started - clock.finished <= clock.slack + 1
+
+
+@mutant(Clock, "__init__")
+def compares_with_the_slowest_worker(original):
+    """Whoever is no more than the slack ahead of the slowest worker's clock goes on, whatever has been installed in its own rows."""
+    clocks = []
+
+    class Racing(Clock):
+        def may_start(self):
+            return self.started - min(clock.started for clock in clocks) <= self.slack
+
+    def begin(clock, slack):
+        original(clock, slack)
+        clock.__class__ = Racing
+        clocks.append(clock)
+
+    return begin
+
+
+@mutant(Clock, "may_start")
+def starts_before_the_last_home_answers(original):
+    def may_start(clock):
+        late = [n for n, turn in clock._turns.items() if turn.ran < turn.segments or turn.waiting > 1]
+        return clock.started - min(late, default=clock.started) <= clock.slack
+
+    return may_start
+
+
+@mutant(Clock, "ran")
+def second_segment_before_the_answer(original):
+    """Only at its end a turn waits, for the answers to all of its segments."""
+
+    def ran(clock, number, answers):
+        turn = clock._turns[number]
+        turn.owed = getattr(turn, "owed", 0) + answers
+        original(clock, number, turn.owed if turn.ran + 1 == turn.segments else 0)
+
+    return ran
+
+
+@mutant(Clock, "idle")
+def ends_without_draining(original):
+    return property(lambda clock: True)
+
+
+@mutant(Worker, "take", "_install")
+def rows_change_while_a_mini_batch_runs(take, install):
+    """An answer goes into the rows when it arrives, and counts when the segment is over."""
+
+    def at_once(worker, message):
+        worker.points[message.point].install(worker, message)
+        take(worker, message)
+
+    def count(worker, clock, first):
+        while worker.inbox:
+            clock.answered(worker.inbox.popleft().turn - first)
+
+    return at_once, count
+
+
+@mutant(Worker, "_install")
+def clock_message_overtakes_its_data(original):
+    """An answer counts at once and is installed a round later."""
+    late = defaultdict(list)
+
+    def install(worker, clock, first):
+        for message in late.pop(worker, ()):
+            worker.points[message.point].install(worker, message)
+        for message in worker.inbox:
+            clock.answered(message.turn - first)
+            late[worker].append(message)
+        worker.inbox.clear()
+
+    return install
+
+
+@mutant(Mirrors, "pack")
+def base_does_not_move_with_a_push(original):
+    """What has been sent is sent again."""
+
+    def pack(mirrors, rows, channel):
+        before = {name: base[rows] for name, base in mirrors.base.items()}
+        up = original(mirrors, rows, channel)
+        for name, base in mirrors.base.items():
+            base[rows] = before[name]
+        return up
+
+    return pack
+
+
+@mutant(Mirrors, "pack")
+def deltas_stay_after_a_push(original):
+    def pack(mirrors, rows, channel):
+        names = [name for name in of_kinds(mirrors.table, UP) if name not in mirrors.base]
+        before = [mirrors.table.arrays[name][rows] for name in names]
+        up = original(mirrors, rows, channel)
+        for name, array in zip(names, before, strict=True):
+            mirrors.table.arrays[name][rows] = array
+        return up
+
+    return pack
+
+
+@mutant(Mirrors, "install")
+def stale_copy_after_an_answer(original):
+    """Of each answer, one row keeps what it showed."""
+
+    def install(mirrors, rows, channel, down):
+        original(mirrors, rows[1:], channel, [array[1:] for array in down])
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def only_asked_rows_are_installed(original):
+    """Rows that others have touched, or of blocks that others are on, stay as they are."""
+
+    def install(mirrors, rows, channel, down):
+        asked = np.isin(rows, mirrors._sent[channel][0][0])
+        original(mirrors, rows[asked], channel, [array[asked] for array in down])
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def pending_changes_lost_on_install(original):
+    """Below what has not been sent the master's value alone comes in, without what is on the way to it."""
+
+    def install(mirrors, rows, channel, down):
+        original(mirrors, rows, channel, down)
+        for name, pending in mirrors.pending.items():
+            mirrors.table.arrays[name][rows] -= pending[rows]
+            mirrors.base[name][rows] -= pending[rows]
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def unsent_changes_lost_on_install(original):
+    def install(mirrors, rows, channel, down):
+        original(mirrors, rows, channel, down)
+        for name, base in mirrors.base.items():
+            mirrors.table.arrays[name][rows] = base[rows]
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def answered_changes_stay_pending(original):
+    """What the answer covers is counted a second time."""
+
+    def install(mirrors, rows, channel, down):
+        before = {name: pending.copy() for name, pending in mirrors.pending.items()}
+        sent = mirrors._sent[channel]
+        sent[0] = (sent[0][0], [np.zeros_like(change) for change in sent[0][1]])
+        original(mirrors, rows, channel, down)
+        assert all((pending == before[name]).all() for name, pending in mirrors.pending.items())
+
+    return install
+
+
+@mutant(Masters, "fold")
+def delta_lost(original):
+    """The last worker's contribution is forgotten."""
+    return lambda masters, contributions: original(masters, list(contributions)[:-1])
+
+
+@mutant(Masters, "fold")
+def delta_doubled(original):
+    """The last worker's contribution is folded twice."""
+
+    def fold(masters, contributions):
+        contributions = list(contributions)
+        original(masters, [*contributions, *contributions[-1:]])
+
+    return fold
+
+
+@mutant(Table, "clear_deltas")
+def deltas_not_cleared_after_apply(original):
+    return lambda table, rows=None: None
+
+
+@mutant(Together, "deliver")
+def messages_of_a_channel_reordered(original):
+    def deliver(together, channel):
+        together.channels[channel].rotate(1)
+        original(together, channel)
+
+    return deliver
+
+
+@mutant(Together, "send")
+def deltas_reordered(original):
+    """Contributions of later turns come in earlier: of two on the way in a channel, contents change places."""
+
+    def send(together, message):
+        original(together, message)
+        queue = together.channels[message.source, message.dest]
+        same = [i for i, m in enumerate(queue) if (m.kind, m.point) == ("up", message.point)]
+        if message.kind == "up" and len(same) > 1:
+            i, j = same[-2:]
+            queue[i], queue[j] = replace(queue[i], arrays=queue[j].arrays), replace(queue[j], arrays=queue[i].arrays)
+
+    return send
+
+
+@mutant(Together, "send")
+def message_lost(original):
+    """Each channel loses its twentieth message."""
+    counts = defaultdict(int)
+
+    def send(together, message):
+        counts[message.source, message.dest] += 1
+        if counts[message.source, message.dest] != 20:
+            original(together, message)
+
+    return send
+
+
+@mutant(Together, "send")
+def message_doubled(original):
+    """Each channel brings its twentieth message twice."""
+    counts = defaultdict(int)
+
+    def send(together, message):
+        counts[message.source, message.dest] += 1
+        for _ in range(1 + (counts[message.source, message.dest] == 20)):
+            original(together, message)
+
+    return send
+
+
+@mutant(Gather, "add")
+def late_joiner(original):
+    """A master waits only for workers that it has heard from before."""
+    members = defaultdict(set)
+
+    def add(gather, key, worker, payload):
+        members[gather].add(worker)
+        heard = gather._heard.setdefault(key, {})
+        heard[worker] = payload
+        if not members[gather] <= set(heard):
+            return None
+        return [payload for _, payload in sorted(gather._heard.pop(key).items())]
+
+    return add
+
+
+@mutant(Apply, "serve")
+def answers_before_all_have_contributed(original):
+    """What the last worker sends is folded only after the answer, together with what it sends next."""
+    held = {}
+
+    def serve(stage, server, contributions):
+        head, *rest = last = contributions[-1]
+        late = held.get((stage, server))
+        if stage._touched is not None or (late and late[0][0] != head[0]):  # other rows: only their own answer can wait for them
+            return original(stage, server, contributions)
+        held[stage, server] = last
+        return original(stage, server, [*contributions[:-1], late or [head, *[np.zeros_like(array) for array in rest]]])
+
+    return serve
+
+
+@mutant(Apply, "install")
+def answer_of_one_home_installed_for_another(original):
+    def install(stage, worker, message):
+        rows = lambda home: len(stage._routes.up(home, np.array([ALL])))  # noqa: E731
+        other = (message.source + 1) % worker.workers
+        fits = stage._touched is None and len(message.arrays[0]) == 1 and rows(other) == rows(message.source)
+        original(stage, worker, replace(message, source=other) if fits else message)
+
+    return install
+
+
+@mutant(GlobalSync, "install")
+def tau_one_version_behind(original):
+    before = {}
+
+    def install(stage, worker, message):
+        names = of_kinds(worker.tables["tau"], DOWN)
+        old = before.get(worker, [worker.tables["tau"].arrays[name].copy() for name in names])
+        before[worker] = list(message.arrays)
+        original(stage, worker, replace(message, arrays=old))
+
+    return install
+
+
+@mutant(Server, "_with_totals")
+def what_masters_add_to_the_context_lost(original):
+    def with_totals(server, point, arrays):
+        server.tau.clear_deltas()
+        return original(server, point, arrays)
+
+    return with_totals

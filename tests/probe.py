@@ -1,0 +1,397 @@
+"""The probe: vertices that count clocks, so that a read tells exactly which clocks of which workers it has seen.
+
+Every vertex holds a count and a sum of clock numbers for each worker. In each clock a worker adds 1 and the clock's number to its own
+slots of all vertices that it touches, once, in an Exchange, in place (`shared`) and as a `delta` that Apply adds to a `value`; it does
+the same with the context and GlobalSync. Programs, graphs, cuts, stages and the order of all events are drawn from a seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
+from tux.graph import Graph
+from tux.networks import from_arrays
+from tux.parts import cut
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.together import Together
+from tux.worker import Worker
+
+SLACKS = (0, 1, 2, 4, 8)
+MOST_WORKERS = 4
+EVERYTHING = -1
+"""Stands for the block of a turn outside a mini-batch."""
+
+
+class Slots(NamedTuple):
+    """A pair of fields with a slot for each worker. `own`: a worker's changes show at once, not only when they come back."""
+
+    count: str
+    sum: str
+    own: bool
+
+
+FIRST, TAKEN, SECOND = Slots("count", "sum", True), Slots("got", "got_sum", False), Slots("again", "again_sum", True)
+BEATS, HEARD = Slots("beats", "beats_sum", True), Slots("heard", "heard_sum", False)
+OF_VERTICES, OF_TAU = (FIRST, TAKEN, SECOND), (BEATS, HEARD)
+
+
+def slots(kind, *names):
+    return {name: kind("i8", "slots") for name in names}
+
+
+SHARED = slots(shared, *FIRST[:2], *SECOND[:2])
+GIVEN = {**slots(delta, "given", "given_sum"), **slots(value, *TAKEN[:2])}
+MARKS = {name: mirror("i8", init=-1) for name in ("me", "now", "last", "last_again")}
+TAU = {**slots(shared, *BEATS[:2]), **slots(total, "sent", "sent_sum"), **slots(value, *HEARD[:2])}
+
+
+def mark(v, me, now):
+    """Once a clock: 1 and the clock's number, in place and as deltas."""
+    if v.last != now:
+        v.last = now
+        v.count[me] += 1
+        v.sum[me] += now
+        v.given[me] += 1
+        v.given_sum[me] += now
+
+
+def mark_again(v, me, now):
+    if v.last_again != now:
+        v.last_again = now
+        v.again[me] += 1
+        v.again_sum[me] += now
+
+
+def touch(leaf, hub):
+    mark(leaf, leaf.me, leaf.now)
+    mark(hub, leaf.me, leaf.now)
+
+
+def touch_again(leaf, hub):
+    mark_again(leaf, leaf.me, leaf.now)
+    mark_again(hub, leaf.me, leaf.now)
+
+
+def touch_one(src, dst):
+    mark(src, src.me, src.now)
+    mark(dst, src.me, src.now)
+
+
+def touch_one_again(src, dst):
+    mark_again(src, src.me, src.now)
+    mark_again(dst, src.me, src.now)
+
+
+def take(v, tau):
+    """On the master: what has been given to it."""
+    for w in range(len(v.got)):
+        v.got[w] += v.given[w]
+        v.got_sum[w] += v.given_sum[w]
+    tau.applied += 1
+
+
+def note(tau):
+    """On the special worker: what has been sent to it."""
+    for w in range(len(tau.heard)):
+        tau.heard[w] += tau.sent[w]
+        tau.heard_sum[w] += tau.sent_sum[w]
+    tau.runs += tau.applied
+
+
+class TwoTypes(Program):
+    slots: int = param(1)
+    leaf = hub = Vertex(**SHARED, **GIVEN, **MARKS)
+    spoke = Edge("leaf", "hub")
+    tau = Context(**TAU, applied=total("i8"), runs=value("i8"))
+    udfs = (touch, touch_again)
+
+
+class OneType(Program):
+    slots: int = param(1)
+    node = Vertex(**SHARED, **GIVEN, **MARKS)
+    link = Edge("node", "node")
+    tau = Context(**TAU, applied=total("i8"), runs=value("i8"))
+    udfs = (touch_one, touch_one_again)
+
+
+class Read(NamedTuple):
+    """What a worker saw at one place of clock t. All of clocks before `least` must be in it; its own are clocks before `own`."""
+
+    place: str
+    t: int
+    least: int
+    own: int
+    count: np.ndarray  # (rows, W)
+    sum: np.ndarray
+
+
+@dataclass
+class Log:
+    """What happened: each worker's blocks in their order, and its reads by table and slots."""
+
+    slack: int
+    blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    reads: dict[tuple[int, str, Slots], list[Read]] = field(default_factory=lambda: defaultdict(list))
+    written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))  # clocks of own changes so far
+    calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    since: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # all clocks before this one were over when the pass began
+
+    def look(self, worker, place, t, settled=()):
+        """Note what all rows show. `settled`: slots for which the answers of this very clock are in."""
+        for name, table in worker.tables.items():
+            known = 1 if name == "tau" else worker.graph.vertices[name].known
+            for kind in OF_TAU if name == "tau" else OF_VERTICES:
+                least = t + 1 if kind in settled else max(t - self.slack, self.since[worker.rank])
+                seen = [table.arrays[f][:known].copy() for f in kind[:2]]
+                self.reads[worker.rank, name, kind].append(Read(place, t, least, self.written[worker.rank, kind], *seen))
+
+
+class Watch:
+    """A stage that reads all rows, while messages go on arriving.
+
+    `wrote`: what the Exchange before it has changed. At the start of a clock it tells the rows which worker and clock this is.
+    """
+
+    def __init__(self, log, busy, place, *, wrote=(), settled=()):
+        self.log, self.busy, self.place, self.wrote, self.settled = log, busy, place, wrote, settled
+
+    def prepare(self, worker):
+        pass
+
+    def run(self, worker, block=None):
+        t = self.log.calls[worker.rank, self.place]  # segments of one kind run in the order of their turns
+        self.log.calls[worker.rank, self.place] += 1
+        for kind in self.wrote:
+            self.log.written[worker.rank, kind] = t + 1
+        self.busy(worker)
+        self.log.look(worker, self.place, t, self.settled)
+        for name, table in worker.tables.items():
+            if name != "tau" and not self.wrote:
+                table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
+        if self.place == "start":
+            self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
+        if self.place == "beat":
+            for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
+                worker.tables["tau"].arrays[slot][0, worker.rank] += amount
+            for kind in OF_TAU:
+                self.log.written[worker.rank, kind] = t + 1
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All that a seed decides but the order of events."""
+
+    seed: int
+    workers: int
+    slack: int
+    one_type: bool  # both ends of an edge have one type
+    over: str
+    size: dict[str, int]  # of a block: "vertices" or "edges"; empty: one block
+    segments: int  # Exchanges with Applies in a mini-batch
+    plain: bool  # a turn outside the mini-batch in each epoch
+    sync: bool  # a GlobalSync at the end of each turn
+    rotate: bool
+    shuffle: bool
+    epochs: int
+    pairs: np.ndarray  # (2, m): ends of the edges
+    parts: np.ndarray  # (m,): worker of each edge
+
+    @staticmethod
+    def drawn(seed, workers=None, slack=None):
+        """The scenario of a seed; seeds go round workers and slacks."""
+        draw, rng = random.Random(seed), np.random.default_rng(seed)
+        workers = 1 + seed % MOST_WORKERS if workers is None else workers
+        slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack
+        one_type = draw.random() < 0.3
+        left, right = draw.randint(4, 12), draw.randint(4, 12) if one_type else draw.randint(1, 4)
+        kept = rng.random((left, right)) < draw.choice((0.15, 0.6, 1.0))
+        kept[0, 0] = True
+        pairs = np.stack(np.nonzero(kept))
+        active = max(1, workers - (draw.random() < 0.15))  # at times the last worker has no edges at all
+        parts = rng.integers(0, active, pairs.shape[1]) if draw.random() < 0.8 else pairs[0] % active
+        size = draw.choice(({}, {"vertices": 1}, {"vertices": 2}, {"vertices": 3}, {"edges": max(1, len(parts) // 3)}))
+        return Scenario(
+            seed, workers, slack, one_type,
+            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")), size=size, segments=1 if one_type else draw.choice((1, 2)),
+            plain=draw.random() < 0.3, rotate=draw.random() < 0.4, shuffle=draw.random() < 0.5,
+            epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4), sync=draw.random() < 0.6,
+            pairs=pairs, parts=parts.astype(np.int16),
+        )  # fmt: skip
+
+    def stages(self, program, log, busy):
+        """One epoch of one worker."""
+        names = list(program.vertices)
+
+        def synchronised(inside):
+            first, second = program.udfs
+            over = self.over if inside else ""
+            out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            out += [Apply(name, take) for name in names]
+            settled = (FIRST, TAKEN)
+            if self.segments == 2:
+                out += [Watch(log, busy, "between", settled=settled), Exchange(second, over=over)]
+                out += [Watch(log, busy, "end again", wrote=(SECOND,), settled=settled), *[Apply(name, take) for name in names]]
+                settled = (FIRST, TAKEN, SECOND)
+            return [*out, Watch(log, busy, "beat", settled=settled), GlobalSync(note)] if self.sync else out
+
+        batch = MiniBatch(*synchronised(True), over=self.over, shuffle=self.shuffle, rotate=self.rotate, **self.size)
+        return [batch, *(synchronised(False) if self.plain else [])]
+
+
+class Book(NamedTuple):
+    """Cumulative counts and sums (T + 1, rows, W): entry t is what clocks before t have made of a row, or have sent away."""
+
+    count: np.ndarray
+    sum: np.ndarray
+
+
+class Simulation:
+    """A scenario with its workers, ready to run; the same seed draws the order of events."""
+
+    def __init__(self, scenario):
+        self.scenario = s = scenario
+        kind = OneType if s.one_type else TwoTypes
+        program = kind(slots=s.workers)
+        self.data = from_arrays(*s.pairs, ends=program.edge.ends)
+        self.parts = cut(self.data, None, s.parts, s.workers, s.seed)
+        options = {"seed": s.seed, "jit": False, "slack": s.slack, "workers": s.workers}
+        self.workers = [Worker(program, Graph.of(program, part), rank=rank, **options) for rank, part in enumerate(self.parts)]
+        self.together = Together(self.workers, s.seed)
+        self.log = Log(s.slack)
+        self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
+        for worker, stages in zip(self.workers, self.epochs, strict=True):
+            worker.prepare(stages)
+
+    def busy(self, worker):
+        """Some messages arrive while this worker computes: at any server, and for this worker, but none that would wake another."""
+        together = self.together
+        for _ in range(together.draw.choice((0, 0, 1, 3, 10))):
+            ready = [at for at, queue in together.channels.items() if at[1] == worker.rank or queue[0].kind in ("up", "totals")]
+            if ready:
+                together.deliver(together.draw.choice(ready))
+
+    def run(self):
+        """Two passes of several epochs each; within a pass no worker waits for an epoch's end."""
+        self.together.finish({worker.rank: self._passes(worker) for worker in self.workers})
+        assert not self.together.channels and not any(worker.inbox for worker in self.workers), "messages are left over"
+        return self
+
+    def _passes(self, worker):
+        stages, log = self.epochs[worker.rank], self.log
+        for number in range(2):
+            yield from worker.steps(stages * self.scenario.epochs)
+            log.since[worker.rank] = log.calls[worker.rank, "start"]
+            log.look(worker, "over", log.since[worker.rank])
+            worker.epoch = number + 1
+
+    def positions(self, name):
+        """Position of each vertex of a type in its one order."""
+        return np.argsort(self.parts[0].types[name].order)
+
+    def home(self, name):
+        """The master's worker of each position."""
+        out = np.empty(self.parts[0].types[name].vertices, int)
+        for rank, part in enumerate(self.parts):
+            out[part.types[name].masters] = rank
+        return out
+
+    def books(self, name):
+        """(made, sent): what clocks have changed in each row of a table, and what they have sent to its master."""
+        log, workers, turns = self.log, self.scenario.workers, len(self.log.blocks[0])
+        made = np.zeros((2, turns, 1 if name == "tau" else len(self.home(name)), workers), int)
+        sent = np.zeros_like(made)
+        for w in range(workers):
+            waiting = np.zeros(made.shape[::2], int)
+            for t, block in enumerate(log.blocks[w]):
+                touched, gone = self.rows(name, w, block)
+                made[0, t, touched, w], made[1, t, touched, w] = 1, t
+                waiting += made[:, t, :, w]
+                sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
+        return [Book(*np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0), (0, 0), (0, 0)))) for each in (made, sent)]
+
+    @property
+    def cuts(self):
+        """Boundaries of the blocks in positions of the enumerated end."""
+        return self.epochs[0][0].cuts
+
+    def rows(self, name, worker, block):
+        """Positions that a worker touches in a block, and those whose changes it then sends."""
+        if name == "tau":
+            return [0], [0]
+        ends = [(of, self.positions(of)[end]) for of, end in zip(self.data.ends, (self.data.src, self.data.dst), strict=True)]
+        of, end = ends[self.scenario.over in ("dst", "hub")]
+        chosen = self.scenario.parts == worker
+        if block != EVERYTHING:
+            chosen &= (end >= self.cuts[block]) & (end < self.cuts[block + 1])
+        touched = np.unique(np.concatenate([rows[chosen] for kind, rows in ends if kind == name]))
+        if block == EVERYTHING or len(self.cuts) == 2:
+            return touched, np.arange(len(self.home(name)))
+        return touched, np.arange(self.cuts[block], self.cuts[block + 1]) if of == name else touched
+
+    def applied(self):
+        """How often Apply's function must have run: once a turn for each vertex whose master somebody asked."""
+        total = 0
+        for name, part in self.parts[0].types.items():
+            home = self.home(name)
+            for blocks in zip(*(self.log.blocks[w] for w in range(self.scenario.workers)), strict=True):
+                asked = [self.rows(name, w, block)[1] for w, block in enumerate(blocks)]
+                mine = [rows if part.cut else rows[home[rows] == w] for w, rows in enumerate(asked)]
+                total += len(np.unique(np.concatenate(mine)))
+        return total * self.scenario.segments
+
+    def check(self):
+        """All assertions, over all reads and masters. Returns how stale the stalest read at a clock's start was."""
+        stalest = 0
+        for name in [name for name in self.workers[0].tables if name != "tau" or self.scenario.sync]:
+            made, sent = self.books(name)
+            home = np.zeros(1, int) if name == "tau" else self.home(name)
+            for worker, part in zip(self.workers, self.parts, strict=True):
+                rows = np.zeros(1, int) if name == "tau" else part.types[name].rows
+                for kind in OF_TAU if name == "tau" else OF_VERTICES[: 1 + self.scenario.segments]:
+                    books = [Book(*(each[:, rows] for each in book)) for book in (made, sent)]
+                    reads = self.log.reads[worker.rank, name, kind]
+                    stalest = max(stalest, check(reads, *books, me=worker.rank, home=home[rows], own=kind.own))
+                    if name in worker.server.tables:
+                        masters = [worker.server.tables[name].arrays[f] for f in kind[:2]]
+                        assert all((m == b[-1, home == worker.rank]).all() for m, b in zip(masters, sent, strict=True)), "7: masters"
+        runs = {worker.tau.runs for worker in self.workers}
+        if not self.scenario.sync:
+            runs = {sum(int(tau.arrays["applied"][0]) for worker in self.workers for tau in (worker.tables["tau"], worker.server.tau))}
+        assert runs == {self.applied()}, "each Apply runs once for each vertex, and none of its additions to the context is lost"
+        return stalest
+
+
+def check(reads, made, sent, *, me, home, own):
+    """The seven assertions on one worker's reads, in their order, of one pair of slots; returns the largest staleness at a clock's start.
+
+    `made`, `sent`: books of the worker's rows; `home` (rows,): their masters' workers.
+    """
+    count, total = np.stack([read.count for read in reads]), np.stack([read.sum for read in reads])  # (reads, rows, W)
+    t, least, most = (np.array([getattr(read, f) for read in reads]) for f in ("t", "least", "own"))
+    others = np.arange(count.shape[2]) != me if own else np.ones(count.shape[2], bool)
+    assert (count >= sent.count[least])[..., others].all(), "1: a clock that must be in is missing"
+    if own:
+        mine = (count == made.count[most]) & (total == made.sum[most])
+        assert mine[..., me].all(), "2: own changes do not all show"
+    assert (count <= sent.count[most])[..., others].all(), "4: something comes from the future"
+    prefix = np.full((len(reads), len(home)), -1)  # clocks after `least` that show, of all others alike
+    for ahead in range(int((most - least).max()) + 1):
+        at = np.minimum(least + ahead, most)
+        fits = ((count == sent.count[at]) & (total == sent.sum[at]))[..., others].all(axis=2)
+        for worker in np.unique(home):  # an answer brings all rows of a master's worker to one clock
+            prefix[np.ix_(fits[:, home == worker].all(axis=1), home == worker)] = ahead
+    assert (prefix >= 0).all(), "3: sums do not fit counts, or workers or rows of one master show different clocks"
+    assert (np.diff(count, axis=0) >= 0).all(), "5: time goes backwards"
+    for i, read in enumerate(reads):
+        if read.place.startswith("end"):
+            same = (count[i] == count[i - 1]) & (total[i] == total[i - 1])
+            assert same[:, others].all(), "6: rows change within a mini-batch"
+    assert reads[-1].place == "over" and least[-1] == most[-1] == len(sent.count) - 1, "7: not everything is in at the end"
+    starts = np.array([read.place == "start" for read in reads])
+    return int((t[:, None] - np.minimum(least[:, None] + prefix, most[:, None]))[starts].max(initial=0))

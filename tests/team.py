@@ -1,0 +1,133 @@
+"""Several workers in one process: how tests cut a graph, run a program on its parts, and read what all masters hold together."""
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from programs import random_pairs
+
+from tux.edges import EdgeData
+from tux.graph import Graph
+from tux.networks import from_arrays
+from tux.partition import PARTITIONERS
+from tux.parts import cut
+from tux.together import Together
+from tux.training import Training
+from tux.worker import Worker
+
+relaxed = settings(deadline=None)  # the first example of a compiled function takes its compilation
+
+#   u0   u1   u2   u3      by BY: u2's edge is on worker 1, the others on worker 0
+#   | \ /| \   |           users are whole; i2 is cut; u3 and i3 have no edge
+#   i0 i1 i2 -'   i3
+SMALL = EdgeData.of(("user", "item"), [0, 0, 1, 1, 2], [0, 1, 1, 2, 2], {"value": np.arange(5)}, vertices={"item": [3], "user": [3]})
+BY = [0, 0, 0, 0, 1]
+
+
+def ratings(m=45, users=14, items=9):
+    """Few ratings, so that held-out ones need rows that no training edge brings; some of their ends are unseen."""
+    left, right = random_pairs(users, items, m + 20, seed=1)
+    values = np.random.default_rng(2).integers(1, 6, m + 23).astype("f4")
+    train = from_arrays(left[:m], right[:m], ends=("user", "item"), value=values[:m])
+    held = [[*left[m:], 99, 3, 98], [*right[m:], 1, 99, 98]]
+    return train, EdgeData.of(("user", "item"), *held, {"value": values[m:]}, against=train.ids)
+
+
+def cut_up(edges, test=None, *, k=2, by="random", seed=0):
+    """The k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
+    assignment = PARTITIONERS[by](edges.src, edges.dst, k, seed) if isinstance(by, str) else np.asarray(by, np.int16)
+    return cut(edges, test, assignment, k, seed)
+
+
+class Team:
+    """k workers that run one program together; `delivery` decides the order in which messages arrive and workers go on."""
+
+    def __init__(self, program, edges, test=None, *, k=2, by="random", seed=0, slack=0, delivery=0, jit=False):
+        parts = cut_up(edges, test, k=k, by=by, seed=seed)
+        self.program, self.edges = program, edges
+        options = {"seed": seed, "jit": jit, "slack": slack, "workers": k}
+        self.workers = [Worker(program, Graph.of(program, part), rank=rank, **options) for rank, part in enumerate(parts)]
+        self.together = Together(self.workers, delivery)
+        self.records = [[] for _ in self.workers]  # by worker, one each epoch
+
+    def train(self, epochs, **options):
+        """Set-up and `epochs` epochs."""
+        trainings = [Training(worker) for worker in self.workers]
+        self.together.finish({rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)})
+        return self
+
+    def _steps(self, rank, training, epochs, options):
+        for record in training.steps(epochs, **options):
+            if record is None:
+                yield
+            else:
+                self.records[rank].append(record)
+
+    def drive(self, *make, slack=None):
+        """Prepare and run stages once, without set-up: ``make(worker)`` gives a stage, a new one for each worker."""
+        stages = [[each(worker) for each in make] for worker in self.workers]
+        for worker, mine in zip(self.workers, stages, strict=True):
+            worker.prepare(mine)
+        self.together.run(lambda worker: stages[worker.rank], slack)
+        return self
+
+    @property
+    def tau(self):
+        """The context of the first worker."""
+        return self.workers[0].tau
+
+    def history(self, metric, rank=0):
+        """One metric by epoch."""
+        return [record[metric] for record in self.records[rank]]
+
+    def sent(self):
+        """Bytes that all workers have sent to others, by vertex type."""
+        names = {name for worker in self.workers for name in worker.sent()}
+        return {name: sum(worker.sent().get(name, 0) for worker in self.workers) for name in names}
+
+    def gather(self, vertex, field):
+        """A field of all masters, (n, *shape), by dense index."""
+        found = []
+        for worker in self.workers:
+            held = worker.graph.vertices[vertex]
+            if held.cut:
+                found.append((worker.master_ids(vertex), worker.server.tables[vertex].arrays[field]))
+            else:
+                found.append((held.order[: held.known], worker.tables[vertex].arrays[field][: held.known]))
+        ids, arrays = (np.concatenate(each) for each in zip(*found, strict=True))
+        assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), "a vertex has not one master"
+        out = np.empty_like(arrays)
+        out[ids] = arrays
+        return out
+
+    def replicas(self, vertex, field):
+        """(dense indices, rows) of the field on each worker, of its rows in the training graph."""
+        for worker in self.workers:
+            held = worker.graph.vertices[vertex]
+            yield held.order[: held.known], worker.tables[vertex].arrays[field][: held.known]
+
+    def agrees(self, vertex, field):
+        """Whether every mirror shows what its master holds."""
+        held = self.gather(vertex, field)
+        return all(np.array_equal(shown, held[ids]) for ids, shown in self.replicas(vertex, field))
+
+
+def trained(program, edges, epochs, test=None, **options):
+    """A team that has run."""
+    return Team(program, edges, test, **options).train(epochs)
+
+
+@st.composite
+def graphs(draw, most=25):
+    """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two vertex types, however ill cut."""
+    ends = draw(st.sampled_from([("page", "page"), ("user", "item")]))
+    pairs = draw(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=most))
+    k = draw(st.integers(1, 5))
+    assignment = draw(st.lists(st.integers(0, k - 1), min_size=len(pairs), max_size=len(pairs)))
+    src, dst = ([pair[side] for pair in pairs] for side in (0, 1))
+    loose = {name: draw(st.lists(st.integers(0, 20), max_size=3)) for name in ends}
+    edges = EdgeData.of(ends, src, dst, {"value": np.arange(len(pairs))}, vertices=loose)
+    held = draw(st.none() | st.lists(st.tuples(st.integers(0, 11), st.integers(0, 9)), max_size=12))
+    test = None
+    if held is not None:
+        test = EdgeData.of(ends, [a for a, _ in held], [b for _, b in held], {"value": 100 + np.arange(len(held))}, against=edges.ids)
+    return edges, test, np.array(assignment, np.int16), k, draw(st.integers(0, 3))

@@ -1,0 +1,311 @@
+"""The launcher: cuts a graph, starts one worker process a part, and brings back records and the model.
+
+It is the job's member number `workers`, connected to all. Whatever happens to it or to a worker, no process, socket file or folder is left:
+workers whose launcher is gone end by themselves, and the launcher ends the others when one is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from tux import __version__, store
+from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
+from tux.edges import EdgeData
+from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
+from tux.frames import Message
+from tux.graph import Graph
+from tux.partition import PARTITIONERS
+from tux.parts import cut
+from tux.peer import STARTING, Job
+from tux.place import Place
+from tux.sources import find
+from tux.training import TIMES, Training
+from tux.wire import SILENCE, Post
+from tux.worker import Worker
+
+
+class Crew:
+    """The worker processes of one machine. As a context: entering starts them, leaving ends them and removes the job's folder."""
+
+    def __init__(self, job: Job, folder: Path, ranks: Sequence[int]) -> None:
+        self.job, self.folder, self.ranks = job, folder, ranks
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.stopped: dict[int, float] = {}  # since when, of those processes that are
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self) -> None:
+        """Start the processes."""
+        command = [sys.executable, "-P", "-m", "tux.peer", str(self.folder)]  # -P: files in the user's folder hide no modules
+        for rank in self.ranks:
+            each = [*command, str(rank), str(os.getpid())]
+            self.processes[rank] = subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def check(self) -> None:
+        """PeerLost if a process has ended, or is stopped for long: one that is only starting sends no signs of life to be missed."""
+        advice = "the job cannot go on without it; start it anew"
+        for rank, process in self.processes.items():
+            code = process.poll()
+            if code is not None:
+                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+                raise PeerLost(f"worker {rank} (process {process.pid}) {how}", do=advice)
+            if not hasattr(os, "waitid") or not os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
+                self.stopped.pop(rank, None)
+            elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
+                raise PeerLost(f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s", do=advice)
+
+    def end(self, patience: float = 2.0) -> None:
+        """End what has not left by itself after `patience` seconds."""
+        limit = time.monotonic() + patience
+        with _undisturbed():
+            for process in self.processes.values():
+                try:
+                    process.wait(max(0.0, limit - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            _remove(self.folder)
+
+
+class Outpost(Crew):
+    """The crew of a machine other than the first: its workers answer to the launcher there."""
+
+    def wait(self) -> None:
+        """Until all have left. PeerLost with the exit code of the first that failed, when the others cannot go on without it."""
+        while running := [process for process in self.processes.values() if process.poll() is None]:
+            failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
+            if failed:
+                raise PeerLost(f"worker {failed[0][0]} on this machine ended with exit code {failed[0][1]}", do="see what machine 0 says")
+            with suppress(subprocess.TimeoutExpired):
+                running[0].wait(0.5)
+        self.check_left()
+
+    def check_left(self) -> None:
+        """PeerLost if one of the processes, all of which have ended, has failed."""
+        for rank, process in self.processes.items():
+            if process.returncode:
+                raise PeerLost(f"worker {rank} on this machine ended with exit code {process.returncode}", do="see what machine 0 says")
+
+
+class Team(Crew):
+    """The crew of the first or only machine, and its launcher: a `Training` whose epochs run in other processes."""
+
+    def __init__(self, job: Job, folder: Path, ranks: Sequence[int], train: EdgeData) -> None:
+        super().__init__(job, folder, ranks)
+        self.worker = _holder(job, train)
+        self.seconds, self.best_epoch = 0.0, 0
+        addresses = [""] * job.workers + [job.launcher]
+        everyone = range(job.workers)
+        self.post = Post(job.workers, addresses, job.number, self._handle, partners=everyone, largest=job.largest, secret=job.secret)
+
+    def _handle(self, message: Message) -> bool:
+        return message.kind == "control" and isinstance(unpack(message), Beat)
+
+    def start(self) -> None:
+        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't."""
+        super().start()
+        self.post.start()
+        limit, up = time.monotonic() + STARTING, set[int]()
+        while len(up) < self.job.workers:
+            message = self._receive(limit, f"workers {sorted(set(range(self.job.workers)) - up)} to start")
+            hello = unpack(message)
+            if isinstance(hello, Hello):
+                self.post.addresses[message.source] = hello.address
+                if (hello.version, hello.digest) != (__version__, self.job.digest):
+                    raise Refused(
+                        f"worker {message.source} on {hello.host} has another version, program, data or flags", do="start it anew"
+                    )
+                up.add(message.source)
+
+    def end(self, patience: float = 2.0) -> None:
+        """Say goodbye, then end what has not left by itself."""
+        with _undisturbed():
+            for rank in range(self.job.workers):
+                if self.post.addresses[rank]:
+                    self.post.send(pack(Bye(), self.job.workers, rank))
+            super().end(patience)
+            self.post.close(0.5)
+
+    def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
+        """The records of the job's epochs, all workers' in one, then the model into `worker`. The arguments are those of the job."""
+        for rank in range(self.job.workers):
+            self.post.send(pack(Go(self.post.addresses[: self.job.workers]), self.job.workers, rank))
+        heard: dict[int, dict[int, dict[str, float]]] = {}
+        trained: set[int] = set()
+        rows: set[int] = set()
+        while len(rows) < self.job.workers:
+            message = self._receive(time.monotonic() + self.job.deadline, f"epoch {len(heard) + 1}")
+            if message.kind == "rows":
+                self.worker.take_rows(message)
+                if message.turn:  # the last of this worker's
+                    rows.add(message.source)
+                continue
+            told = unpack(message)
+            if isinstance(told, Record):
+                number = int(told.fields["epoch"])
+                heard.setdefault(number, {})[message.source] = told.fields
+                if len(heard[number]) == self.job.workers:
+                    yield merged(heard.pop(number))
+            elif isinstance(told, Trained):
+                trained.add(message.source)
+                self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
+
+    def _receive(self, limit: float, waiting_for: str) -> Message:
+        """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails."""
+        ended = False
+        while True:
+            try:
+                message = self.post.receive(0.2, waiting_for)
+            except DeadlinePassed:
+                before, ended = ended, any(process.poll() is not None for process in self.processes.values())
+                if before or not ended:  # what one that has ended had to say is here 0.2 s later
+                    self.check()
+                if time.monotonic() > limit:
+                    raise DeadlinePassed(f"waited too long for {waiting_for}", where="the launcher") from None
+                continue
+            if message.kind == "control" and isinstance(told := unpack(message), Failed):
+                raise as_error(told)
+            return message
+
+
+JANITOR = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
+"""Removes a folder when the process that holds the other end of its standard input has ended, whatever ended it."""
+
+_janitors: dict[Path, subprocess.Popen[bytes]] = {}
+
+
+def _folder() -> Path:
+    """A new folder that only the user may enter, with a janitor. From now to `_remove`, SIGTERM is as Ctrl-C."""
+    if _janitors:  # a script without this guard would start jobs within jobs
+        raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
+    folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
+    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder)]
+    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    return folder
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if janitor := _janitors.pop(folder, None):
+        janitor.communicate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminated(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM do nothing during the body: an impatient second one would leave everything where it is."""
+    mine = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM) if mine}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, signal.SIG_DFL if handler in (None, _terminated) else handler)
+
+
+def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
+    """One record of an epoch from those of all workers: equal metrics, the sum of rates and bytes, the longest seconds, mean shares."""
+    first = records[min(records)]
+    out: dict[str, Any] = dict(first)
+    for name in first:
+        values = [record.get(name, 0.0) for record in records.values()]
+        if name == "edges_per_second" or name.startswith("bytes_sent"):
+            out[name] = sum(values)
+        elif name in ("seconds", "max_staleness"):
+            out[name] = max(values)
+        elif name.removesuffix("_s") in TIMES:
+            out[name] = sum(values) / len(values)
+    for name in ("epoch", "clock", "max_staleness", *(n for n in out if n.startswith("bytes_sent"))):
+        out[name] = int(out[name])
+    return out
+
+
+def _holder(job: Job, train: EdgeData) -> Worker:
+    """A worker without edges that holds every vertex, to receive the model."""
+    none = np.empty(0, np.int32)
+    bare = replace(train, src=none, dst=none, fields={name: array[:0] for name, array in train.fields.items()})
+    program = find(job.app).program(**job.parameters)
+    return Worker(program, Graph.whole(program, bare, None, job.seed), seed=job.seed, jit=False)
+
+
+def prepare(
+    app: str,
+    parameters: dict[str, Any],
+    train: EdgeData,
+    test: EdgeData | None,
+    *,
+    workers: int,
+    partitioner: str,
+    place: Place | None = None,
+    **options: Any,
+) -> Crew:
+    """Cut the graph, write parts and job into a folder that only the user may enter, and compile the kernels once for all workers.
+
+    `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost.
+    """
+    folder, seed = _folder(), options["seed"]
+    total = workers * (place.machines if place else 1)
+    first = workers * (place.rank if place else 0)
+    ranks = range(first, first + workers)
+    try:
+        parts = cut(train, test, PARTITIONERS[partitioner](train.src, train.dst, total, seed), total, seed)
+        (folder / "graph").mkdir()
+        store.save(folder / "graph", parts, train.ends, ranks)
+        if max(len(f"{folder}/{total}"), 0) > 107:
+            raise TuxError(f"the temporary folder's name is too long for sockets: {folder}", do="set TMPDIR to a shorter one")
+        meeting = (place.launcher, place.own(), place.secret) if place else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
+        digest = f"{train.digest()} {test.digest() if test else ''} {app} {parameters} {sorted(options.items())} {partitioner} {total}"
+        job = Job(
+            _number(place), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
+            total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in parts)), **options,
+        )  # fmt: skip
+        del parts
+        job.write(folder)
+        Training(job.worker(folder, first))
+        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, train)
+    except BaseException:
+        _remove(folder)
+        raise
+
+
+def _number(place: Place | None) -> int:
+    """The number in every frame of a job: drawn, or, on several machines, what all of them can compute."""
+    if place is None:
+        return secrets.randbits(63)
+    known = place.secret or place.launcher.encode()
+    return int.from_bytes(hashlib.blake2b(known, digest_size=8, person=b"tux job").digest(), "little") >> 1
+
+
+def _row_bytes(part: Any) -> int:
+    """More than any buffer of a message about this part can have."""
+    return max((max(len(t.rows), len(t.masters)) for t in part.types.values()), default=0) * (1 << 16)

@@ -1,0 +1,181 @@
+"""A worker process: ``python -m tux.peer FOLDER RANK LAUNCHER``.
+
+It finds its part and the program in the job's folder, and trains with its peers. LAUNCHER is the number of the process that started it.
+
+The main thread runs stages; the socket thread (`tux.wire.Post`) serves masters meanwhile and keeps in touch with the launcher. A worker
+whose launcher is gone ends by itself, and takes the job's folder with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tux import __version__, sources, store
+from tux.control import Bye, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.errors import Refused, TuxError
+from tux.frames import Message
+from tux.graph import Graph
+from tux.training import Training
+from tux.wire import Post
+from tux.worker import Worker
+
+STARTING = 120.0
+"""Seconds until all workers must have found the launcher."""
+
+
+class Job(msgspec.Struct, dict=True):
+    """What a worker must know: `job.json` in the job's folder."""
+
+    number: int  # 64 bits that every frame carries
+    app: str  # as `tux.sources.find` takes it
+    parameters: dict[str, Any]
+    digest: str  # of program and data
+    workers: int
+    launcher: str  # its address
+    listen: str  # where workers of this machine listen; "{}" stands for the rank
+    secret: bytes | None  # None: plaintext
+    seed: int
+    slack: int
+    jit: bool
+    epochs: int
+    every: int
+    patience: int
+    deadline: float  # seconds that a wait may take
+    largest: int  # bytes of a message's buffer
+
+    @staticmethod
+    def read(folder: Path) -> Job:
+        """The job of a folder."""
+        return msgspec.json.decode((folder / "job.json").read_bytes(), type=Job)
+
+    def write(self, folder: Path) -> None:
+        """Keep the job in a folder."""
+        (folder / "job.json").write_bytes(msgspec.json.encode(self))
+
+    @cached_property
+    def source(self) -> sources.Source:
+        """The program and where it is."""
+        return sources.find(self.app)
+
+    def worker(self, folder: Path, rank: int) -> Worker:
+        """The worker of one part, its rows initialised."""
+        program = self.source.program(**self.parameters)
+        graph = Graph.of(program, store.load(folder / "graph", rank))
+        return Worker(program, graph, seed=self.seed, jit=self.jit, slack=self.slack, rank=rank, workers=self.workers)
+
+
+class Peer:
+    """One worker of a job, from its first message to its last."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.folder, self.rank, self.job = folder, rank, Job.read(folder)
+        self.launcher = self.job.workers
+        self.worker: Worker | None = None
+        job = self.job
+        addresses = [""] * job.workers + [job.launcher]
+        addresses[rank] = job.listen.format(rank)
+        self.post = Post(rank, addresses, job.number, self._handle, partners=[self.launcher], largest=job.largest, secret=job.secret)
+
+    def _handle(self, message: Message) -> bool:
+        """In the socket thread: heartbeats end here, the server's messages at the server, the rest goes to the worker."""
+        if message.kind == "control":
+            return not isinstance(unpack(message), Go | Bye)
+        assert self.worker is not None
+        return self.worker.server.handle(message)
+
+    def tell(self, control: Any) -> None:
+        """Say something to the launcher."""
+        self.post.send(pack(control, self.rank, self.launcher))
+
+    def receive(self) -> Message:
+        """The next message for the worker; Refused when the launcher says that the job is over."""
+        return self._wanted(self.post.receive(self.job.deadline, f"turn {self.worker.turn if self.worker else 0} to be answered"))
+
+    def arrived(self) -> Iterator[Message]:
+        """The messages for the worker that are there already."""
+        return (self._wanted(message) for message in self.post.arrived())
+
+    @staticmethod
+    def _wanted(message: Message) -> Message:
+        if message.kind == "control" and isinstance(unpack(message), Bye):
+            raise Refused("the job is over")
+        return message
+
+    def _meet(self) -> list[str]:
+        """The addresses of all workers, when the launcher has heard of each."""
+        message = self.post.receive(STARTING, f"the launcher at {self.job.launcher} and all other workers")
+        told = unpack(message) if message.kind == "control" else None
+        if not isinstance(told, Go) or len(told.addresses) != self.job.workers:
+            raise Refused("the launcher ended the job before it began")
+        return told.addresses
+
+    def run(self) -> None:
+        """Load, say hello, train when told to, send the rows of the masters, and stay until the launcher has them."""
+        worker = self.worker = self.job.worker(self.folder, self.rank)
+        worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
+        training = Training(worker)
+        self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
+        self.post.addresses[: self.job.workers] = self._meet()
+        for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
+            self.tell(Record({name: float(value) for name, value in record.items()}))
+        self.tell(Trained(training.seconds, training.best_epoch))
+        for message in worker.rows(self.launcher):
+            self.post.send(message)
+        try:
+            self.receive()
+        except Refused:
+            return
+
+
+def watch_parent(folder: Path, launcher: int) -> None:
+    """End this process, and remove the job's folder, when its launcher has died without saying so; at once if that was long ago."""
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(0.5)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(4)
+
+    if os.getppid() != launcher:
+        watch()
+    threading.Thread(target=watch, name="tux parent", daemon=True).start()
+
+
+def main() -> int:
+    """Run one worker; its exit code is that of the error, which the launcher tells to the user."""
+    folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
+    watch_parent(folder, launcher)
+    peer = Peer(folder, rank)
+    peer.post.start()
+    code = 0
+    try:
+        peer.run()
+    except TuxError as error:
+        peer.tell(failed(error))
+        code = error.exit_code
+    except Exception as error:
+        told = sources.explained(error, peer.job.source) or TuxError(
+            f"{type(error).__name__}: {error}", where=f"worker {rank}", do="this is a fault of tux itself; --debug shows the traceback"
+        )
+        told.__cause__ = error
+        peer.tell(failed(told))
+        code = told.exit_code
+    peer.post.close()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

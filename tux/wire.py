@@ -1,0 +1,277 @@
+"""Messages over ZeroMQ: the one file that imports zmq, and the one thread that owns a worker's sockets.
+
+A worker binds one ROUTER socket, to which its peers and the launcher connect, and connects one DEALER to each of them; so messages from
+one peer arrive in the order in which they were sent. The thread also runs the worker's server role, so masters fold and answer while the
+worker computes. It never touches rows that kernels read: answers queue in `inbox` until the worker takes them.
+
+Buffers are sent without a copy. That is sound because whoever sends a message gives its arrays away: they were made for it and are not
+written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import zmq
+import zmq.utils.z85
+
+from tux.control import Beat, pack
+from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError
+from tux.frames import Message, checksum, decode, encode
+
+HEARTBEAT = 1.0
+"""Seconds between signs of life that the launcher and its workers exchange."""
+
+SILENCE = 8.0
+"""Seconds without a sign of life after which the other side counts as lost."""
+
+
+def keys(secret: bytes, member: int) -> tuple[bytes, bytes]:
+    """The CURVE key pair (public, secret; Z85) of a member of the job whose secret all of them know."""
+    own = zmq.utils.z85.encode(hashlib.blake2b(secret, digest_size=32, person=b"tux member", salt=member.to_bytes(8, "little")).digest())
+    return zmq.curve_public(own), own
+
+
+class Post:
+    """The socket thread of one member of a job: workers 0 .. n - 1, and the launcher as number n.
+
+    `handle(message)` runs in the thread for each message that arrives; it returns True to keep the message from the inbox. `partners` are
+    the members that get a heartbeat from this one, and whose silence is told as PeerLost through `receive`. `largest`: bytes of a buffer.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        addresses: list[str],
+        job: int,
+        handle: Callable[[Message], bool],
+        *,
+        partners: Sequence[int],
+        largest: int,
+        secret: bytes | None = None,
+    ) -> None:
+        self.number, self.addresses, self.job, self.handle, self.partners = number, addresses, job, handle, list(partners)
+        self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
+        self.outbox: deque[Message] = deque()
+        self.heard: dict[int, float] = {}  # when each member was last heard, of those that were
+        self.refused = 0
+        self._sequence = [0] * len(addresses)
+        self._expected = [0] * len(addresses)
+        self._context = zmq.Context()
+        self._largest = largest
+        self._keys = [keys(secret, member) for member in range(len(addresses))] if secret else []
+        self._gate = self._open_gate() if secret else None
+        self._stop = threading.Event()
+        self._last_beat = 0.0
+        self._wake_address = f"inproc://wake-{number}-{os.getpid()}"
+        self._wake = self._context.socket(zmq.PAIR)
+        self._wake.bind(self._wake_address)
+        self._wake_lock = threading.Lock()
+        self._router = self._bind()
+        checksum([b""])  # compiles, or loads, what the first message must not wait for
+        self._peers: dict[int, Any] = {}
+        self._thread = threading.Thread(target=self._loop, name="tux post", daemon=True)
+
+    def _bind(self) -> Any:
+        router = self._context.socket(zmq.ROUTER)
+        router.setsockopt(zmq.LINGER, 0)
+        router.setsockopt(zmq.MAXMSGSIZE, self._largest)
+        router.setsockopt(zmq.RCVHWM, 0)
+        if self._keys:
+            router.curve_server = True
+            router.curve_secretkey = self._keys[self.number][1]
+            router.zap_domain = b"tux"
+        try:
+            router.bind(self.addresses[self.number])
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            raise Refused(
+                f"cannot listen on {self.addresses[self.number]}: {error.strerror}", do="choose another address or port"
+            ) from None
+        return router
+
+    @property
+    def endpoint(self) -> str:
+        """The address at which this member listens, its port chosen."""
+        return self._router.getsockopt(zmq.LAST_ENDPOINT).decode().rstrip("\x00")
+
+    def _open_gate(self) -> Any:
+        """The socket at which ZeroMQ asks about each connection (ZAP, RFC 27): CURVE alone would accept any client that knows our key."""
+        gate = self._context.socket(zmq.REP)
+        gate.setsockopt(zmq.LINGER, 0)
+        gate.bind("inproc://zeromq.zap.01")
+        return gate
+
+    def _admit(self) -> None:
+        """Let in who holds the key of a member of this job."""
+        version, request, _, _, _, mechanism, *credentials = self._gate.recv_multipart()  # type: ignore[union-attr]
+        known = mechanism == b"CURVE" and credentials[:1] and zmq.utils.z85.encode(credentials[0]) in {public for public, _ in self._keys}
+        self.refused += not known
+        answer = [b"200", b"OK"] if known else [b"400", b"not of this job"]
+        self._gate.send_multipart([version, request, *answer, b"", b""])  # type: ignore[union-attr]
+
+    def start(self) -> None:
+        """Begin to send and receive."""
+        self._thread.start()
+
+    def send(self, message: Message) -> None:
+        """Give a message to the thread; its arrays must not be written any more."""
+        self.outbox.append(message)
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wake the thread; if that many rings are waiting already, it will wake anyhow."""
+        with self._wake_lock, suppress(zmq.Again):
+            self._wake.send(b"", zmq.DONTWAIT)
+
+    def receive(self, seconds: float, waiting_for: str) -> Message:
+        """The next message for the worker. DeadlinePassed, naming what was waited for, after `seconds`; the thread's errors as they are."""
+        try:
+            got = self.inbox.get(timeout=seconds)
+        except Empty:
+            raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where=self._here) from None
+        if isinstance(got, Exception):
+            raise got
+        return got
+
+    def arrived(self) -> Iterator[Message]:
+        """The messages for the worker that are there; the thread's errors as they are."""
+        while not self.inbox.empty():
+            got = self.inbox.get()
+            if isinstance(got, Exception):
+                raise got
+            yield got
+
+    def close(self, flush: float = 5.0) -> None:
+        """Send what is left, for at most `flush` seconds, and end the thread."""
+        self._stop.set()
+        self._ring()
+        if self._thread.ident is not None:
+            self._thread.join(flush + 1)
+        self._wake.close(0)
+        for peer in self._peers.values():
+            peer.close(int(flush * 1000))
+        self._router.close(0)
+        if self._gate is not None:
+            self._gate.close(0)
+        self._context.term()
+        if self.addresses[self.number].startswith("ipc://"):  # ZeroMQ leaves the file
+            with suppress(OSError):
+                os.unlink(self.addresses[self.number].removeprefix("ipc://"))
+
+    def _loop(self) -> None:
+        bell = self._context.socket(zmq.PAIR)
+        bell.connect(self._wake_address)
+        poller = zmq.Poller()
+        poller.register(bell, zmq.POLLIN)
+        poller.register(self._router, zmq.POLLIN)
+        if self._gate is not None:
+            poller.register(self._gate, zmq.POLLIN)
+        try:
+            while not self._stop.is_set() or self.outbox:
+                try:
+                    self._round(bell, dict(poller.poll(int(HEARTBEAT * 500))))
+                except Exception as error:  # whatever it is, the worker must hear of it: nobody else will
+                    self.inbox.put(error)
+                    if self._router in poller:  # no more is handled, but what the worker says of it is still sent
+                        poller.unregister(self._router)
+        finally:
+            bell.close(0)
+
+    def _round(self, bell: Any, ready: dict[Any, int]) -> None:
+        """Take what has come, send what is to be sent."""
+        if bell in ready:
+            self._drain(bell)
+        if self._gate is not None and self._gate in ready:
+            self._admit()
+        if self._router in ready:
+            self._take()
+        while self.outbox:
+            self._deliver(self.outbox.popleft())
+        self._beat()
+
+    def _beat(self) -> None:
+        """Once a second: tell the partners that this member lives, and see that they do."""
+        now = time.monotonic()
+        if now - self._last_beat < HEARTBEAT:
+            return
+        self._last_beat = now
+        for partner in self.partners:
+            if self.addresses[partner]:
+                self._deliver(pack(Beat(), self.number, partner))
+            if now - self.heard.get(partner, now) > SILENCE:
+                self.heard[partner] = now
+                self.inbox.put(PeerLost(f"{self._name(partner)} has been silent for {SILENCE:.0f} s", do="it died, hangs, or is cut off"))
+
+    def _name(self, number: int) -> str:
+        return "the launcher" if number == len(self.addresses) - 1 else f"worker {number}"
+
+    @property
+    def _here(self) -> str:
+        return self._name(self.number)
+
+    @staticmethod
+    def _drain(bell: Any) -> None:
+        try:
+            while True:
+                bell.recv(zmq.DONTWAIT)
+        except zmq.Again:
+            pass
+
+    def _deliver(self, message: Message) -> None:
+        """To the peer's socket, or to this member itself."""
+        if message.dest == self.number:
+            self._arrived(message)
+            return
+        if not self.addresses[message.dest]:
+            return  # a member that was never heard of; only the end of a job is told to those
+        numbered = Message(
+            message.kind, message.source, message.dest, message.turn, message.point, message.arrays, self._sequence[message.dest]
+        )
+        self._sequence[message.dest] += 1
+        self._peer(message.dest).send_multipart(encode(numbered, self.job), copy=False)
+
+    def _peer(self, number: int) -> Any:
+        if number not in self._peers:
+            peer = self._context.socket(zmq.DEALER)
+            peer.setsockopt(zmq.LINGER, 5000)
+            peer.setsockopt(zmq.SNDHWM, 0)
+            if self._keys:
+                peer.curve_serverkey = self._keys[number][0]
+                peer.curve_publickey, peer.curve_secretkey = self._keys[self.number]
+            peer.connect(self.addresses[number])
+            self._peers[number] = peer
+        return self._peers[number]
+
+    def _take(self) -> None:
+        """All messages that have arrived. What is not of this job is counted and dropped; the job goes on."""
+        while True:
+            try:
+                _, *frames = self._router.recv_multipart(zmq.DONTWAIT, copy=False)
+            except zmq.Again:
+                return
+            try:
+                message = decode([frame.buffer for frame in frames], self.job, len(self.addresses) - 1)
+                if message.dest != self.number:
+                    raise Refused(f"a message from worker {message.source} to {message.dest} was refused by {self.number}")
+            except Refused:
+                self.refused += 1
+                continue
+            if message.sequence != self._expected[message.source]:
+                lost = f"message {self._expected[message.source]} of worker {message.source} is missing: {message.sequence} came"
+                raise PeerLost(lost, where=self._here)
+            self._expected[message.source] += 1
+            self.heard[message.source] = time.monotonic()
+            self._arrived(message)
+
+    def _arrived(self, message: Message) -> None:
+        if not self.handle(message):
+            self.inbox.put(message)
