@@ -24,7 +24,7 @@ import zmq
 import zmq.utils.z85
 
 from tux.control import Beat, pack
-from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError
+from tux.errors import DeadlinePassed, PeerLost, Refused
 from tux.frames import Message, checksum, decode, encode
 
 HEARTBEAT = 1.0
