@@ -124,7 +124,7 @@ class Apply:
             touched[rows[here]], weights[rows[here]] = True, self._touches[here]
         for home in range(worker.workers):
             rows = self._routes.up(home, np.array([number if self._ranges else ALL]))
-            head: Arrays = [np.array([number, worker.epoch], np.int32)]
+            head: Arrays = [np.array([number, worker.epoch, block.round if block else 0], np.int32)]
             if touched is not None:
                 head.append(np.packbits(touched[rows]))
                 rows = rows[touched[rows]]
@@ -149,7 +149,8 @@ class Apply:
                 touched[rows] = True
             folded.append((rows, rest, weights))
         masters.fold(folded)
-        self._run_at_home(server, numbers, touched, int(contributions[0][0][1]))
+        _, epoch, turn = contributions[0][0].tolist()
+        self._run_at_home(server, numbers, touched, epoch, turn)
         answers = []
         for worker in range(server.workers):
             rows = self._routes.down(worker, numbers if self._ranges else everywhere)
@@ -160,7 +161,7 @@ class Apply:
             answers.append([*answer, *masters.read(rows)])
         return answers
 
-    def _run_at_home(self, server: Server, numbers: np.ndarray, touched: np.ndarray, epoch: int) -> None:
+    def _run_at_home(self, server: Server, numbers: np.ndarray, touched: np.ndarray, epoch: int, turn: int) -> None:
         table = server.tables[self.over]
         if self._touched is not None and numbers[0] != ALL:
             rows = np.flatnonzero(touched)
@@ -171,7 +172,7 @@ class Apply:
         for number in numbers:
             lo, hi = self._routes.masters(int(number) if self._ranges else ALL)
             if self._kernel is not None:
-                self._kernel(() if self._touched is None else np.arange(hi), lo, hi, epoch=epoch)
+                self._kernel(() if self._touched is None else np.arange(hi), lo, hi, salt=turn, epoch=epoch)
             table.clear_deltas(slice(lo, hi))
 
     def install(self, worker: Worker, message: Message) -> None:

@@ -8,11 +8,16 @@ import numpy as np
 
 
 class Block(NamedTuple):
-    """Block `number` of a mini-batch over `role`: its rows lo..hi. `cuts` (blocks + 1,) are the boundaries of all blocks."""
+    """Block `number` of a mini-batch over `role`: its rows lo..hi. `cuts` (blocks + 1,) are the boundaries of all blocks.
+
+    In round `round` of `rounds`, its edges are those to one of so many shares of the other end.
+    """
 
     role: str
     cuts: np.ndarray
     number: int
+    round: int = 0
+    rounds: int = 1
 
     @property
     def rows(self) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.errors import ProgramError
-from tux.layout import Layout, tile_order
+from tux.layout import Layout, share, tile_order
 from tux.random import key
 from tux.stages.bind import Udf, named, parameters
 from tux.stages.block import Block
@@ -62,7 +62,7 @@ class Exchange:
         edges = graph.held_out if self.held_out else graph.edges
         other = types[edges.other(role)]
         n = len(graph.vertices[types[role]])
-        self._tiles = not (self._per_vertex or self.enter or self.leave)
+        self._tiles = self.by_tile
         if self._tiles:
             cuts = self.cuts if self.cuts is not None else np.array([0, n])
             n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
@@ -85,11 +85,23 @@ class Exchange:
     def run(self, worker: Worker, block: Block | None = None) -> None:
         """Walk the block's edges: tiles in a random order of this epoch, so that none is favoured by always coming last."""
         first, last = self._groups(block)
+        edges = self.layout.bounds[last] - self.layout.bounds[first]
         with worker.timed("compute"):
-            if self._tiles:
+            if not self._tiles:
+                self._kernel(first, last)
+            elif block is None or block.rounds == 1:
                 stream = key(worker.seed, "tiles", worker.epoch, first)
                 self._kernel(tile_order(stream, first, last, self.layout.across, self._bytes))
             else:
-                self._kernel(first, last)
+                columns = share(key(worker.seed, "rounds", worker.epoch), self.layout.across, block.round, block.rounds)
+                stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
+                tiles = tile_order(stream, first, last, self.layout.across, self._bytes, columns)
+                edges = (self.layout.bounds[tiles + 1] - self.layout.bounds[tiles]).sum()
+                self._kernel(tiles)
         if not self.held_out:
-            worker.edges_visited += int(self.layout.bounds[last] - self.layout.bounds[first])
+            worker.edges_visited += int(edges)
+
+    @property
+    def by_tile(self) -> bool:
+        """Whether the edges of a block can be walked share by share of the other end: per edge, in any order."""
+        return not (self._per_vertex or self.enter or self.leave)

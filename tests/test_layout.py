@@ -15,6 +15,7 @@ from tux.layout import (
     grouped,
     index_dtype,
     refine,
+    share,
     tile_order,
     tile_rows,
     tiled,
@@ -147,3 +148,14 @@ def test_blocks_by_edges(degrees, size):
 @pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
 def test_index_dtype(m, dtype):
     assert index_dtype(m) == dtype
+
+
+@checked
+@given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 5))
+def test_rounds_share_out_the_tiles(rows, across, rounds):
+    parts = [share(key(3), across, r, rounds) for r in range(rounds)]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(across))
+    for row_bytes in ((1, 1), (LAST_LEVEL_BYTES, 1), (1, LAST_LEVEL_BYTES)):
+        walked = [tile_order(key(0), 0, rows * across, across, row_bytes, columns) for columns in parts]
+        assert sorted(np.concatenate(walked).tolist()) == list(range(rows * across))
+        assert all(set((tiles % across).tolist()) <= set(columns.tolist()) for tiles, columns in zip(walked, parts, strict=True))

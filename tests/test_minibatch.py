@@ -8,8 +8,14 @@ from programs import Spy, both, column, drive, random_pairs, start
 from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, value
 from tux.edges import EdgeData
 from tux.errors import ProgramError
+from tux.graph import Graph
 from tux.networks import from_arrays
+from tux.partition import bicut
+from tux.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages.minibatch import VISIT
+from tux.together import Together
+from tux.worker import Worker
 
 LEFT, RIGHT = random_pairs(30, 20, 120, seed=1)
 EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"))
@@ -192,3 +198,31 @@ def test_within_one_type():
 def test_errors(make, message):
     with pytest.raises(ProgramError, match=message):
         drive(start(Visits(), EDGES, HELD, jit=False), make())
+
+
+def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
+    """Three items with 3,000 edges each on two workers: each visit has at most about VISIT edges an item, and no edge comes twice."""
+    src, dst = np.divmod(np.arange(9000), 3)
+    data = from_arrays(src, dst, ends=("user", "item"))
+    parts = cut(data, None, bicut(data.src, data.dst, 2), 2, 0)
+    workers = [Worker(Pairs(), Graph.of(Pairs(), part), jit=False, rank=r, workers=2) for r, part in enumerate(parts)]
+    together, batches = Together(workers), []
+    for worker in workers:
+        batch = MiniBatch(Exchange(walk, over="item"), Apply("item"), edges=3000, rotate=True)
+        worker.prepare([batch])
+        batches.append(batch)
+    blocks = list(batches[0].blocks(workers[0]))
+    assert blocks[0].rounds == round(3000 / 2 / VISIT) > 1 and {block.round for block in blocks} == set(range(blocks[0].rounds))
+    together.run(lambda worker: [batches[worker.rank]])
+    walked = [int(worker.edges_visited) for worker in workers]
+    assert walked == [len(part.src) for part in parts]
+    assert [int(worker.tables["item"].arrays["seen"].sum()) for worker in workers] == [9000, 9000]
+
+
+def walk(item):
+    item.seen += 1
+
+
+class Pairs(Program):
+    user, item = Vertex(), Vertex(seen=shared("i8"))
+    link = Edge("user", "item")

@@ -127,14 +127,14 @@ def sent(program, slack=0):
 
 
 def test_bytes_of_one_synchronisation_by_hand():
-    """Of the items only i2 has a mirror away from its master. Each way a head, 8 bytes up and 4 down; where i2 goes, its field, 8 bytes."""
-    assert sent(Count()) == {"item": (8 + 8) + 8 + (4 + 8) + 4, "tau": 8 + 4}
+    """Of the items only i2 has a mirror away from its master. Each way a head, 12 bytes up and 4 down; where i2 goes, its field, 8 bytes."""
+    assert sent(Count()) == {"item": (12 + 8) + 12 + (4 + 8) + 4, "tau": 8 + 4}
 
 
 @pytest.mark.parametrize("slack", [0, 2])
 def test_bytes_of_blocks_by_hand(slack):
     """As above, and where i2 could go a byte of which rows are touched; it goes up for u2 or u1, by its home, and down for both."""
-    heads = (8 + 1) + 8 + (4 + 1) + 4
+    heads = (12 + 1) + 12 + (4 + 1) + 4
     assert sent(CountByUser(), slack) == {"item": 4 * heads + 8 + 2 * 8}
 
 

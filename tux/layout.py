@@ -95,17 +95,25 @@ def refine(cuts: np.ndarray, most: int) -> np.ndarray:
     return np.concatenate([*pieces, cuts[-1:]]).astype(np.int64)
 
 
-def tile_order(stream: np.uint64, first: int, last: int, across: int, row_bytes: tuple[int, int]) -> np.ndarray:
-    """A random order of the tiles first..last, whole rows of a grid `across` tiles wide. `row_bytes`: of all rows of either end.
+def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray:
+    """The columns of a grid of tiles, `across` in all, that belong to a round: each column to one of `rounds`, drawn by `stream`."""
+    return np.sort(permutation(stream, across)[round::rounds])
 
-    Where the rows of both ends stay in the last-level cache, any order. Else the ranges of the end with more bytes come one after the
-    other, in random order, each with its tiles in a random order of its own, so that this end is fetched from memory once.
+
+def tile_order(
+    stream: np.uint64, first: int, last: int, across: int, row_bytes: tuple[int, int], columns: np.ndarray | None = None
+) -> np.ndarray:
+    """A random order of the tiles first..last, whole rows of a grid `across` tiles wide, or of some of its `columns`.
+
+    `row_bytes`: of all rows of either end. Where these stay in the last-level cache, any order. Else the ranges of the end with more
+    bytes come one after the other, in random order, each with its tiles in a random order of its own, so that this end is fetched
+    from memory once.
     """
+    tiles = np.arange(first, last).reshape(-1, max(across, 1))
+    tiles = tiles if columns is None else tiles[:, columns]
     if sum(row_bytes) <= LAST_LEVEL_BYTES:
-        return first + permutation(stream, last - first)
-    by_column = row_bytes[1] > row_bytes[0]
-    tiles = np.arange(first, last).reshape(-1, across)
-    tiles = tiles.T if by_column else tiles
+        return tiles.ravel()[permutation(stream, tiles.size)]
+    tiles = tiles.T if row_bytes[1] > row_bytes[0] else tiles
     inner = np.argsort(uniforms(stream, np.arange(1, len(tiles) + 1), tiles.shape[1]), axis=1)
     return np.take_along_axis(tiles, inner, axis=1)[permutation(stream, len(tiles))].ravel()
 
