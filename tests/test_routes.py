@@ -127,7 +127,7 @@ def sent(program, slack=0):
 
 
 def test_bytes_of_one_synchronisation_by_hand():
-    """Of the items only i2 has a mirror away from its master. Each way a head, 12 bytes up and 4 down; where i2 goes, its field, 8 bytes."""
+    """Of the items only i2 has a mirror away from its master. A head is 12 bytes up and 4 down; where i2 goes, its field, 8 bytes."""
     assert sent(Count()) == {"item": (12 + 8) + 12 + (4 + 8) + 4, "tau": 8 + 4}
 
 
