@@ -156,7 +156,6 @@ class Team(Crew):
         for rank in range(self.job.workers):
             self.post.send(pack(Go(self.post.addresses[: self.job.workers]), self.job.workers, rank))
         heard: dict[int, dict[int, dict[str, float]]] = {}
-        trained: set[int] = set()
         rows: set[int] = set()
         while len(rows) < self.job.workers:
             message = self._receive(time.monotonic() + self.job.deadline, f"epoch {len(heard) + 1}")
@@ -172,7 +171,6 @@ class Team(Crew):
                 if len(heard[number]) == self.job.workers:
                     yield merged(heard.pop(number))
             elif isinstance(told, Trained):
-                trained.add(message.source)
                 self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
 
     def _receive(self, limit: float, waiting_for: str) -> Message:

@@ -51,7 +51,6 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     data: Origin
     test: Origin | None = None
     command: list[str] = []
-    workers: int = 1
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
