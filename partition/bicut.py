@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.hashing import by_hash, check_parts
+from tux.partition.capacity import capacity, spilled
+from tux.partition.ends import Ends, Progress, ends
+from tux.partition.hashing import by_hash
+
+FAVOURITES = ("auto", "source", "target")
 
 
-def favourite_side(src: np.ndarray, dst: np.ndarray) -> str:
-    """The side with more vertices, "source" or "target": it has the lower degrees, so the other side is cheaper to cut."""
-    sources, targets = (np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (src, dst))
+def favourite_side(edges: Ends, favourite: str = "auto") -> str:
+    """The side to keep whole, "source" or "target": with "auto" the one with more vertices that have edges.
+
+    That side has the lower degrees, so the other one is cheaper to cut. ValueError for a side that does not exist.
+    """
+    if favourite not in FAVOURITES:
+        raise ValueError(f"favourite side {favourite!r}: it can be {', '.join(FAVOURITES)}")
+    if favourite != "auto":
+        return favourite
+    sources, targets = (np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (edges.src, edges.dst))
     return "source" if sources >= targets else "target"
 
 
-def bicut(src: np.ndarray, dst: np.ndarray, k: int, seed: int = 0, favourite: str = "auto") -> np.ndarray:
+def bicut(
+    src: np.ndarray,
+    dst: np.ndarray,
+    k: int,
+    seed: int = 0,
+    *,
+    bipartite: bool = False,
+    cap: float | None = None,
+    progress: Progress = None,
+    favourite: str = "auto",
+) -> np.ndarray:
     """Each edge to part ``hash(favourite end) mod k``; parts (m,) int16.
 
-    Vertices of the favourite side ("source", "target", or "auto": the one with more vertices) have one replica each.
-    `src`, `dst` (m,) are dense indices. ValueError for an impossible k or side.
+    Without `cap`, vertices of the favourite side ("source", "target", or "auto": the one with more vertices) have one replica each.
     """
-    check_parts(k)
-    if favourite not in ("auto", "source", "target"):
-        raise ValueError(f"favourite side {favourite!r}: it can be auto, source or target")
-    side = favourite_side(src, dst) if favourite == "auto" else favourite
-    return by_hash(src if side == "source" else dst, k, seed)
+    edges = ends(src, dst, bipartite)
+    limit = capacity(len(edges.src), k, cap)
+    whole = edges.src if favourite_side(edges, favourite) == "source" else edges.dst
+    return spilled(by_hash(whole, k, seed), k, limit)

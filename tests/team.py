@@ -34,7 +34,11 @@ def ratings(m=45, users=14, items=9):
 
 def cut_up(edges, test=None, *, k=2, by="random", seed=0):
     """The k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
-    assignment = PARTITIONERS[by](edges.src, edges.dst, k, seed) if isinstance(by, str) else np.asarray(by, np.int16)
+    assignment = (
+        PARTITIONERS[by](edges.src, edges.dst, k, seed, bipartite=len(set(edges.ends)) == 2)
+        if isinstance(by, str)
+        else np.asarray(by, np.int16)
+    )
     return cut(edges, test, assignment, k, seed)
 
 

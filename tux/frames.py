@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tux.errors import Refused
+from tux.partition.compiled import compiled
 
 MAGIC, VERSION = b"tux\x00", 1
 KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control")
@@ -44,7 +44,7 @@ class Message:
     sequence: int = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fold(words, state):  # type: ignore[no-untyped-def]
     """A 64-bit sum of `words` (n,) uint64 in which every place has another weight; four lanes, to keep the multiplier busy."""
     p = np.uint64(0x9E3779B97F4A7C15)

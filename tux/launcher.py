@@ -276,7 +276,9 @@ def prepare(
     first = workers * (place.rank if place else 0)
     ranks = range(first, first + workers)
     try:
-        parts = cut(train, test, PARTITIONERS[partitioner](train.src, train.dst, total, seed), total, seed)
+        parts = cut(
+            train, test, PARTITIONERS[partitioner](train.src, train.dst, total, seed, bipartite=train.ends[0] != train.ends[1]), total, seed
+        )
         (folder / "graph").mkdir()
         store.save(folder / "graph", parts, train.ends, ranks)
         if max(len(f"{folder}/{total}"), 0) > 107:

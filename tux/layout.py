@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from tux.partition.compiled import compiled
 from tux.random import permutation, uniforms
 
 TILE_BYTES = 1 << 20
@@ -40,7 +40,7 @@ class Layout:
     across: int = 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def counting_sort(keys, n_keys, order):  # type: ignore[no-untyped-def]
     """Stable order of `keys` (m,), each in 0..n_keys-1, written to `order` (m,); returns bounds (n_keys + 1,) of the runs of equal keys."""
     bounds = np.zeros(n_keys + 1, np.int64)

@@ -16,9 +16,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit
 
 from tux.fields import COMBINE
+from tux.partition.compiled import compiled
 from tux.tables import Table
 
 Arrays = list[np.ndarray]
@@ -36,7 +36,7 @@ def _flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take(shown, base, pending, rows, out):  # type: ignore[no-untyped-def]
     """Changes of `rows` since the last send to `out`; from now on they are pending."""
     for j in range(len(rows)):
@@ -48,7 +48,7 @@ def _take(shown, base, pending, rows, out):  # type: ignore[no-untyped-def]
             out[j, k] = change
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
     """The masters' values of `rows` come in below what is pending and unsent."""
     for j in range(len(rows)):
@@ -61,7 +61,7 @@ def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
             base[r, k] = below
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add(own, rows, changes, sign):  # type: ignore[no-untyped-def]
     """own[rows] += sign * changes."""
     for j in range(len(rows)):

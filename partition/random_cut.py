@@ -1,0 +1,37 @@
+"""Random vertex cut: the part of an edge is a hash of its two ends (PowerGraph, OSDI 2012)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.partition.capacity import capacity, spilled
+from tux.partition.ends import Progress, ends
+from tux.partition.hashing import by_hash, hashed
+
+_CHUNK = 1 << 20
+
+
+def random(
+    src: np.ndarray,
+    dst: np.ndarray,
+    k: int,
+    seed: int = 0,
+    *,
+    bipartite: bool = False,
+    cap: float | None = None,
+    progress: Progress = None,
+) -> np.ndarray:
+    """Each edge to part ``hash(src, dst) mod k``, whichever end comes first; parts (m,) int16.
+
+    A vertex of degree d has k (1 - (1 - 1/k)^d) replicas on average, the most of all partitioners.
+    """
+    first, second, _, _ = ends(src, dst, bipartite)
+    limit = capacity(len(first), k, cap)
+    parts = np.empty(len(first), np.int16)
+    for lo in range(0, len(first), _CHUNK):
+        a, b = first[lo : lo + _CHUNK], second[lo : lo + _CHUNK]
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        parts[lo : lo + _CHUNK] = by_hash(hashed(low, seed) ^ high.astype(np.uint64), k, seed)
+        if progress:
+            progress((lo + len(a)) / len(first))
+    return spilled(parts, k, limit)
