@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
-from tux.replicas import Arrays
 from tux.routes import ALL, Routes
 from tux.server import Server
 from tux.stages.bind import Udf, named
@@ -131,6 +131,8 @@ class Apply:
             if worker.server.needs_weights(self.over):
                 head.append(weights[rows])
             arrays = [*head, *mirrors.pack(rows, (self.point, home))]
+            if home != worker.rank:
+                worker.bytes_dense[self.over] += len(rows) * mirrors.row_bytes
             worker.post(Message("up", worker.rank, home, turn, self.point, arrays), self.over)
         return worker.workers
 
@@ -150,7 +152,7 @@ class Apply:
             folded.append((rows, rest, weights))
         masters.fold(folded)
         _, epoch, turn = contributions[0][0].tolist()
-        self._run_at_home(server, numbers, touched, epoch, turn)
+        self._run_at_home(server, numbers, np.flatnonzero(touched), epoch, turn)
         answers = []
         for worker in range(server.workers):
             rows = self._routes.down(worker, numbers if self._ranges else everywhere)
@@ -158,21 +160,26 @@ class Apply:
             if self._touched is not None and numbers[0] != ALL:
                 answer.append(np.packbits(touched[rows]))
                 rows = rows[touched[rows]]
+            if worker != server.rank:
+                server.bytes_dense[self.over] += len(rows) * masters.row_bytes
             answers.append([*answer, *masters.read(rows)])
+        masters.forget()
         return answers
 
     def _run_at_home(self, server: Server, numbers: np.ndarray, touched: np.ndarray, epoch: int, turn: int) -> None:
-        table = server.tables[self.over]
+        """Run the UDF on the blocks' masters, or those `touched`, and clear their deltas."""
+        table, masters = server.tables[self.over], server.masters[self.over]
         if self._touched is not None and numbers[0] != ALL:
-            rows = np.flatnonzero(touched)
             if self._kernel is not None:
-                self._kernel(rows, 0, len(rows), salt=int(numbers[0]) + 1, epoch=epoch)
-            table.clear_deltas(rows)
+                with masters.changing(touched):
+                    self._kernel(touched, 0, len(touched), salt=int(numbers[0]) + 1, epoch=epoch)
+            table.clear_deltas(touched)
             return
         for number in numbers:
             lo, hi = self._routes.masters(int(number) if self._ranges else ALL)
             if self._kernel is not None:
-                self._kernel(() if self._touched is None else np.arange(hi), lo, hi, salt=turn, epoch=epoch)
+                with masters.changing(slice(lo, hi)):
+                    self._kernel(() if self._touched is None else np.arange(hi), lo, hi, salt=turn, epoch=epoch)
             table.clear_deltas(slice(lo, hi))
 
     def install(self, worker: Worker, message: Message) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
 from tux.plain import plain_parameters, plain_row
-from tux.replicas import Arrays
 from tux.server import ROW, Server
 from tux.stages.bind import Udf, call, named, parameters
 from tux.stages.block import Block
@@ -94,9 +94,12 @@ class GlobalSync:
         """On the special worker's server: combine in worker order, run `f`, answer all."""
         server.special.fold((ROW, arrays, None) for arrays in contributions)
         if self.f:
-            self.f(*self._arguments)
+            with server.special.changing(ROW):
+                self.f(*self._arguments)
             server.special.table.clear_deltas()
-        return [server.special.read(ROW) for _ in contributions]
+        answers = [server.special.read(ROW) for _ in contributions]
+        server.special.forget()
+        return answers
 
     def install(self, worker: Worker, message: Message) -> None:
         """On each worker: take the context's new value."""

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+from team import opened
 
 from tux.clock import Clock, Gather
+from tux.encoding import Picked, pack
 from tux.errors import TuxError
 from tux.replicas import DOWN, UP, Masters, Mirrors, of_kinds
 from tux.routes import ALL
@@ -127,6 +129,10 @@ def clock_message_overtakes_its_data(original):
     return install
 
 
+def _down(mirrors):
+    return [mirrors.table.arrays[name] for name in of_kinds(mirrors.table, DOWN)]
+
+
 @mutant(Mirrors, "pack")
 def base_does_not_move_with_a_push(original):
     """What has been sent is sent again."""
@@ -159,7 +165,7 @@ def stale_copy_after_an_answer(original):
     """Of each answer, one row keeps what it showed."""
 
     def install(mirrors, rows, channel, down):
-        original(mirrors, rows[1:], channel, [array[1:] for array in down])
+        original(mirrors, rows[1:], channel, pack((values[1:], marks[1:]) for values, marks in opened(down, _down(mirrors), rows)))
 
     return install
 
@@ -169,8 +175,10 @@ def only_asked_rows_are_installed(original):
     """Rows that others have touched, or of blocks that others are on, stay as they are."""
 
     def install(mirrors, rows, channel, down):
-        asked = np.isin(rows, mirrors._sent[channel][0][0])
-        original(mirrors, rows[asked], channel, [array[asked] for array in down])
+        sent = zip(mirrors._sent[channel][0], mirrors.base.values(), strict=True)
+        numbers = [each.rows // max(base[0].size // max(each.width, 1), 1) for each, base in sent if len(base)]
+        asked = np.isin(rows, np.concatenate([*numbers, rows[:0]]))
+        original(mirrors, rows[asked], channel, pack((v[asked], m[asked]) for v, m in opened(down, _down(mirrors), rows)))
 
     return install
 
@@ -205,7 +213,7 @@ def answered_changes_stay_pending(original):
     def install(mirrors, rows, channel, down):
         before = {name: pending.copy() for name, pending in mirrors.pending.items()}
         sent = mirrors._sent[channel]
-        sent[0] = (sent[0][0], [np.zeros_like(change) for change in sent[0][1]])
+        sent[0] = [Picked(each.rows[:0], each.values[:0], each.width) for each in sent[0]]
         original(mirrors, rows, channel, down)
         assert all((pending == before[name]).all() for name, pending in mirrors.pending.items())
 
@@ -227,6 +235,27 @@ def delta_doubled(original):
         original(masters, [*contributions, *contributions[-1:]])
 
     return fold
+
+
+@mutant(Masters, "fold")
+def contributions_are_no_news(original):
+    """Only what Apply writes is sent back."""
+
+    def fold(masters, contributions):
+        original(masters, contributions)
+        masters.forget()
+
+    return fold
+
+
+@mutant(Masters, "read")
+def news_for_the_first_only(original):
+    def read(masters, rows):
+        answer = original(masters, rows)
+        masters.forget()
+        return answer
+
+    return read
 
 
 @mutant(Table, "clear_deltas")

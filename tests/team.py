@@ -1,11 +1,14 @@
 """Several workers in one process: how tests cut a graph, run a program on its parts, and read what all masters hold together."""
 
+import math
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from programs import random_pairs
 
 from tux.edges import EdgeData
+from tux.encoding import pack, unpack
 from tux.graph import Graph
 from tux.networks import from_arrays
 from tux.partition import PARTITIONERS
@@ -40,6 +43,22 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0):
         else np.asarray(by, np.int16)
     )
     return cut(edges, test, assignment, k, seed)
+
+
+def news(*fields):
+    """A packed message in which all values (r, *shape) of each field are new."""
+    return pack((values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8)) for values in map(np.asarray, fields))
+
+
+def opened(arrays, fields, rows):
+    """Values and marks of each field that a packed message says of `rows`: 0 where it says nothing."""
+    out = []
+    for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
+        values, marks = np.zeros_like(field), np.zeros(field.shape, np.uint8)
+        picked.of(values)[picked.rows] = picked.values
+        picked.of(marks)[picked.rows] = 1
+        out.append((values[rows], marks[rows].reshape(len(rows), math.prod(field.shape[1:]))))
+    return out
 
 
 class Team:

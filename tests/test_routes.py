@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from team import BY, SMALL, cut_up, graphs, relaxed, trained
 
-from tux import Context, Edge, Program, Vertex, delta, total, value
+from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.networks import from_arrays
 from tux.routes import ALL, Routes
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
@@ -121,21 +121,47 @@ def sent(program, slack=0):
     team = trained(program, SMALL, 1, by=BY, slack=slack, delivery=1)
     assert team.gather("item", "seen").tolist() == [1, 2, 2, 0] and team.agrees("item", "seen")
     records = [each[0] for each in team.records]
+    assert sum(record["bytes_dense"] for record in records) == sum(sum(worker.dense().values()) for worker in team.workers)
     assert sum(record["bytes_sent"] for record in records) == sum(team.sent().values())
     assert all(sum(record.get(f"bytes_sent_{name}", 0) for record in records) == n for name, n in team.sent().items())
     return team.sent()
 
 
 def test_bytes_of_one_synchronisation_by_hand():
-    """Of the items only i2 has a mirror away from its master. A head is 12 bytes up and 4 down; where i2 goes, its field, 8 bytes."""
-    assert sent(Count()) == {"item": (12 + 8) + 12 + (4 + 8) + 4, "tau": 8 + 4}
+    """Only i2 has a mirror away from its master. A head is 12 bytes up and 4 down, and a form 1; where i2 goes, its field, 8."""
+    assert sent(Count()) == {"item": (13 + 8) + 13 + (5 + 8) + 5, "tau": 9 + 5}
 
 
 @pytest.mark.parametrize("slack", [0, 2])
 def test_bytes_of_blocks_by_hand(slack):
     """As above, and where i2 could go a byte of which rows are touched; it goes up for u2 or u1, by its home, and down for both."""
-    heads = (12 + 1) + 12 + (4 + 1) + 4
+    heads = (13 + 1) + 13 + (5 + 1) + 5
     assert sent(CountByUser(), slack) == {"item": 4 * heads + 8 + 2 * 8}
+
+
+class Touch(Program):
+    """One of ten numbers of one of many items changes."""
+
+    user = Vertex()
+    item = Vertex(x=shared("i8", 10))
+    link = Edge("user", "item")
+
+    def stages(self):
+        return [Exchange(touch), Apply("item")]
+
+
+def touch(user, item, rng):
+    if item.x[3] == 0 and rng.below(20) == 0:
+        item.x[3] = 1
+
+
+def test_what_did_not_change_does_not_travel():
+    users, items = np.divmod(np.arange(2000), 1000)
+    team = trained(Touch(), from_arrays(users, items, ends=("user", "item")), 1, by=users.astype(np.int16), delivery=1)
+    changed = np.count_nonzero(team.gather("item", "x"))
+    assert 20 < changed < 200 and team.agrees("item", "x")
+    dense = sum(sum(worker.dense().values()) for worker in team.workers)
+    assert dense == 2 * 1000 * 80 and 0 < sum(team.sent().values()) <= 100 + 2 * (2 + 8) * changed
 
 
 def test_one_worker_sends_nothing():

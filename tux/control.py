@@ -39,7 +39,7 @@ class Beat(msgspec.Struct, tag="beat", frozen=True):
 class Record(msgspec.Struct, tag="record", frozen=True):
     """One epoch of one worker."""
 
-    fields: dict[str, float]
+    fields: dict[str, int | float]
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):

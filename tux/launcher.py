@@ -232,19 +232,21 @@ def _undisturbed() -> Iterator[None]:
 
 
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
-    """One record of an epoch from those of all workers: equal metrics, the sum of rates and bytes, the longest seconds, mean shares."""
-    first = records[min(records)]
-    out: dict[str, Any] = dict(first)
-    for name in first:
-        values = [record.get(name, 0.0) for record in records.values()]
-        if name == "edges_per_second" or name.startswith("bytes_sent"):
+    """One record of an epoch from those of all workers: equal metrics, the sum of rates and bytes, the longest seconds, mean shares.
+
+    A name that some worker lacks, as the bytes of a type of which it has nothing, is 0 there.
+    """
+    out: dict[str, Any] = {}
+    for name in dict.fromkeys(name for rank in sorted(records) for name in records[rank]):
+        values = [record.get(name, 0) for record in records.values()]
+        if name == "edges_per_second" or name.startswith("bytes_"):
             out[name] = sum(values)
         elif name in ("seconds", "max_staleness"):
             out[name] = max(values)
         elif name.removesuffix("_s") in TIMES:
             out[name] = sum(values) / len(values)
-    for name in ("epoch", "clock", "max_staleness", *(n for n in out if n.startswith("bytes_sent"))):
-        out[name] = int(out[name])
+        else:
+            out[name] = next(record[name] for _, record in sorted(records.items()) if name in record)
     return out
 
 

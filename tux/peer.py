@@ -129,7 +129,7 @@ class Peer:
         self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
         self.post.addresses[: self.job.workers] = self._meet()
         for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
-            self.tell(Record({name: float(value) for name, value in record.items()}))
+            self.tell(Record(record))
         self.tell(Trained(training.seconds, training.best_epoch))
         for message in worker.rows(self.launcher):
             self.post.send(message)

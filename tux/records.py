@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-COSTS = ("epoch", "clock", "seconds", "edges_per_second", "compute_s", "wait_s", "apply_s", "send_s", "bytes_sent", "max_staleness")
+COSTS = (
+    "epoch",
+    "clock",
+    "seconds",
+    "edges_per_second",
+    "compute_s",
+    "wait_s",
+    "apply_s",
+    "send_s",
+    "bytes_sent",
+    "bytes_dense",
+    "max_staleness",
+)
 
 
 def metrics(record: dict[str, Any]) -> dict[str, float]:

@@ -4,24 +4,29 @@ A mirror shows the master's value plus its own changes that no answer has covere
 
     base     the value as of the last send: what the mirror would show if it had changed nothing since
     pending  the sum of changes that were sent and are not answered
+    unheard  of how many sends that is
 
 so that what it shows is base + changes since the last send. An answer with the master's value M for changes c sets
 pending -= c, then base = M + pending, and shifts what is shown by as much as base moved.
+
+Only news travels (`tux.encoding`): up, what was changed; down, what any worker's message or Apply has changed. A mirror that hears
+nothing of an element has sent nothing of it either, so it already shows what it should.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from tux.encoding import Arrays, Picked, pack, unpack
 from tux.fields import COMBINE
 from tux.partition.compiled import compiled
 from tux.tables import Table
-
-Arrays = list[np.ndarray]
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
 
@@ -31,21 +36,40 @@ def of_kinds(table: Table, kinds: tuple[str, ...]) -> list[str]:
     return [name for name, field in table.declared.items() if field.kind in kinds]
 
 
+def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
+    """Bytes of the fields of some kinds in one row."""
+    return sum(a.itemsize * math.prod(a.shape[1:]) for a in (table.arrays[name] for name in of_kinds(table, kinds)))
+
+
 def _flat(array: np.ndarray) -> np.ndarray:
     """`array` (n, *shape) as (n, width)."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 @compiled
-def _take(shown, base, pending, rows, out):  # type: ignore[no-untyped-def]
-    """Changes of `rows` since the last send to `out`; from now on they are pending."""
+def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-untyped-def]
+    """Changes of `rows` since the last send to `out`, marked where there are any; from now on they are pending."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(shown.shape[1]):
             change = shown[r, k] - base[r, k]
-            base[r, k] = shown[r, k]
-            pending[r, k] += change
             out[j, k] = change
+            marks[j, k] = change != 0
+            unheard[r, k] += change != 0
+            pending[r, k] += change
+            base[r, k] = shown[r, k]
+
+
+@compiled
+def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
+    """`changes`, once sent, are part of the masters' values now."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(pending.shape[1]):
+            if changes[j, k] != 0:
+                unheard[r, k] -= 1
+                # To the bit, whatever the sum of several has been rounded to.
+                pending[r, k] = pending[r, k] - changes[j, k] if unheard[r, k] else 0
 
 
 @compiled
@@ -62,28 +86,17 @@ def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(own, rows, changes, sign):  # type: ignore[no-untyped-def]
-    """own[rows] += sign * changes."""
+def _add(own, marks, rows, changes):  # type: ignore[no-untyped-def]
+    """own[rows] += changes, and a mark where there are any."""
     for j in range(len(rows)):
+        r = rows[j]
         for k in range(own.shape[1]):
-            own[rows[j], k] += changes[j, k] if sign > 0 else -changes[j, k]
-
-
-def _locked_rows(rows: np.ndarray) -> np.ndarray:
-    """Row numbers as read-only int32, for the same reason."""
-    view = rows.astype(np.int32, copy=False).view()
-    view.flags.writeable = False
-    return view
+            own[r, k] += changes[j, k]
+            marks[r, k] |= changes[j, k] != 0
 
 
 NO_ROWS = np.empty(0, np.int32)
-
-
-def _locked(array: np.ndarray) -> np.ndarray:
-    """`array` (n, *shape) as a read-only (n, width): what came by a socket is read-only, and one kind of array means one compilation."""
-    view = _flat(array).view()
-    view.flags.writeable = False
-    return view
+NO_ROWS.flags.writeable = False
 
 
 class Mirrors:
@@ -96,53 +109,54 @@ class Mirrors:
         self.table = table
         self.base = {name: table.arrays[name].copy() for name in of_kinds(table, ("shared",))}
         self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
-        self._sent: dict[tuple[int, int], deque[tuple[np.ndarray, Arrays]]] = defaultdict(deque)
-        nothing = [table.arrays[name][:0] for name in of_kinds(table, DOWN)]
+        # An element is in one message a turn and synchronisation, so 16 bits are enough for any slack that is allowed.
+        self.unheard = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
+        self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
+        self._up = [(name, table.arrays[name], table.declared[name]) for name in of_kinds(table, UP)]
+        self._down = [(name, table.arrays[name]) for name in of_kinds(table, DOWN)]
+        self.row_bytes = row_bytes(table, UP)
         self.pack(NO_ROWS, (-1, -1))  # compiles, or loads, what training must not wait for
-        self.install(NO_ROWS, (-1, -1), nothing)
+        nothing = ((array[:0], np.zeros((0, math.prod(array.shape[1:])), np.uint8)) for _, array in self._down)
+        self.install(NO_ROWS, (-1, -1), pack(nothing))
 
     def reset(self) -> None:
         """Take what is shown now as what the masters hold: after initialisation."""
         for name, base in self.base.items():
             base[...] = self.table.arrays[name]
             self.pending[name][...] = 0
+            self.unheard[name][...] = 0
 
     def pack(self, rows: np.ndarray, channel: tuple[int, int]) -> Arrays:
         """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are cleared.
 
         `channel` (synchronisation, home) is where the answer will come from.
         """
-        up: Arrays = []
-        for name in of_kinds(self.table, UP):
-            shown, field = self.table.arrays[name], self.table.declared[name]
+        fields = []
+        for name, shown, field in self._up:
+            marks = np.empty((len(rows), math.prod(shown.shape[1:])), np.uint8)
             if field.kind == "delta":
-                up.append(shown[rows])
+                values = shown[rows]
+                marks[...] = _flat(values) != field.identity
                 shown[rows] = field.identity
-                continue
-            change = np.empty((len(rows), *shown.shape[1:]), shown.dtype)
-            _take(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), _locked_rows(rows), _flat(change))
-            up.append(change)
-        changes = [array for name, array in zip(of_kinds(self.table, UP), up, strict=True) if name in self.base]
-        self._sent[channel].append((rows, changes))
+            else:
+                values = np.empty((len(rows), *shown.shape[1:]), shown.dtype)
+                kept = (_flat(self.base[name]), _flat(self.pending[name]), _flat(self.unheard[name]))
+                _take(_flat(shown), *kept, _locked(rows), _flat(values), marks)
+            fields.append((values, marks))
+        up = pack(fields)
+        changes = unpack(up, [shown for _, shown, _ in self._up], rows)
+        self._sent[channel].append([each for each, (name, _, _) in zip(changes, self._up, strict=True) if name in self.base])
         return up
 
     def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
         """The masters' `value` and `shared` fields of `rows`, which may be more than those sent to that home; answers the oldest send."""
-        sent_rows, changes = self._sent[channel].popleft()
-        for name, change in zip(self.base, changes, strict=True):
-            _add(_flat(self.pending[name]), _locked_rows(sent_rows), _locked(change), -1)
-        for name, now in zip(of_kinds(self.table, DOWN), down, strict=True):
-            shown = self.table.arrays[name]
+        for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
+            _heard(sent.of(self.pending[name]), sent.of(self.unheard[name]), sent.rows, sent.values)
+        for (name, shown), now in zip(self._down, unpack(down, [shown for _, shown in self._down], rows), strict=True):
             if name not in self.base:
-                shown[rows] = now
+                now.of(shown)[now.rows] = now.values
             else:
-                _put(_flat(shown), _flat(self.base[name]), _flat(self.pending[name]), _locked_rows(rows), _locked(now))
-
-    def settle(self) -> None:
-        """With no answer outstanding nothing is pending: drop what rounding has left there."""
-        if not any(self._sent.values()):
-            for pending in self.pending.values():
-                pending[...] = 0
+                _put(now.of(shown), now.of(self.base[name]), now.of(self.pending[name]), now.rows, now.values)
 
 
 class Masters:
@@ -152,7 +166,14 @@ class Masters:
         self.table = table
         means = [name for name, field in table.declared.items() if field.kind == "shared" and field.combine == "mean"]
         self.needs_weights = bool(means)
-        self.fold([(NO_ROWS, [table.arrays[name][:0] for name in of_kinds(table, UP)], np.empty(0, np.float32))])
+        self._up = [(name, table.arrays[name], table.declared[name]) for name in of_kinds(table, UP)]
+        self._down = [(name, table.arrays[name]) for name in of_kinds(table, DOWN)]
+        self.row_bytes = row_bytes(table, DOWN)
+        # Deltas are marked too, for the sake of one way to fold; nobody reads that.
+        self._marks = {name: np.zeros(array.shape, np.uint8) for name, array in table.arrays.items()}
+        self._marked: list[np.ndarray | slice] = []
+        nothing = ((array[:0], np.zeros((0, math.prod(array.shape[1:])), np.uint8)) for _, array, _ in self._up)
+        self.fold([(NO_ROWS, pack(nothing), np.empty(0, np.float32))])
 
     def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
         """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
@@ -161,21 +182,54 @@ class Masters:
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
-            for name, array in zip(of_kinds(self.table, UP), up, strict=True):
-                field, own = self.table.declared[name], self.table.arrays[name]
+            self._marked.append(rows)
+            for (name, own, field), news in zip(self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True):
+                at = news.of(own)
                 if field.kind == "shared" and field.combine == "mean":
                     assert weights is not None
                     total, weight = means.setdefault(name, (np.zeros(own.shape, np.float64), np.zeros(len(own))))
-                    total[rows] += array * weights.reshape(-1, *[1] * (array.ndim - 1))
                     weight[rows] += weights
+                    of_row = np.zeros(len(own), np.float32)
+                    of_row[rows] = weights
+                    each = of_row[news.rows // (math.prod(own.shape[1:]) // news.width)] if news.width else of_row[news.rows]
+                    news.of(total)[news.rows] += news.values * each[:, None]
+                    news.of(self._marks[name])[news.rows] |= news.values != 0
                 elif field.combine == "sum":
-                    _add(_flat(own), _locked_rows(rows), _locked(array), 1)
+                    _add(at, news.of(self._marks[name]), news.rows, news.values)
                 else:
-                    own[rows] = COMBINE[field.combine](own[rows], array)
+                    at[news.rows] = COMBINE[field.combine](at[news.rows], news.values)
         for name, (total, weight) in means.items():
             own, heard = self.table.arrays[name], weight > 0
             own[heard] += total[heard] / weight[heard].reshape(-1, *[1] * (own.ndim - 1))
 
+    @contextmanager
+    def changing(self, rows: np.ndarray | slice) -> Iterator[None]:
+        """What the body changes in the `value` and `shared` fields of `rows` is news."""
+        before = [array[rows].copy() for _, array in self._down]
+        yield
+        self._marked.append(rows)
+        for (name, array), old in zip(self._down, before, strict=True):
+            self._marks[name][rows] |= _bits(array[rows]) != _bits(old)
+
     def read(self, rows: np.ndarray) -> Arrays:
-        """Copies of the `value` and `shared` fields of `rows`."""
-        return [self.table.arrays[name][rows] for name in of_kinds(self.table, DOWN)]
+        """What is new of the `value` and `shared` fields of `rows` since `forget`."""
+        return pack((array[rows], _flat(self._marks[name][rows])) for name, array in self._down)
+
+    def forget(self) -> None:
+        """All answers are given: nothing is new."""
+        for rows in self._marked:
+            for marks in self._marks.values():
+                marks[rows] = 0
+        self._marked.clear()
+
+
+def _locked(rows: np.ndarray) -> np.ndarray:
+    """Row numbers as read-only int32: one kind of array means one compilation."""
+    view = rows.astype(np.int32, copy=False).view()
+    view.flags.writeable = False
+    return view
+
+
+def _bits(array: np.ndarray) -> Any:
+    """Numbers as their bits, so that -0.0 is another than 0.0, and a NaN the same as itself."""
+    return np.ascontiguousarray(array).view(f"u{array.itemsize}")

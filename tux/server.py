@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from tux.clock import Gather
+from tux.encoding import Arrays, pack, unpack, whole
 from tux.fields import COMBINE
 from tux.frames import Message
-from tux.replicas import DOWN, UP, Arrays, Masters, of_kinds
+from tux.replicas import DOWN, UP, Masters, of_kinds
 from tux.tables import Table
 
 ROW = np.zeros(1, np.int32)
@@ -39,6 +40,7 @@ class Server:
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.points: list[Any] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
+        self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
         self._gather: Gather[Arrays] = Gather(workers)
 
@@ -59,19 +61,24 @@ class Server:
                     self._post(Message("down", self.rank, worker, message.turn, message.point, answer), point)
             return True
         if message.kind == "down" and not point.folds:  # type: ignore[union-attr]
-            for name, array in zip(of_kinds(self.tau, DOWN), message.arrays, strict=True):
-                self.tau.arrays[name][...] = array
+            fields = [self.tau.arrays[name] for name in of_kinds(self.tau, DOWN)]
+            for array, news in zip(fields, unpack(message.arrays, fields, ROW), strict=True):
+                news.of(array)[news.rows] = news.values
         return False
 
     def _with_totals(self, point: Any, arrays: Arrays) -> Arrays:
         """The worker's context and what this server has added to its own, which starts anew."""
         point.aggregate_at_home()
-        out = []
-        for name, array in zip(of_kinds(self.tau, UP), arrays, strict=True):
+        names = of_kinds(self.tau, UP)
+        fields, out = [self.tau.arrays[name] for name in names], []
+        for name, own, news in zip(names, fields, unpack(arrays, fields, ROW), strict=True):
             field = self.tau.declared[name]
-            out.append(COMBINE[field.combine](array, self.tau.arrays[name]) if field.kind == "delta" else array)
+            total = whole(news, own, field.identity)
+            if field.kind == "delta":
+                total = COMBINE[field.combine](total, own)
+            out.append((total, (total != field.identity).reshape(1, -1).view(np.uint8)))
         self.tau.clear_deltas()
-        return out
+        return pack(out)
 
     def _post(self, message: Message, point: Any) -> None:
         if message.dest != self.rank:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from tux.place import Place
 
 
+MOST_SLACK = 10_000
+"""Clocks; a mirror counts its unanswered messages in 16 bits."""
+
+
 class Watcher(Protocol):
     """Who is told how a run goes on."""
 
@@ -161,6 +165,8 @@ def _check(program: Program, options: dict[str, Any]) -> None:
         raise UsageError("epochs and every are at least 1, patience at least 0")
     if options["patience"] and not program.monitor:
         raise UsageError(f"{type(program).__name__} monitors no metric, so --patience means nothing", do="leave it out")
+    if not 0 <= options["slack"] <= MOST_SLACK:
+        raise UsageError(f"a slack of {options['slack']} clocks", do=f"give 0 to {MOST_SLACK:,}")
     check_names(program)
 
 

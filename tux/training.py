@@ -82,13 +82,14 @@ class Training:
     def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
         worker = self.worker
         before, served, seconds = dict(worker.seconds), worker.server.seconds, self.seconds
-        edges, sent = worker.edges_visited, worker.sent()
+        edges, sent, dense = worker.edges_visited, worker.sent(), worker.dense()
         worker.forget_metrics()
         yield from self._timed(self._stages)
         split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
         split["apply_s"] += worker.server.seconds - served
         edges, clock = worker.edges_visited - edges, worker.clock
         by_type = {f"bytes_sent_{name}": n - sent.get(name, 0) for name, n in sorted(worker.sent().items())}
+        rows = sum(worker.dense().values()) - sum(dense.values())
         worker.epoch = number
         worker.check_finite()
         if evaluate:
@@ -98,4 +99,5 @@ class Training:
         spent = self.seconds - seconds
         record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
         record |= {"edges_per_second": edges / spent if spent > 0 else 0.0, **split}
-        return record | {"bytes_sent": sum(by_type.values()), **by_type, "max_staleness": worker.most_stale}
+        record |= {"bytes_sent": sum(by_type.values()), **by_type, "bytes_dense": rows}
+        return record | {"max_staleness": worker.most_stale}

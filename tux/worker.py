@@ -45,6 +45,7 @@ class Worker:
         self.epoch = self.clock = self.kernels = self.turn = self.most_stale = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
+        self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.edges_visited = 0
         self.parameters = _scalars(program)
         self.points: list[Any] = []
@@ -166,8 +167,6 @@ class Worker:
                 yield
         self.turn, self.clock = first + clock.started, self.clock + clock.started
         self.most_stale = max(self.most_stale, clock.most_stale)
-        for mirrors in self.mirrors.values():
-            mirrors.settle()
 
     def _segment(self, clock: Clock, first: int, ready: tuple[int, int], works: dict[int, Work]) -> None:
         number, position = ready
@@ -197,8 +196,11 @@ class Worker:
 
     def sent(self) -> dict[str, int]:
         """Bytes sent to other workers so far, by vertex type (and "tau"), by this worker and its server."""
-        both = (self.bytes_sent, self.server.bytes_sent)
-        return {name: sum(each.get(name, 0) for each in both) for name in {**self.bytes_sent, **self.server.bytes_sent}}
+        return _added(self.bytes_sent, self.server.bytes_sent)
+
+    def dense(self) -> dict[str, int]:
+        """Bytes of the rows alone that were sent, had all their values travelled."""
+        return _added(self.bytes_dense, self.server.bytes_dense)
 
     def peek(self) -> Iterator[None]:
         """Bring in the rows that only held-out edges need, from their masters, when all turns are over; yields while answers are missing.
@@ -300,6 +302,10 @@ class Worker:
                         f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
                         do="the step is too large for these data: try a smaller --step",
                     )
+
+
+def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
 
 
 def _scalars(program: Program) -> dict[str, Any]:

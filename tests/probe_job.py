@@ -1,0 +1,107 @@
+"""The probe as a program of real processes: each worker reads its rows as in the simulation, and leaves its reads in a folder."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from probe import OF_TAU, OF_VERTICES, Log, Read, Scenario, Simulation, TwoTypes
+
+from tux import param
+from tux.networks import from_arrays
+from tux.partition import PARTITIONERS
+from tux.parts import cut
+
+WORKERS, PASSES, EPOCHS = 4, 2, 3
+LEAVES, HUBS, BLOCKS = 12, 3, 4
+
+
+def edges():
+    """Every leaf with every hub, so that each block, a range of leaves, touches all hubs."""
+    return from_arrays(*np.divmod(np.arange(LEAVES * HUBS), HUBS), ends=("leaf", "hub"))
+
+
+def scenario(slack, partitioner="random", seed=0):
+    """What all workers run: two segments and a GlobalSync in each of few blocks, and a turn outside."""
+    data = edges()
+    parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)
+    return Scenario(
+        seed, WORKERS, slack, one_type=False, over="leaf", size={"vertices": LEAVES // BLOCKS}, segments=2, plain=True, sync=True,
+        rotate=False, shuffle=True, epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
+    )  # fmt: skip
+
+
+class Leave:
+    """A stage at the end of a pass, when all is answered: a last look, and all that was seen so far to a file."""
+
+    def __init__(self, log, batch, folder):
+        self.log, self.batch, self.folder = log, batch, folder
+
+    def prepare(self, worker):
+        pass
+
+    def run(self, worker, block=None):
+        log, rank = self.log, worker.rank
+        log.since[rank] = log.calls[rank, "start"]
+        log.look(worker, "over", log.since[rank])
+        out = {"blocks": log.blocks[rank], "cuts": self.batch.cuts, "runs": worker.tau.runs}
+        for (_, name, kind), reads in log.reads.items():
+            for what in Read._fields:
+                out[f"{name}.{kind.count}.{what}"] = np.stack([getattr(read, what) for read in reads])
+        for name, table in worker.server.tables.items():
+            out |= {f"{name}.masters.{f}": table.arrays[f] for kind in OF_VERTICES for f in kind[:2]}
+        np.savez(Path(self.folder) / f"{rank}.npz", **out)
+
+
+class Probed(TwoTypes):
+    """The probe of the simulation; of the four workers the last is always late, the others now and then."""
+
+    folder: str = param(".", "where each worker leaves what it saw")
+    allowed: int = param(0, "the run's slack")
+    partitioner: str = param("random", "the run's partitioner")
+
+    def stages(self):
+        chosen = scenario(self.allowed, self.partitioner)
+        self.log, self.draw = Log(self.allowed), np.random.default_rng(self.allowed)
+        batch, *others = chosen.stages(self, self.log, self.busy)
+        self.batch = batch
+        return [batch, *others] * chosen.epochs
+
+    def busy(self, worker):
+        time.sleep(0.004 if worker.rank == WORKERS - 1 else self.draw.choice([0, 0, 0, 0.005]))
+
+    def evaluate(self):
+        return [Leave(self.log, self.batch, self.folder)]
+
+
+class Told(Simulation):
+    """The scenario with what its real workers have left in `folder`, to be checked as in the simulation."""
+
+    def __init__(self, chosen, folder):
+        self.scenario, self.data, self.log = chosen, edges(), Log(chosen.slack)
+        self.parts = cut(self.data, None, chosen.parts, chosen.workers, chosen.seed)
+        self.workers = []
+        for rank in range(chosen.workers):
+            with np.load(Path(folder) / f"{rank}.npz") as saw:
+                self._take(rank, {name: saw[name] for name in saw.files})
+
+    def _take(self, rank, saw):
+        self.log.blocks[rank] = saw["blocks"].tolist()
+        self._cuts = saw["cuts"]
+        names = ("leaf", "hub", "tau")
+        for name in names:
+            for kind in OF_TAU if name == "tau" else OF_VERTICES:
+                columns = [saw[f"{name}.{kind.count}.{what}"] for what in Read._fields]
+                self.log.reads[rank, name, kind] = [Read(*each) for each in zip(*columns, strict=True)]
+        masters = {name: {f: saw[f"{name}.masters.{f}"] for kind in OF_VERTICES for f in kind[:2]} for name in names[:2]}
+        tables = {name: SimpleNamespace(arrays=arrays) for name, arrays in masters.items()}
+        self.workers.append(
+            SimpleNamespace(rank=rank, tables=names, tau=SimpleNamespace(runs=saw["runs"].item()), server=SimpleNamespace(tables=tables))
+        )
+
+    @property
+    def cuts(self):
+        """Boundaries of the blocks in positions of the leaves."""
+        return self._cuts
