@@ -32,13 +32,13 @@ def codes(graph, src, dst):
 
 
 def test_order_is_seeded_by_type_and_repeats():
-    same = [Vertices.ordered("user", TRAIN.ids["user"], 20, 1).order for _ in range(2)]
-    others = [Vertices.ordered(name, TRAIN.ids["user"], 20, seed).order for name, seed in (("user", 2), ("item", 1))]
+    same = [Vertices.ordered("user", 0, TRAIN.ids["user"], 20, 1).order for _ in range(2)]
+    others = [Vertices.ordered("user", side, TRAIN.ids["user"], 20, seed).order for side, seed in ((0, 2), (1, 1))]
     assert np.array_equal(*same) and all(not np.array_equal(same[0], other) for other in others)
 
 
 def test_rows_and_indices_are_each_others_inverse():
-    vertices = Vertices.ordered("user", TEST.ids["user"], 20, 0)
+    vertices = Vertices.ordered("user", 0, TEST.ids["user"], 20, 0)
     assert len(vertices) == 22 and vertices.known == 20
     assert np.array_equal(vertices.order[vertices.row_of], np.arange(22)) and vertices.row_of.dtype == np.int32
 

@@ -167,3 +167,27 @@ def test_what_did_not_change_does_not_travel():
 def test_one_worker_sends_nothing():
     assert trained(Count(), SMALL, 1, k=1, by=[0] * 5).sent() == {}
     assert set(trained(Count(), SMALL, 1, by=[0] * 5).sent()) == {"tau"}, "nor do several where nothing is cut, but for the context"
+
+
+def add_deep(item, user):
+    for i in range(2):
+        item.x[i, 0, 1, 0, 1] += 1
+        user.y += item.x[i, 0, 1, 0, 1]
+
+
+class Deep(Program):
+    """A field of five dimensions of its own."""
+
+    user = Vertex(y=shared("f8"))
+    item = Vertex(x=shared("f8", 2, 1, 2, 1, 2))
+    link = Edge("user", "item")
+
+    def stages(self):
+        return [Exchange(add_deep), Apply("item"), Apply("user")]
+
+
+def test_fields_of_many_dimensions_travel():
+    team = trained(Deep(), SMALL, 2, by=BY)
+    assert team.agrees("item", "x") and team.gather("item", "x")[:, 1, 0, 1, 0, 1].tolist() == [2, 4, 4, 0]
+    for worker in team.workers:
+        assert all(array.ndim <= 4 for message in worker.rows(2) for array in message.arrays)

@@ -1,4 +1,4 @@
-"""The command line: ``tux run``, ``generate``, ``predict``, ``info``, ``doctor``.
+"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``info``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for a compiler.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
+    "partition": "cut a graph into parts, by one method or by all of them side by side",
     "generate": "write ratings or a graph with known truth",
     "predict": "score pairs of ids by a trained model",
     "info": "tell what is in a run's folder or a file of edges",
@@ -90,7 +91,8 @@ def _command(argv: list[str]) -> int:
         return 0
     if name not in ABOUT:
         raise UsageError(f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}")
-    return {"run": _run, "generate": _generate, "predict": _predict, "info": _info, "doctor": _doctor}[name](rest)
+    commands = {"run": _run, "partition": _partition, "generate": _generate, "predict": _predict, "info": _info, "doctor": _doctor}
+    return commands[name](rest)
 
 
 def _help() -> str:
@@ -172,7 +174,7 @@ def _train(source: Source, argv: list[str]) -> int:
 def _run_flags(source: Source, app: str) -> Flags:
     flags = Flags(f"tux run {app}", source.about, "[DATA] [flags]")
     flags.add_argument(
-        "data", metavar="DATA", nargs="?", help="file of edges: text or Parquet, packed or not; small generated data if left out"
+        "data", metavar="DATA", nargs="?", help="file of edges, packed or not, or folder of tux partition; small generated data if left out"
     )
     flags.add_argument("--test", metavar="FILE", help="held-out edges, to evaluate on")
     flags.add_argument("--out", metavar="DIR", help="write run.json, metrics.jsonl and model/ to this new folder")
@@ -186,14 +188,16 @@ def _run_flags(source: Source, app: str) -> Flags:
     )
     columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
     flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
-    flags.add_argument("--workers", metavar="N", type=at_least(1), default=1, help="worker processes on this machine [default 1]")
+    flags.add_argument(
+        "--workers", metavar="N", type=at_least(1), help="worker processes on this machine [default 1, or the parts of DATA]"
+    )
     flags.add_argument("--nnodes", metavar="N", type=at_least(1), help="machines, each with --workers processes; the same command on each")
     flags.add_argument("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
     flags.add_argument("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
     flags.add_argument("--key-file", metavar="FILE", help="the job's key, the same on all machines [or $TUX_JOB_KEY]")
     flags.add_argument("--insecure", action="store_true", help="no key: machines talk in plain text and trust anyone")
     flags.add_argument("--slack", metavar="N", type=at_least(0), default=0, help="clocks that workers may be apart; 0: in step [default 0]")
-    flags.add_argument("--partitioner", choices=("random", "bicut"), default="bicut", help="how edges are dealt to workers [default bicut]")
+    flags.add_argument("--partitioner", choices=("random", "bicut"), help="how edges are dealt to workers [default bicut]")
     flags.add_argument("--timeout", metavar="S", type=at_least(1), default=600, help="seconds that a worker's wait may take [default 600]")
     flags.add_argument("--no-jit", action="store_true", help="run vertex functions as plain Python: slow, but a debugger sees them")
     add_parameters(flags, source.program)
@@ -201,6 +205,34 @@ def _run_flags(source: Source, app: str) -> Flags:
 
 
 # ---- the other commands
+
+
+def _partition(argv: list[str]) -> int:
+    about = "Cut the edges of a graph into parts, judge how well that was done, and write what tux run takes."
+    flags = Flags("tux partition", about, "GRAPH --parts K [--method NAME,..|all] [--out DIR]")
+    flags.add_argument("graph", metavar="GRAPH", help="edges as text or Parquet, Matrix Market, or METIS (.graph, .metis); packed or not")
+    flags.add_argument("--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767")
+    flags.add_argument("--method", metavar="NAME,..", help="methods to compare, or all [default all, or none with --import]")
+    flags.add_argument(
+        "--import", metavar="FILE", action="append", dest="imports", help="judge this too: the part of each edge, one a line"
+    )
+    flags.add_argument("--cap", metavar="X", type=real, help="largest part allowed, as a multiple of the mean [default: the methods' own]")
+    flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed is another assignment [default 0]")
+    flags.add_argument("--bipartite", action="store_true", help="sources and targets are of two types [default: by what is in the file]")
+    flags.add_argument("--one-type", action="store_true", help="they are of one")
+    flags.add_argument("--columns", metavar="A,B[,C]", help="names, or numbers from 1, of the columns of source, target and number")
+    size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
+    flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
+    flags.add_argument("--syncs", metavar="N[,N]", default="1", help="synchronisations of a cut vertex an epoch, likewise [default 1]")
+    flags.add_argument("--json", metavar="FILE", help="write all figures")
+    flags.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf")
+    flags.add_argument("--assignment", metavar="FILE", help="write the part of each edge, one a line; packed if called .gz or .zst")
+    flags.add_argument("--out", metavar="DIR", help="write the graph in parts to this new folder, for tux run APP DIR")
+    given = flags.parse(argv)
+    from tux.partition_command import partition
+
+    partition(given)
+    return 0
 
 
 def _generate(argv: list[str]) -> int:

@@ -11,9 +11,8 @@ from tux.edges import EdgeData
 from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.layout import Layout, grouped, refine, tile_rows, tiled
-from tux.parts import Part, TypePart
+from tux.parts import Part, TypePart, seeded_order
 from tux.program import Edge, Program
-from tux.random import key, permutation
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class Vertices:
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
 
     @staticmethod
-    def ordered(name: str, ids: Ids, known: int, seed: int) -> Vertices:
+    def ordered(name: str, side: int, ids: Ids, known: int, seed: int) -> Vertices:
         """The type's rows in the order that `seed` gives; held-out vertices follow in the order of their indices."""
-        order = np.concatenate([permutation(key(seed, "order", name), known), np.arange(known, len(ids))])
+        order = np.concatenate([seeded_order(seed, side, known), np.arange(known, len(ids))])
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
         return Vertices(name, ids, order, row_of, known)
@@ -154,7 +153,9 @@ class Graph:
             raise DataError(f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from {' to '.join(program.edge.ends)}")
         last = test or train
         vertices = {
-            name: Vertices.ordered(name, last.ids[name], len(train.ids[name]), seed) for name in program.vertices if name in last.ids
+            name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed)
+            for name in program.vertices
+            if name in last.ids
         }
         held_out = _edges(program, vertices, test)
         held_out.fixed = True

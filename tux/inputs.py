@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.formats import OnBadRow, read_edges
+from tux.partitioned import without_edges
 from tux.program import Program
+from tux.store import is_partitioned, read_manifest
 
 Data = str | os.PathLike[str] | EdgeData
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
@@ -26,6 +29,11 @@ class Inputs:
     test_origin: str = ""
     truth: float | None = None
     sizes: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
+
+    def digest(self) -> str:
+        """Stands for the training edges."""
+        return read_manifest(self.folder).digest if self.folder else self.train.digest()
 
 
 def load(
@@ -54,12 +62,15 @@ def load(
         ids = against.ids if against else None
         return read_edges(source, program.edge.ends, wanted, columns=columns, on_bad_row=on_bad_row, against=ids)
 
-    train = read(data, None)
+    folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
+    train = without_edges(folder, program.edge.ends, wanted) if folder else read(data, None)
     held_out = read(test, train) if test is not None else None
     sizes = _sizes(train, held_out)
+    if folder:
+        sizes = {name: count for name, count in sizes.items() if name != "duplicates"} | {"edges": read_manifest(folder).edges}
     for text in _odd(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
-    return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes)
+    return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes, folder=folder)
 
 
 def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None]:

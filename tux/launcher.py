@@ -16,13 +16,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
-
-import numpy as np
 
 from tux import __version__, store
 from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
@@ -30,8 +27,7 @@ from tux.edges import EdgeData
 from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
 from tux.frames import Message
 from tux.graph import Graph
-from tux.partition import PARTITIONERS
-from tux.parts import cut
+from tux.partitioned import Partitioned
 from tux.peer import STARTING, Job
 from tux.place import Place
 from tux.sources import find
@@ -115,9 +111,9 @@ class Outpost(Crew):
 class Team(Crew):
     """The crew of the first or only machine, and its launcher: a `Training` whose epochs run in other processes."""
 
-    def __init__(self, job: Job, folder: Path, ranks: Sequence[int], train: EdgeData) -> None:
+    def __init__(self, job: Job, folder: Path, ranks: Sequence[int], bare: EdgeData) -> None:
         super().__init__(job, folder, ranks)
-        self.worker = _holder(job, train)
+        self.worker = _holder(job, bare)
         self.seconds, self.best_epoch = 0.0, 0
         addresses = [""] * job.workers + [job.launcher]
         everyone = range(job.workers)
@@ -191,27 +187,34 @@ class Team(Crew):
             return message
 
 
-JANITOR = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
-"""Removes a folder when the process that holds the other end of its standard input has ended, whatever ended it."""
+JANITOR = "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[1:]]"
+"""Removes folders when the process that holds the other end of its standard input has ended, whatever ended it."""
 
-_janitors: dict[Path, subprocess.Popen[bytes]] = {}
+_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
 
 
-def _folder() -> Path:
-    """A new folder that only the user may enter, with a janitor. From now to `_remove`, SIGTERM is as Ctrl-C."""
+def _folder(room: Path | None) -> tuple[Path, Path]:
+    """A new folder that only the user may enter, and one for the parts, in it or in `room`; both with a janitor.
+
+    From now to `_remove`, SIGTERM is as Ctrl-C.
+    """
     if _janitors:  # a script without this guard would start jobs within jobs
         raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
-    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder)]
-    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    return folder
+    graph = (room or folder).resolve() / ".parts"
+    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
+    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True), graph
+    graph.mkdir(mode=0o700)
+    return folder, graph
 
 
 def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    if janitor := _janitors.pop(folder, None):
+    if folder in _janitors:
+        janitor, graph = _janitors.pop(folder)
+        shutil.rmtree(graph, ignore_errors=True)
         janitor.communicate()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -250,10 +253,8 @@ def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
     return out
 
 
-def _holder(job: Job, train: EdgeData) -> Worker:
+def _holder(job: Job, bare: EdgeData) -> Worker:
     """A worker without edges that holds every vertex, to receive the model."""
-    none = np.empty(0, np.int32)
-    bare = replace(train, src=none, dst=none, fields={name: array[:0] for name, array in train.fields.items()})
     program = find(job.app).program(**job.parameters)
     return Worker(program, Graph.whole(program, bare, None, job.seed), seed=job.seed, jit=False)
 
@@ -261,40 +262,38 @@ def _holder(job: Job, train: EdgeData) -> Worker:
 def prepare(
     app: str,
     parameters: dict[str, Any],
-    train: EdgeData,
-    test: EdgeData | None,
+    graph: Callable[[int], Partitioned],
     *,
     workers: int,
-    partitioner: str,
     place: Place | None = None,
+    room: Path | None = None,
     **options: Any,
 ) -> Crew:
-    """Cut the graph, write parts and job into a folder that only the user may enter, and compile the kernels once for all workers.
+    """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once for all workers.
 
-    `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost.
+    `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost. The parts take
+    as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files.
     """
-    folder, seed = _folder(), options["seed"]
+    folder, into = _folder(room)
     total = workers * (place.machines if place else 1)
     first = workers * (place.rank if place else 0)
     ranks = range(first, first + workers)
     try:
-        parts = cut(
-            train, test, PARTITIONERS[partitioner](train.src, train.dst, total, seed, bipartite=train.ends[0] != train.ends[1]), total, seed
-        )
-        (folder / "graph").mkdir()
-        store.save(folder / "graph", parts, train.ends, ranks)
+        made = graph(total)
+        store.save(into, made.parts, made.bare.ends, ranks)
         if max(len(f"{folder}/{total}"), 0) > 107:
             raise TuxError(f"the temporary folder's name is too long for sockets: {folder}", do="set TMPDIR to a shorter one")
         meeting = (place.launcher, place.own(), place.secret) if place else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
-        digest = f"{train.digest()} {test.digest() if test else ''} {app} {parameters} {sorted(options.items())} {partitioner} {total}"
+        digest = f"{made.digest} {app} {parameters} {sorted(options.items())} {total}"
         job = Job(
-            _number(place), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
-            total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in parts)), **options,
+            _number(place), str(into), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
+            total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)), **options,
         )  # fmt: skip
-        del parts
+        bare = made.bare
+        del made
         job.write(folder)
-        Training(job.worker(folder, first))
-        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, train)
+        Training(job.worker(first))
+        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare)
     except BaseException:
         _remove(folder)
         raise

@@ -7,7 +7,7 @@ ends, in the same order, so messages carry no ids.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,49 +89,84 @@ def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _C
 
 
 def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:
-    """The k parts of a graph whose edge i goes to worker parts[i]. `test`'s ids extend those of `data`; its edges go where an end is whole.
+    """The k parts of a graph whose edge i goes to worker parts[i], with the held-out edges of `test` (see `hold_out`).
 
     Workers without edges, types without vertices on a worker, and more workers than edges are all fine.
     """
-    last = test or data
-    known = {name: len(data.ids[name]) for name in data.ids}
-    orders = {
-        name: np.concatenate([permutation(key(seed, "order", name), known[name]), np.arange(known[name], len(last.ids[name]))])
-        for name in data.ids
-    }
-    position_of = {name: np.argsort(order).astype(np.int32) for name, order in orders.items()}
-    ends = _ends(data, position_of)
+    counts = {name: len(data.ids[name]) for name in data.ids}
+    orders = {name: seeded_order(seed, data.ends.index(name), n) for name, n in counts.items()}
+    ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
     members = [np.flatnonzero(parts == part) for part in range(k)]
-    placed = {}
-    counts = [np.bincount(end, minlength=known[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)]
-    for name, n in known.items():
-        sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
-        placed[name] = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
-    test_ends = _ends(test, position_of) if test else (np.empty(0, np.int32), np.empty(0, np.int32))
-    test_parts = _test_parts(data.ends, test_ends, placed, k, seed)
-    test_members = [np.flatnonzero(test_parts == part) for part in range(k)]
     types = {}
-    for name in known:
-        needed = _needed(data.ends, test_ends, test_members, name)
-        types[name] = _type_parts(name, last.ids[name], orders[name], placed[name], needed, k)
+    for name, n in counts.items():
+        sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
+        placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
+        types[name] = _type_parts(name, data.ids[name], orders[name], placed, k)
+    degrees = [np.bincount(end, minlength=counts[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)]
+    nothing = np.empty(0, np.int32)
     out = []
     for part in range(k):
-        local = {name: _numbering(types[name][part].rows, len(last.ids[name])) for name in known}
+        local = {name: _numbering(types[name][part].rows, n) for name, n in counts.items()}
         edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
-        held_out = [local[of][end[test_members[part]]] for end, of in zip(test_ends, data.ends, strict=True)]
         fields = {name: array[members[part]] for name, array in data.fields.items()}
-        test_fields = {name: array[test_members[part]] for name, array in test.fields.items()} if test else {}
         mine = {name: each[part] for name, each in types.items()}
-        out.append(
-            Part(mine, (counts[0], counts[1]), edges[0], edges[1], fields, held_out[0], held_out[1], test_fields, test_members[part])
-        )
+        bare = Part(mine, (degrees[0], degrees[1]), edges[0], edges[1], fields, nothing, nothing, {}, np.empty(0, np.int64))
+        out.append(bare)
+    return hold_out(out, test, seed) if test else out
+
+
+def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
+    """Parts that have no held-out edges, with those of `test`, whose ids extend theirs; each goes where an end of it is whole."""
+    k, types = len(parts), parts[0].types
+    orders = {name: np.concatenate([t.order, np.arange(t.vertices, len(test.ids[name]))]) for name, t in types.items()}
+    ends = _ends(test, {name: _inverse(order) for name, order in orders.items()})
+    homes = {name: _homes([part.types[name] for part in parts]) for name in types}
+    placed = _test_parts(test.ends, ends, homes, {name: t.cut for name, t in types.items()}, k, seed)
+    members = [np.flatnonzero(placed == part) for part in range(k)]
+    grown: dict[str, list[TypePart]] = {}
+    for name in types:
+        needed = _needed(test.ends, ends, members, name)
+        mine = [part.types[name] for part in parts]
+        rows = [np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32) for t, more in zip(mine, needed, strict=True)]
+        home, number = homes[name], _numbers([t.masters for t in mine], types[name].vertices)
+        grown[name] = []
+        for w, t in enumerate(mine):
+            up, down = _routes(rows, home, number, w, k, range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])))
+            grown[name].append(replace(t, ids=test.ids[name], order=orders[name], rows=rows[w], peek_up=up, peek_down=down))
+    out = []
+    for at, part in enumerate(parts):
+        each = {name: grown[name][at] for name in types}
+        local = {name: _numbering(t.rows, len(test.ids[name])) for name, t in each.items()}
+        src, dst = (local[of][end[members[at]]] for end, of in zip(ends, test.ends, strict=True))
+        fields = {name: array[members[at]] for name, array in test.fields.items()}
+        out.append(replace(part, types=each, test_src=src, test_dst=dst, test_fields=fields, test_index=members[at]))
     return out
 
 
-def _test_parts(of: tuple[str, str], ends: tuple[np.ndarray, ...], placed: dict[str, _Cut], k: int, seed: int) -> np.ndarray:
+def seeded_order(seed: int, side: int, n: int) -> np.ndarray:
+    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at end `side`, whatever its name."""
+    return permutation(key(seed, "order", side), n)
+
+
+def _inverse(order: np.ndarray) -> np.ndarray:
+    """Position of each dense index."""
+    return np.argsort(order).astype(np.int32)
+
+
+def _homes(parts: list[TypePart]) -> np.ndarray:
+    """The master's worker of each position (vertices,) int16."""
+    home = np.empty(parts[0].vertices, np.int16)
+    for worker, part in enumerate(parts):
+        home[part.masters] = worker
+    return home
+
+
+def _test_parts(
+    of: tuple[str, str], ends: tuple[np.ndarray, ...], homes: dict[str, np.ndarray], cut: dict[str, bool], k: int, seed: int
+) -> np.ndarray:
     """The worker of each held-out edge: the home of an end that is whole, else of the first end; where that is unseen, by hash."""
-    side = 0 if not placed[of[0]].cut or placed[of[1]].cut else 1
-    home, positions = placed[of[side]].home, ends[side]
+    side = 0 if not cut[of[0]] or cut[of[1]] else 1
+    home, positions = homes[of[side]], ends[side]
     parts = by_hash(positions, k, seed)
     seen = positions < len(home)
     parts[seen] = home[positions[seen]]
@@ -144,23 +179,24 @@ def _needed(of: tuple[str, str], ends: tuple[np.ndarray, ...], members: list[np.
     return [np.unique(np.concatenate([side[m] for side in sides])) for m in members]
 
 
-def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, needed: list[np.ndarray], k: int) -> list[TypePart]:
-    n, homes = len(placed.home), [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
-    rows, known = [], []
-    for part in range(k):
-        own = placed.held[part] if placed.cut else homes[part]
-        rows.append(np.concatenate([own, np.setdiff1d(needed[part], own)]).astype(np.int32))
-        known.append(len(own))
-    number = np.empty(n, np.int32)  # of each position in its home's masters
-    for masters in homes:
-        number[masters] = np.arange(len(masters))
+def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:
+    homes = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
+    rows = [np.asarray(placed.held[part] if placed.cut else homes[part], np.int32) for part in range(k)]
+    number = _numbers(homes, len(placed.home))
     none: list[np.ndarray] = [np.empty(0, np.int32)] * k
     out = []
     for part in range(k):
-        up, down = (_routes(rows, placed.home, number, part, k, range_of=lambda w: (0, known[w]))) if placed.cut else (none, none)
-        peek_up, peek_down = _routes(rows, placed.home, number, part, k, range_of=lambda w: (known[w], len(rows[w])))
-        out.append(TypePart(name, ids, order, n, placed.cut, rows[part], known[part], homes[part], up, down, peek_up, peek_down))
+        up, down = _routes(rows, placed.home, number, part, k, range_of=lambda w: (0, len(rows[w]))) if placed.cut else (none, none)
+        out.append(TypePart(name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), homes[part], up, down, none, none))
     return out
+
+
+def _numbers(homes: list[np.ndarray], n: int) -> np.ndarray:
+    """Of each position (n,), its number among its home's masters."""
+    number = np.empty(n, np.int32)
+    for masters in homes:
+        number[masters] = np.arange(len(masters))
+    return number
 
 
 def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-def]

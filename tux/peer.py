@@ -39,6 +39,7 @@ class Job(msgspec.Struct, dict=True):
     """What a worker must know: `job.json` in the job's folder."""
 
     number: int  # 64 bits that every frame carries
+    graph: str  # folder of the parts
     app: str  # as `tux.sources.find` takes it
     parameters: dict[str, Any]
     digest: str  # of program and data
@@ -69,10 +70,10 @@ class Job(msgspec.Struct, dict=True):
         """The program and where it is."""
         return sources.find(self.app)
 
-    def worker(self, folder: Path, rank: int) -> Worker:
+    def worker(self, rank: int) -> Worker:
         """The worker of one part, its rows initialised."""
         program = self.source.program(**self.parameters)
-        graph = Graph.of(program, store.load(folder / "graph", rank))
+        graph = Graph.of(program, store.load(Path(self.graph), rank))
         return Worker(program, graph, seed=self.seed, jit=self.jit, slack=self.slack, rank=rank, workers=self.workers)
 
 
@@ -123,7 +124,7 @@ class Peer:
 
     def run(self) -> None:
         """Load, say hello, train when told to, send the rows of the masters, and stay until the launcher has them."""
-        worker = self.worker = self.job.worker(self.folder, self.rank)
+        worker = self.worker = self.job.worker(self.rank)
         worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
         training = Training(worker)
         self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))

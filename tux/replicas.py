@@ -41,7 +41,7 @@ def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
     return sum(a.itemsize * math.prod(a.shape[1:]) for a in (table.arrays[name] for name in of_kinds(table, kinds)))
 
 
-def _flat(array: np.ndarray) -> np.ndarray:
+def flat(array: np.ndarray) -> np.ndarray:
     """`array` (n, *shape) as (n, width)."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
@@ -136,12 +136,12 @@ class Mirrors:
             marks = np.empty((len(rows), math.prod(shown.shape[1:])), np.uint8)
             if field.kind == "delta":
                 values = shown[rows]
-                marks[...] = _flat(values) != field.identity
+                marks[...] = flat(values) != field.identity
                 shown[rows] = field.identity
             else:
                 values = np.empty((len(rows), *shown.shape[1:]), shown.dtype)
-                kept = (_flat(self.base[name]), _flat(self.pending[name]), _flat(self.unheard[name]))
-                _take(_flat(shown), *kept, _locked(rows), _flat(values), marks)
+                kept = (flat(self.base[name]), flat(self.pending[name]), flat(self.unheard[name]))
+                _take(flat(shown), *kept, _locked(rows), flat(values), marks)
             fields.append((values, marks))
         up = pack(fields)
         changes = unpack(up, [shown for _, shown, _ in self._up], rows)
@@ -213,7 +213,7 @@ class Masters:
 
     def read(self, rows: np.ndarray) -> Arrays:
         """What is new of the `value` and `shared` fields of `rows` since `forget`."""
-        return pack((array[rows], _flat(self._marks[name][rows])) for name, array in self._down)
+        return pack((array[rows], flat(self._marks[name][rows])) for name, array in self._down)
 
     def forget(self) -> None:
         """All answers are given: nothing is new."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,8 +18,10 @@ from tux.formats import OnBadRow
 from tux.graph import Graph
 from tux.inputs import Data, Inputs, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, check_names
+from tux.partitioned import check_workers, partitioned
 from tux.program import Program
 from tux.records import metrics
+from tux.store import read_manifest
 from tux.training import Training
 from tux.worker import Worker
 
@@ -111,36 +114,37 @@ def run(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     jit: bool = True,
-    workers: int = 1,
+    workers: int | None = None,
     slack: int = 0,
-    partitioner: str = "bicut",
+    partitioner: str | None = None,
     deadline: float = 600.0,
     place: Place | None = None,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
 ) -> Result:
-    """Train `program` on a file of edges, on `EdgeData`, or on small generated data; write the folder `out` if it is named.
+    """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated data; write the folder `out` if it is named.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). `epochs` defaults to the program's; every `every`-th
     epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
-    `workers`, the edges are cut by `partitioner` into one process each, which may be `slack` clocks apart; no wait of theirs takes
-    longer than `deadline` seconds; `place` says which of several machines this is. `command` is only recorded. Raises UsageError,
-    DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted`, which says how many epochs were done, for Ctrl-C.
+    `workers` (default 1, or as many as a partitioned folder has parts), `partitioner` (default bicut) cuts the edges into one process
+    each, which may be `slack` clocks apart; no wait takes longer than `deadline` seconds; `place`: which of several machines this is.
+    `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     clock = Clock(watch or Silent())
-    most = program.epochs if epochs is None else epochs
-    options = {"epochs": most, "every": every, "patience": patience, "on_bad_row": on_bad_row, "columns": columns, "jit": jit}
-    _check(program, options := options | {"workers": workers, "slack": slack, "partitioner": partitioner})
+    options: dict[str, Any] = dict(every=every, patience=patience, on_bad_row=on_bad_row, columns=columns, jit=jit, slack=slack)
+    options |= {"epochs": program.epochs if epochs is None else epochs, "workers": workers or 1, "partitioner": partitioner or "bicut"}
+    _check(program, options)
     source = sources.of(program)
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(out)) if out is not None else None
         with clock.phase("load"):
             inputs = load(program, data, test, columns=columns, on_bad_row=on_bad_row, warn=clock.watch.warn)
+            options |= _as_stored(inputs.folder, workers, partitioner, place) if inputs.folder else {}
             note = Run(App(source.name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
-            if folder:
-                note = _note(note, source, inputs, list(command))
+            note = _note(note, source, inputs, list(command)) if folder else note
         _introduce(clock.watch, data, program.edge_name, inputs)
-        many = _crew(program, inputs, seed, options, deadline, place, clock) if workers > 1 or place else None
+        several = options["workers"] > 1 or place or inputs.folder
+        many = _crew(program, inputs, seed, options, deadline, place, folder, clock) if several else None
         training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock)
         if place and place.rank:
             return _elsewhere(training, place, clock)
@@ -180,7 +184,7 @@ def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
 def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str]) -> Run:
     """The run's record with digests and versions; digests take about a second a gigabyte of edges."""
     note.app.digest = source.digest
-    note.data.digest = inputs.train.digest()
+    note.data.digest = inputs.digest()
     if inputs.test is not None:
         note.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
     note.command, note.sizes = command, inputs.sizes
@@ -190,7 +194,7 @@ def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str])
 
 def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
     """One line about the data, and one about their truth if they were made up."""
-    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [plural(len(inputs.train), edge)]
+    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [plural(inputs.sizes["edges"], edge)]
     if inputs.test is not None:
         sizes.append(f"{len(inputs.test):,} held out")
     watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
@@ -210,14 +214,33 @@ def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Cloc
     return training
 
 
-def _crew(program: Program, inputs: Inputs, seed: int, options: dict[str, Any], deadline: float, place: Place | None, clock: Clock) -> Any:
+def _as_stored(folder: Path, workers: int | None, partitioner: str | None, place: Place | None) -> dict[str, Any]:
+    """The options that a partitioned folder decides. UsageError for what contradicts it."""
+    manifest = read_manifest(folder)
+    if partitioner is not None:
+        raise UsageError(f"{folder} is cut already, by {manifest.partitioner or 'unknown'}", do="leave out --partitioner")
+    machines = place.machines if place else 1
+    return {"workers": check_workers(manifest.parts, workers, machines, folder), "partitioner": manifest.partitioner}
+
+
+def _crew(
+    program: Program,
+    inputs: Inputs,
+    seed: int,
+    options: dict[str, Any],
+    deadline: float,
+    place: Place | None,
+    folder: RunFolder | None,
+    clock: Clock,
+) -> Any:
     """Cut, lay out, compile once for all workers, and start them."""
     from tux.launcher import prepare
 
     source = sources.of(program)
-    chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers", "partitioner")}
+    chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
+    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
     with clock.phase("layout", "cut, layout and compile"):
-        return prepare(source.name, program.parameters, inputs.train, inputs.test, seed=seed, deadline=deadline, place=place, **chosen)
+        return prepare(source.name, program.parameters, lambda k: partitioned(inputs, options["partitioner"], k, seed), **chosen)
 
 
 def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from tux.errors import DataError
 from tux.ids import Ids
 from tux.parts import Part, TypePart
 
-FORMAT = 1
+FORMAT, MANIFEST = 1, "manifest.json"
 
 
 class TypeEntry(msgspec.Struct):
@@ -46,6 +46,10 @@ class Manifest(Header):
     fields: list[str]
     test_fields: list[str]
     types: list[TypeEntry]
+    edges: int  # over all parts
+    digest: str  # of the edges that were cut
+    partitioner: str
+    seed: int
 
 
 class StoredIds(Ids):
@@ -64,8 +68,20 @@ class StoredIds(Ids):
         return self._count  # type: ignore[attr-defined, no-any-return]
 
 
-def save(folder: Path, parts: Sequence[Part], ends: tuple[str, str], which: Iterable[int] | None = None) -> None:
-    """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest comes last: with one, all is there."""
+def save(
+    folder: Path,
+    parts: Sequence[Part],
+    ends: tuple[str, str],
+    which: Iterable[int] | None = None,
+    *,
+    digest: str = "",
+    partitioner: str = "",
+    seed: int = 0,
+) -> None:
+    """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest comes last: with one, all is there.
+
+    `digest` of the edges, `partitioner` and `seed` say where the parts are from.
+    """
     types = []
     for name, first in parts[0].types.items():
         write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
@@ -80,8 +96,10 @@ def save(folder: Path, parts: Sequence[Part], ends: tuple[str, str], which: Iter
         into.mkdir()
         for name, array in _arrays(part).items():
             np.save(into / f"{name}.npy", array)
-    manifest = Manifest(FORMAT, len(parts), ends, list(parts[0].fields), list(parts[0].test_fields), types)
-    (folder / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    fields, held = list(parts[0].fields), list(parts[0].test_fields)
+    edges = sum(len(part.src) for part in parts)
+    manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed)
+    (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
 def _arrays(part: Part) -> dict[str, np.ndarray]:
@@ -98,9 +116,14 @@ def _arrays(part: Part) -> dict[str, np.ndarray]:
     return out
 
 
+def is_partitioned(path: Path) -> bool:
+    """Whether a path is a folder that `save` wrote."""
+    return (path / MANIFEST).is_file()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder; DataError if it has none that this version reads."""
-    path = folder / "manifest.json"
+    path = folder / MANIFEST
     try:
         content = path.read_bytes()
         header = msgspec.json.decode(content, type=Header)
@@ -115,7 +138,7 @@ def load(folder: Path, number: int) -> Part:
     """Part `number` of a folder, its arrays mapped. DataError if a file is missing or is no array."""
     manifest, part = read_manifest(folder), folder / f"part-{number}"
     if not 0 <= number < manifest.parts or any(len(entry.known) != manifest.parts for entry in manifest.types):
-        raise DataError(f"a partitioned graph of {manifest.parts} parts has no part {number}", where=str(folder / "manifest.json"))
+        raise DataError(f"a partitioned graph of {manifest.parts} parts has no part {number}", where=str(folder / MANIFEST))
 
     def array(path: Path) -> Any:
         try:

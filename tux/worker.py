@@ -21,7 +21,7 @@ from tux.parts import TypePart
 from tux.plain import Row
 from tux.program import Program, Stage
 from tux.random import key
-from tux.replicas import DOWN, Mirrors, of_kinds
+from tux.replicas import DOWN, Mirrors, flat, of_kinds
 from tux.schedule import Work, turns
 from tux.server import Server
 from tux.tables import Table
@@ -210,7 +210,8 @@ class Worker:
         parts = {name: self._part(name) for name in self.program.vertices} if self.workers > 1 else {}
         for other in range(self.workers):
             if other != self.rank:
-                arrays = [self._masters(name).arrays[f][part.peek_down[other]] for name, part in parts.items() for f in self._peeked(name)]
+                wanted = [(self._masters(name).arrays[f], part) for name, part in parts.items() for f in self._peeked(name)]
+                arrays = [flat(array[part.peek_down[other]]) for array, part in wanted]
                 self.send(Message("peek", self.rank, other, arrays=arrays))
         missing = {other for other in range(self.workers) if other != self.rank}
         while missing:
@@ -225,7 +226,7 @@ class Worker:
             given = iter(arrived[0].arrays)
             for name, part in parts.items():
                 for f in self._peeked(name):
-                    self.tables[name].arrays[f][part.peek_up[arrived[0].source]] = next(given)
+                    flat(self.tables[name].arrays[f])[part.peek_up[arrived[0].source]] = next(given)
 
     def rows(self, dest: int) -> Iterator[Message]:
         """This worker's share of the model: for each vertex type, dense indices and fields of its masters; tau comes from rank 0."""
@@ -235,8 +236,8 @@ class Worker:
             if name in names:
                 vertices, table = self.graph.vertices[name], self._masters(name)
                 ids = self.master_ids(name) if vertices.cut else vertices.order[: vertices.known]
-                yield Message("rows", self.rank, dest, 0, point, [ids, *(table.arrays[f][: len(ids)] for f in kept[name])])
-        tau = [self.tables["tau"].arrays[f] for f in kept["tau"]]
+                yield Message("rows", self.rank, dest, 0, point, [ids, *(flat(table.arrays[f])[: len(ids)] for f in kept[name])])
+        tau = [flat(self.tables["tau"].arrays[f]) for f in kept["tau"]]
         yield Message("rows", self.rank, dest, 1, len(self.program.vertices), tau)
 
     def take_rows(self, message: Message) -> None:
@@ -247,7 +248,7 @@ class Worker:
         if table.name != "tau":
             at = self.graph.vertices[table.name].row_of[arrays.pop(0)]
         for f, array in zip(of_kinds(table, KEPT), arrays, strict=True):
-            table.arrays[f][at] = array
+            flat(table.arrays[f])[at] = array
 
     def _peeked(self, name: str) -> list[str]:
         return of_kinds(self.tables[name], DOWN)

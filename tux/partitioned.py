@@ -1,0 +1,107 @@
+"""A graph in parts: cut when a run starts, or read from the folder that `tux partition` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux import store
+from tux.edges import EdgeData
+from tux.errors import DataError, UsageError
+from tux.partition import PARTITIONERS
+from tux.parts import Part, cut, hold_out
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """What workers start from: their parts, with held-out edges; `bare` has the ids and no edges; `digest` stands for all edges."""
+
+    parts: list[Part]
+    bare: EdgeData
+    digest: str
+
+    @staticmethod
+    def of(train: EdgeData, test: EdgeData | None, partitioner: str, k: int, seed: int) -> Partitioned:
+        """Cut `train` into k parts now."""
+        assignment = PARTITIONERS[partitioner](train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1])
+        return Partitioned(cut(train, test, assignment, k, seed), _bare(train), f"{train.digest()} {_digest(test)} {partitioner}")
+
+    @staticmethod
+    def stored(folder: Path, bare: EdgeData, test: EdgeData | None) -> Partitioned:
+        """The parts of a folder, their types and fields named as those of `bare`, which `without_edges` has made for it."""
+        manifest = store.read_manifest(folder)
+        names, fields = dict(zip(manifest.ends, bare.ends, strict=True)), _matched(manifest.fields, list(bare.fields), folder)
+        parts = [_renamed(store.load(folder, number), names, fields, bare) for number in range(manifest.parts)]
+        return Partitioned(hold_out(parts, test, manifest.seed) if test else parts, bare, f"{manifest.digest} {_digest(test)}")
+
+
+def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
+    """The ids of a partitioned folder under the names of a program, and its fields, without an edge.
+
+    DataError if the folder has other numbers of vertex types or of fields than the program wants.
+    """
+    manifest = store.read_manifest(folder)
+    if (manifest.ends[0] == manifest.ends[1]) != (ends[0] == ends[1]):
+        kinds = {True: "one type", False: "two types"}
+        raise DataError(
+            f"its edges join vertices of {kinds[manifest.ends[0] == manifest.ends[1]]}, the program's those of {kinds[ends[0] == ends[1]]}",
+            where=str(folder),
+            do="partition the file again, with --bipartite or --one-type as the program has it",
+        )
+    _matched(manifest.fields, list(wanted), folder)
+    stored = {entry.name: entry for entry in manifest.types}
+    ids = {
+        name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids) for entry, name in zip(manifest.ends, ends, strict=True)
+    }
+    none = np.empty(0, np.int32)
+    return EdgeData(ends, ids, none, none, {name: np.empty(0, dtype) for name, dtype in wanted.items()})
+
+
+def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
+    """The stored field for each wanted one: by name, or by place if there are as many. DataError where neither works."""
+    if set(wanted) <= set(stored):
+        return {name: name for name in wanted}
+    if len(stored) == len(wanted):
+        return dict(zip(wanted, stored, strict=True))
+    raise DataError(
+        f"its edges hold {', '.join(stored) or 'no numbers'}; the program wants {', '.join(wanted)}",
+        where=str(folder),
+        do="partition the file again, with all columns that the program reads",
+    )
+
+
+def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
+    types = {names[name]: replace(each, name=names[name], ids=bare.ids[names[name]]) for name, each in part.types.items()}
+    columns = {name: part.fields[own].astype(bare.fields[name].dtype, copy=False) for name, own in fields.items()}
+    return replace(part, types=types, fields=columns)
+
+
+def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
+    """Workers a machine for a folder of `parts`; UsageError if they do not fit."""
+    chosen = max(1, parts // machines) if workers is None else workers
+    if chosen * machines != parts:
+        raise UsageError(
+            f"{folder} has {parts} parts, for as many workers",
+            do="leave out --workers" if machines == 1 else "choose machines that divide it",
+        )
+    return chosen
+
+
+def _bare(data: EdgeData) -> EdgeData:
+    none = np.empty(0, np.int32)
+    return replace(data, src=none, dst=none, fields={name: array[:0] for name, array in data.fields.items()})
+
+
+def partitioned(inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
+    """The parts that a run's `tux.inputs.Inputs` are, or are cut into."""
+    if inputs.folder:
+        return Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+    return Partitioned.of(inputs.train, inputs.test, partitioner, k, seed)
+
+
+def _digest(test: EdgeData | None) -> str:
+    return test.digest() if test is not None else ""
