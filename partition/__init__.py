@@ -13,8 +13,27 @@ Every partitioner is a function ``(src, dst, k, seed=0, *, bipartite=False, cap=
 ValueError for what none of them can take: an impossible k or cap, ends that are no equal arrays of integers from 0.
 """
 
+from tux.partition.aweto import aweto as aweto
 from tux.partition.bicut import bicut as bicut
+from tux.partition.dbh import dbh as dbh
+from tux.partition.ginger import ginger as ginger
+from tux.partition.grid import grid as grid
+from tux.partition.hybrid import hybrid as hybrid
+from tux.partition.one_sided import source as source
+from tux.partition.one_sided import target as target
+from tux.partition.pds import pds as pds
 from tux.partition.random_cut import random as random
 
-PARTITIONERS = {"random": random, "bicut": bicut}
-"""By the names of the command line."""
+PARTITIONERS = {
+    "random": random,
+    "source": source,
+    "target": target,
+    "grid": grid,
+    "pds": pds,
+    "dbh": dbh,
+    "hybrid": hybrid,
+    "ginger": ginger,
+    "bicut": bicut,
+    "aweto": aweto,
+}
+"""By the names of the command line, simple ones first."""

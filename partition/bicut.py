@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
 from tux.partition.ends import Ends, Progress, ends
-from tux.partition.hashing import by_hash
+from tux.partition.one_sided import by_one_end
 
 FAVOURITES = ("auto", "source", "target")
 
@@ -40,6 +39,4 @@ def bicut(
     Without `cap`, vertices of the favourite side ("source", "target", or "auto": the one with more vertices) have one replica each.
     """
     edges = ends(src, dst, bipartite)
-    limit = capacity(len(edges.src), k, cap)
-    whole = edges.src if favourite_side(edges, favourite) == "source" else edges.dst
-    return spilled(by_hash(whole, k, seed), k, limit)
+    return by_one_end(edges.src if favourite_side(edges, favourite) == "source" else edges.dst, k, seed, cap, progress)

@@ -40,6 +40,8 @@ def _reason(text: str) -> str:
     telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]
     marked = [line for line in telling if _TELLING.search(line)]
     reason = re.sub(r"^(\w+\.)*\w*(Error|Exception): ", "", (marked or telling or lines or ["no reason given"])[0])
+    if parameter := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
+        reason = f"p.{parameter[1]} is no number that the program declares (texts stay outside: choose by them in stages)"
     if re.search(r"Unknown attribute '\w+' of type Module", reason):
         reason += ": import functions by name, from MODULE import FUNCTION"
     return reason

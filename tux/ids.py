@@ -125,6 +125,8 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
 def _checked(column: Column | Sequence[Any]) -> np.ndarray:
     """A column as signed integers or StringDType; integers beyond 64 bits become strings."""
     array = np.asarray(column)
+    if array.dtype.kind == "f" and isinstance(column, list | tuple):  # of integers that fit no common type
+        array = np.asarray(column, object)
     kind = array.dtype.kind
     if array.ndim == 1 and kind == "u" and len(array) and int(array.max()) > np.iinfo(np.int64).max:
         array = array.astype(STRING)

@@ -1,0 +1,41 @@
+"""Hybrid-cut: edges of a low-degree target stay with it, those of a high-degree one go to their sources (PowerLyra, EuroSys 2015)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.partition.capacity import capacity, spilled
+from tux.partition.ends import Ends, Progress, ends
+from tux.partition.hashing import by_hash
+
+_CHUNK = 1 << 20
+
+
+def hybrid(
+    src: np.ndarray,
+    dst: np.ndarray,
+    k: int,
+    seed: int = 0,
+    *,
+    bipartite: bool = False,
+    cap: float | None = None,
+    progress: Progress = None,
+    theta: float = 100,
+) -> np.ndarray:
+    """Each edge to part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`, else ``hash(src) mod k``; parts (m,) int16."""
+    edges = ends(src, dst, bipartite)
+    limit = capacity(len(edges.src), k, cap)
+    home = by_hash(np.arange(edges.vertices), k, seed)
+    low = np.bincount(edges.dst, minlength=edges.vertices) <= theta
+    return spilled(with_low_targets(edges, home, low, progress), k, limit)
+
+
+def with_low_targets(edges: Ends, home: np.ndarray, low: np.ndarray, progress: Progress) -> np.ndarray:
+    """Each edge to the `home` (n,) int16 of its target where that is `low` (n,) bool, else of its source; parts (m,) int16."""
+    m, parts = len(edges.src), np.empty(len(edges.src), np.int16)
+    for lo in range(0, m, _CHUNK):
+        a, b = edges.src[lo : lo + _CHUNK], edges.dst[lo : lo + _CHUNK]
+        parts[lo : lo + _CHUNK] = home[np.where(low[b], b, a)]
+        if progress:
+            progress((lo + len(a)) / m)
+    return parts
