@@ -19,9 +19,12 @@ from tux.partition.dbh import dbh as dbh
 from tux.partition.ginger import ginger as ginger
 from tux.partition.grid import grid as grid
 from tux.partition.hybrid import hybrid as hybrid
+from tux.partition.masters import masters as masters
 from tux.partition.one_sided import source as source
 from tux.partition.one_sided import target as target
 from tux.partition.pds import pds as pds
+from tux.partition.quality import Quality as Quality
+from tux.partition.quality import quality as quality
 from tux.partition.random_cut import random as random
 
 PARTITIONERS = {

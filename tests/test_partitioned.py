@@ -100,3 +100,13 @@ def test_what_does_not_fit(folder, program, options, kind, words):
 def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(DataError, match="is a folder, not a file"):
         run(MF(), tmp_path)
+
+
+def test_held_out_edges_from_a_file(folder, tmp_path):
+    _, held, _ = known()
+    users, items = held.ids["user"].decode(held.src), held.ids["item"].decode(held.dst)
+    rows = zip(users.tolist(), items.tolist(), held.fields["value"].tolist(), strict=True)
+    (tmp_path / "test.csv").write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+    stored = folder()
+    runs = [run(MF(rank=2), stored, test, epochs=1, jit=False) for test in (held, tmp_path / "test.csv")]
+    assert runs[0].records[0]["test_rmse"] == runs[1].records[0]["test_rmse"]

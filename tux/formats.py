@@ -25,6 +25,7 @@ from tux.errors import DataError, UsageError
 from tux.ids import Ids
 
 OnBadRow = Literal["stop", "skip"]
+Undirected = Literal["both", "once"]
 BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
 SAMPLE = 20  # lines that decide the layout
@@ -56,6 +57,7 @@ def read_edges(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
+    undirected: Undirected = "both",
 ) -> EdgeData:
     """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data fields to their dtypes.
 
@@ -64,10 +66,17 @@ def read_edges(
     strings, without the blanks around them. With ids `against`, of other edges, vertices keep their indices, and
     `EdgeData.unseen` counts the new ones.
 
+    A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its vertices are numbered from 1, and
+    an edge without a direction becomes one in each ("both") or is read once, from the lower end or the row ("once").
+
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an id, or with a number
     missing or not finite is an error, or with `on_bad_row` "skip" left out and counted. Raises `DataError` with file and
     line, and `UsageError` for `columns` that can mean nothing.
     """
+    from tux.graph_formats import read_graph  # which needs this file
+
+    if (graph := read_graph(path, ends, fields, columns, against, both=undirected == "both")) is not None:
+        return graph
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     pieces = (_parquet_pieces if arrow.is_parquet(path) else _text_pieces)(bad, wanted)
@@ -267,7 +276,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 # ---- reading
 
 
-def _blocks(path: str) -> Iterator[bytes]:
+def blocks(path: str) -> Iterator[bytes]:
     """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline.
 
     One piece is unpacked ahead, beside the caller's work on the last. Raises `DataError` if the file is damaged.
@@ -301,7 +310,7 @@ def _text_pieces(bad: Bad, wanted: Wanted) -> arrow.Pieces:
     pieces = arrow.Pieces(wanted.kinds)
     layout: Layout | None = None
     number = 1  # of the block's first line
-    for block in _blocks(bad.path):
+    for block in blocks(bad.path):
         rows = block
         if layout is None:
             rows = block.removeprefix(b"\xef\xbb\xbf")

@@ -151,7 +151,7 @@ class Graph:
         """The graph in one part: every vertex has its one copy here. `test`'s ids extend those of `train`."""
         if tuple(train.ends) != program.edge.ends:
             raise DataError(f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from {' to '.join(program.edge.ends)}")
-        last = test or train
+        last = train if test is None else test
         vertices = {
             name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed)
             for name in program.vertices

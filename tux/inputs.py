@@ -59,7 +59,7 @@ def load(
     def read(source: Data, against: EdgeData | None) -> EdgeData:
         if isinstance(source, EdgeData):
             return source
-        ids = against.ids if against else None
+        ids = against.ids if against is not None else None
         return read_edges(source, program.edge.ends, wanted, columns=columns, on_bad_row=on_bad_row, against=ids)
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)

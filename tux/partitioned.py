@@ -36,7 +36,7 @@ class Partitioned:
         manifest = store.read_manifest(folder)
         names, fields = dict(zip(manifest.ends, bare.ends, strict=True)), _matched(manifest.fields, list(bare.fields), folder)
         parts = [_renamed(store.load(folder, number), names, fields, bare) for number in range(manifest.parts)]
-        return Partitioned(hold_out(parts, test, manifest.seed) if test else parts, bare, f"{manifest.digest} {_digest(test)}")
+        return Partitioned(hold_out(parts, test, manifest.seed) if test is not None else parts, bare, f"{manifest.digest} {_digest(test)}")
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:

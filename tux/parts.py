@@ -14,6 +14,8 @@ import numpy as np
 from tux.edges import EdgeData
 from tux.ids import Ids
 from tux.partition.hashing import by_hash
+from tux.partition.masters import homes
+from tux.partition.replicas import gathered
 from tux.random import key, permutation
 
 
@@ -74,18 +76,12 @@ class _Cut:
 
 
 def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
-    """Choose each vertex's master among the workers that hold it, evenly by hash; a vertex without edges gets a home by hash."""
-    held = [np.unique(p) for p in positions_by_part]
-    replicas = np.bincount(np.concatenate(held), minlength=n) if held else np.zeros(n, np.int64)
-    draw = by_hash(np.arange(n), 32_767, seed)
-    chosen = np.where(replicas > 0, draw % np.maximum(replicas, 1), 0)
-    home = (draw % k).astype(np.int16)
-    seen = np.zeros(n, np.int64)
-    for part, positions in enumerate(held):
-        here = chosen[positions] == seen[positions]
-        home[positions[here]] = part
-        seen[positions] += 1
-    return _Cut(held, home, bool((replicas > 1).any()))
+    """Where vertices are, and their masters by load and locality; a vertex without edges has its home where masters are fewest."""
+    replicas = gathered(positions_by_part, n)
+    bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
+    vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
+    held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
+    return _Cut(held, homes(replicas, k, seed), bool((replicas.counts > 1).any()))
 
 
 def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:
@@ -112,7 +108,7 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
         mine = {name: each[part] for name, each in types.items()}
         bare = Part(mine, (degrees[0], degrees[1]), edges[0], edges[1], fields, nothing, nothing, {}, np.empty(0, np.int64))
         out.append(bare)
-    return hold_out(out, test, seed) if test else out
+    return hold_out(out, test, seed) if test is not None else out
 
 
 def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
@@ -120,15 +116,15 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
     k, types = len(parts), parts[0].types
     orders = {name: np.concatenate([t.order, np.arange(t.vertices, len(test.ids[name]))]) for name, t in types.items()}
     ends = _ends(test, {name: _inverse(order) for name, order in orders.items()})
-    homes = {name: _homes([part.types[name] for part in parts]) for name in types}
-    placed = _test_parts(test.ends, ends, homes, {name: t.cut for name, t in types.items()}, k, seed)
+    home_of = {name: _homes([part.types[name] for part in parts]) for name in types}
+    placed = _test_parts(test.ends, ends, home_of, {name: t.cut for name, t in types.items()}, k, seed)
     members = [np.flatnonzero(placed == part) for part in range(k)]
     grown: dict[str, list[TypePart]] = {}
     for name in types:
         needed = _needed(test.ends, ends, members, name)
         mine = [part.types[name] for part in parts]
         rows = [np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32) for t, more in zip(mine, needed, strict=True)]
-        home, number = homes[name], _numbers([t.masters for t in mine], types[name].vertices)
+        home, number = home_of[name], _numbers([t.masters for t in mine], types[name].vertices)
         grown[name] = []
         for w, t in enumerate(mine):
             up, down = _routes(rows, home, number, w, k, range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])))
@@ -162,11 +158,11 @@ def _homes(parts: list[TypePart]) -> np.ndarray:
 
 
 def _test_parts(
-    of: tuple[str, str], ends: tuple[np.ndarray, ...], homes: dict[str, np.ndarray], cut: dict[str, bool], k: int, seed: int
+    of: tuple[str, str], ends: tuple[np.ndarray, ...], home_of: dict[str, np.ndarray], cut: dict[str, bool], k: int, seed: int
 ) -> np.ndarray:
     """The worker of each held-out edge: the home of an end that is whole, else of the first end; where that is unseen, by hash."""
     side = 0 if not cut[of[0]] or cut[of[1]] else 1
-    home, positions = homes[of[side]], ends[side]
+    home, positions = home_of[of[side]], ends[side]
     parts = by_hash(positions, k, seed)
     seen = positions < len(home)
     parts[seen] = home[positions[seen]]
@@ -180,21 +176,23 @@ def _needed(of: tuple[str, str], ends: tuple[np.ndarray, ...], members: list[np.
 
 
 def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:
-    homes = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
-    rows = [np.asarray(placed.held[part] if placed.cut else homes[part], np.int32) for part in range(k)]
-    number = _numbers(homes, len(placed.home))
+    mastered = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
+    rows = [np.asarray(placed.held[part] if placed.cut else mastered[part], np.int32) for part in range(k)]
+    number = _numbers(mastered, len(placed.home))
     none: list[np.ndarray] = [np.empty(0, np.int32)] * k
     out = []
     for part in range(k):
         up, down = _routes(rows, placed.home, number, part, k, range_of=lambda w: (0, len(rows[w]))) if placed.cut else (none, none)
-        out.append(TypePart(name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), homes[part], up, down, none, none))
+        out.append(
+            TypePart(name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), mastered[part], up, down, none, none)
+        )
     return out
 
 
-def _numbers(homes: list[np.ndarray], n: int) -> np.ndarray:
+def _numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
     """Of each position (n,), its number among its home's masters."""
     number = np.empty(n, np.int32)
-    for masters in homes:
+    for masters in mastered:
         number[masters] = np.arange(len(masters))
     return number
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -56,6 +57,27 @@ def table(columns: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None = None) -> None:
+    """Rows of text under a header, the first column to the left and the others to the right; row `best` stands out."""
+    if _rich():
+        from rich.console import Console
+        from rich.table import Table
+
+        shown = Table(*header, box=None, header_style="bold", pad_edge=False)
+        for column in shown.columns[1:]:
+            column.justify = "right"
+        for column in shown.columns:
+            column.no_wrap = True
+        for at, row in enumerate(rows):
+            shown.add_row(*row, style="bold green" if at == best else None)
+        return Console(highlight=False).print(shown)
+    marked = [("", *header), *(("*" if at == best else "", *row) for at, row in enumerate(rows))]
+    widths = [max(map(len, column)) for column in zip(*marked, strict=True)]
+    for row in marked:
+        cells = [f"{cell:<{width}}" if at < 2 else f"{cell:>{width}}" for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        say(f"{cells[0]:<1} {'  '.join(cells[1:])}".rstrip())
+
+
 def number(x: float) -> str:
     """A number in about five significant digits, whole ones in full."""
     if abs(x) < 1e15 and x == int(x):
@@ -76,7 +98,7 @@ class Plain:
     """One line an epoch, and one every `beat` seconds in which there is none. A context, as a thread keeps the time."""
 
     def __init__(self, beat: float = BEAT) -> None:
-        self._beat, self._now, self._since, self._last = beat, "", 0.0, 0.0
+        self._beat, self._now, self._since, self._last, self._share = beat, "", 0.0, 0.0, 0.0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -93,11 +115,16 @@ class Plain:
         """Say what goes on whenever nothing has been said for a while."""
         while not self._done.wait(max(self._last + self._beat - time.monotonic(), 0.01)):
             if time.monotonic() - self._last >= self._beat and self._now:
-                self.say(f"... {self._now}, {time.monotonic() - self._since:.0f} s")
+                done = f" {self._share:.0%}," if self._share else ""
+                self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
 
     def phase(self, name: str) -> None:
         """What goes on from now."""
-        self._now, self._since = name, time.monotonic()
+        self._now, self._since, self._share = name, time.monotonic(), 0.0
+
+    def share(self, done: float) -> None:
+        """How much of it is done, from 0 to 1."""
+        self._share = done
 
     def say(self, text: str) -> None:
         """One line."""
@@ -159,7 +186,12 @@ class Live(Plain):
         from rich.table import Table
         from rich.text import Text
 
-        busy = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim")
+        busy: Any = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim")
+        if self._now and self._share:
+            from rich.columns import Columns
+            from rich.progress_bar import ProgressBar
+
+            busy = Columns([ProgressBar(total=1, completed=min(self._share, 1), width=30), busy])
         if not self._records:
             return busy
         rows = [{"epoch": f"{record['epoch']}/{self._most}", **values(record)} for record in self._records]
@@ -174,4 +206,9 @@ class Live(Plain):
 
 def watcher() -> Plain:
     """The live table on a terminal that can show it, plain lines elsewhere."""
-    return Live() if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" else Plain()
+    return Live() if _rich() else Plain()
+
+
+def _rich() -> bool:
+    """Whether standard output is a terminal that can do more than lines."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

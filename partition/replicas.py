@@ -1,0 +1,114 @@
+"""Who holds what: for each vertex the parts that have edges of it, and how many. What masters and quality are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.partition.compiled import compiled
+from tux.partition.ends import Ends
+
+
+class Replicas(NamedTuple):
+    """The parts that hold vertex v are ``part[first[v]:first[v + 1]]``, ascending; `edges` has v's edges there, a self-loop once.
+
+    `first` (n + 1,) int64, `part` (replicas,) int16, `edges` (replicas,) int32 or int64.
+    """
+
+    first: np.ndarray
+    part: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Replicas of each vertex (n,) int64; 0 where it has no edge."""
+        return np.diff(self.first)
+
+    def degrees(self) -> np.ndarray:
+        """Edges of each vertex (n,) int64, a self-loop once."""
+        total = np.concatenate([[0], np.cumsum(self.edges, dtype=np.int64)])
+        return total[self.first[1:]] - total[self.first[:-1]]
+
+    def between(self, low: int, high: int) -> Replicas:
+        """Those of the vertices low .. high-1, numbered from 0."""
+        bounds = self.first[low : high + 1]
+        inside = slice(bounds[0], bounds[-1])
+        return Replicas(bounds - bounds[0], self.part[inside], self.edges[inside])
+
+
+@compiled
+def _by_part(parts, bounds, order):  # type: ignore[no-untyped-def]
+    for i in range(len(parts)):
+        order[bounds[parts[i]]] = i
+        bounds[parts[i]] += 1
+
+
+@compiled
+def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-untyped-def]
+    """With empty `part`: count each vertex's replicas into `first`; else fill them in, `first[v]` being v's next free place.
+
+    `last` has the part in which a vertex was seen last; edges come ordered by part, so that one look tells a new replica.
+    """
+    fill = len(part) > 0
+    for i in order:
+        p = parts[i]
+        for v in (src[i], dst[i]):
+            if last[v] != p:
+                last[v] = p
+                if fill:
+                    part[first[v]] = p
+                first[v] += 1
+            if fill:
+                edges[first[v] - 1] += 1
+            if src[i] == dst[i]:
+                break
+
+
+def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
+    """The replicas of an assignment `parts` (m,) of edges to k parts, in time and memory linear in vertices, edges and k.
+
+    ValueError unless there is one part for each edge, from 0 to k-1.
+    """
+    parts = np.asarray(parts)
+    m = len(edges.src)
+    if parts.shape != (m,) or (m and parts.dtype.kind not in "iu"):
+        raise ValueError(f"parts is an array of {parts.dtype} of shape {parts.shape}: one integer for each of {m} edges is needed")
+    if m and not 0 <= parts.min() <= parts.max() < k:
+        raise ValueError(f"parts run from {parts.min()} to {parts.max()}: with {k} parts they can be 0 to {k - 1}")
+    parts = np.ascontiguousarray(parts, np.int16)
+    index = np.int32 if m < 2**31 else np.int64
+    order = np.empty(m, index)
+    _by_part(parts, np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=k))[:-1]]), order)
+    first = np.zeros(edges.vertices + 1, np.int64)
+    nothing, none = np.empty(0, np.int16), np.empty(0, index)
+    _hold(edges.src, edges.dst, parts, order, np.full(edges.vertices, -1, np.int16), first[1:], nothing, none)
+    np.cumsum(first, out=first)
+    part, count = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), index)
+    _hold(edges.src, edges.dst, parts, order, np.full(edges.vertices, -1, np.int16), first[:-1].copy(), part, count)
+    return Replicas(first, part, count)
+
+
+def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
+    """The same for vertices 0 to n-1, from each part's ends of edges: arrays of vertices, one entry an end, in any order."""
+    held = [_counted(own, n) for own in ends_by_part]
+    first = np.zeros(n + 1, np.int64)
+    for vertices, _ in held:
+        first[vertices + 1] += 1
+    np.cumsum(first, out=first)
+    free = first[:-1].copy()
+    part, edges = np.empty(int(first[-1]), np.int16), np.empty(int(first[-1]), np.int64)
+    for number, (vertices, counts) in enumerate(held):
+        part[free[vertices]], edges[free[vertices]] = number, counts
+        free[vertices] += 1
+    return Replicas(first, part, edges)
+
+
+def _counted(vertices: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of `vertices`, ascending, and how often each occurs; without sorting where there are many."""
+    if len(vertices) * 8 < n:
+        return np.unique(vertices, return_counts=True)
+    counts = np.bincount(vertices, minlength=n)
+    some = np.flatnonzero(counts)
+    return some, counts[some]

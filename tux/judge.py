@@ -1,0 +1,200 @@
+"""Partitioners side by side on one graph: run, judged, sorted by what a synchronisation moves, and the winner with its reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tux.errors import UsageError
+from tux.flags import closest
+from tux.memory import Peak
+from tux.partition import PARTITIONERS
+from tux.partition.capacity import capacity
+from tux.partition.quality import Quality, RowBytes, quality
+
+FAIR = 1.25  # of the mean load: with a larger part a method does not win, unless --cap says otherwise
+NEAR = 1.01  # of the least volume: within that, the busiest worker decides
+WARM = 1000  # edges on which a method is run first, so that neither time nor memory counts its compilation
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One method or imported assignment: `quality` and `parts` (m,), or why there is none of them."""
+
+    name: str
+    quality: Quality | None = None
+    parts: np.ndarray | None = None
+    why: str = ""
+    memory: str = ""  # what was measured as such, in words
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The graph, (m,) dense vertex numbers, and by what it is judged; see `tux.partition.quality`."""
+
+    src: np.ndarray
+    dst: np.ndarray
+    k: int
+    bipartite: bool = False
+    seed: int = 0
+    cap: float | None = None
+    row_bytes: RowBytes | Sequence[RowBytes] = 4
+    syncs: float | Sequence[float] = 1
+
+    def run(self, name: str, share: Callable[[float], None] | None = None) -> Judged:
+        """Run a method and judge it. What it refuses to do (ValueError) and memory that is not there are told in `why`."""
+        method = PARTITIONERS[name]
+        how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
+        try:
+            method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
+            with Peak() as peak:
+                begun = time.perf_counter()
+                parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
+                seconds = time.perf_counter() - begun
+        except ValueError as error:
+            return Judged(name, why=str(error))
+        except MemoryError:
+            return Judged(name, why="not enough memory")
+        judged = self.given(name, parts)
+        assert judged.quality is not None
+        return replace(judged, quality=replace(judged.quality, seconds=seconds, peak_bytes=peak.bytes), memory=peak.how)
+
+    def given(self, name: str, parts: np.ndarray) -> Judged:
+        """Judge an assignment."""
+        how: dict[str, Any] = {"bipartite": self.bipartite, "row_bytes": self.row_bytes, "syncs": self.syncs}
+        return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
+
+    def close(self, rows: Sequence[Judged]) -> list[Judged]:
+        """Those that may win: with a fair largest part and within a hundredth of the least volume; or the fairest, if none is fair."""
+        found = [(row, row.quality) for row in rows if row.quality is not None]
+        fair = [(row, q) for row, q in found if self.fair(q)] or sorted(found, key=lambda pair: pair[1].edge_balance)[:1]
+        least = min((q.volume for _, q in fair), default=0)
+        return [row for row, q in fair if q.volume <= NEAR * least]
+
+    def best(self, rows: Sequence[Judged]) -> Judged | None:
+        """The winner: of those that are close, the one whose busiest worker moves the least."""
+        return min(self.close(rows), key=lambda row: row.quality.largest_volume if row.quality else 0, default=None)
+
+    def fair(self, judged: Quality) -> bool:
+        """Whether the largest part is not above `cap`, or 1.25, times the mean."""
+        return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
+
+    def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
+        """Why `best` has won, and how much better any could be."""
+        assert best.quality is not None
+        return (
+            f"{self._why(best, rows)}. RF {best.quality.replication:.3f}; with parts as large it cannot be below {best.quality.bound:.3f}."
+        )
+
+    def _why(self, best: Judged, rows: Sequence[Judged]) -> str:
+        won = best.quality
+        assert won is not None
+        others = [row for row in rows if row.quality is not None and row is not best]
+        least = f"an epoch moves {volume(won.volume)}"
+        limit = f"at most {self.cap or FAIR:g} times the mean"
+        if not others:
+            return f"{best.name}: {least}"
+        if not self.fair(won):
+            return f"{best.name}: no method keeps its largest part to {limit}; this one comes nearest, with {won.edge_balance:.2f}; {least}"
+        near = [row.name for row in self.close(rows) if row is not best and row.quality and row.quality.volume < won.volume]
+        if near:
+            least += f", hardly more than {', '.join(near)}, and its busiest worker has the least"
+        skewed = [row for row in others if row.quality and row.quality.volume < won.volume and not self.fair(row.quality)]
+        if skewed:
+            names = ", ".join(f"{row.name} ({row.quality.edge_balance:.2f})" for row in skewed if row.quality)
+            return f"{best.name}: {least}{'' if near else ', the least'} of those whose largest part has {limit} (beyond: {names})"
+        if near:
+            return f"{best.name}: {least}"
+        second = min((row.quality.volume, row.name) for row in others if row.quality)
+        return f"{best.name}: {least}, the least of all; the next, {second[1]}, {volume(second[0])}"
+
+
+def chosen(methods: str) -> list[str]:
+    """The methods named, with commas between them, or all. UsageError for an unknown one."""
+    names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
+    if names == ["all"]:
+        return list(PARTITIONERS)
+    for name in names:
+        if name not in PARTITIONERS:
+            raise UsageError(f"unknown method {name!r}", do=f"{closest(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all")
+    return names
+
+
+# ---- as text
+
+
+def table(rows: Sequence[Judged], best: Judged | None) -> tuple[list[str], list[list[str]], int | None]:
+    """Header, lines and the winner's line: sorted by volume, those that were refused last."""
+    order = sorted(rows, key=lambda row: (row.quality is None, row.quality and (row.quality.volume, row.quality.largest_volume)))
+    found = [row.quality for row in order if row.quality is not None]
+    divisor, unit = _unit(max((q.volume for q in found), default=0))
+    places = 0 if divisor == 1 else 1 if max((q.volume for q in found), default=0) >= 10 * divisor else 2
+    exact = max((q.seconds or 0 for q in found), default=0) < 10
+    types = [t.name for t in found[0].types] if found and len(found[0].types) > 1 else []
+    empty = any(q.empty_parts for q in found)
+    header = ["method", "RF", *(f"RF {name}" for name in types), "edges", "vertices", "masters", f"volume {unit}", f"busiest {unit}"]
+    header += (["empty"] if empty else []) + ["seconds", "memory MB"]
+    lines = []
+    for row in order:
+        q = row.quality
+        if q is None:
+            lines.append([row.name, *["-"] * (len(header) - 1)])
+            continue
+        cells = [f"{q.replication:.3f}", *(f"{t.replication:.3f}" for t in q.types if types)]
+        cells += [f"{x:.2f}" for x in (q.edge_balance, q.vertex_balance, q.master_balance)]
+        cells += [f"{x / divisor:.{places}f}" for x in (q.volume, q.largest_volume)] + ([f"{q.empty_parts:,}"] if empty else [])
+        cells.append("-" if q.seconds is None else f"{q.seconds:.{3 if exact else 1}f}")
+        cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
+        lines.append([row.name, *cells])
+    return header, lines, next((at for at, row in enumerate(order) if row is best), None)
+
+
+def refused(rows: Sequence[Judged]) -> Iterator[str]:
+    """A line for each method that gave no assignment."""
+    return (f"{row.name} could not be judged: {row.why}" for row in rows if row.quality is None)
+
+
+def legend(rows: Sequence[Judged]) -> Iterator[str]:
+    """What the columns mean, and by what the rows were judged."""
+    found = next((row.quality for row in rows if row.quality is not None), None)
+    if found is None:
+        return
+    told = [f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in found.types]
+    sizes = told[0] if len(set(told)) == 1 else "; ".join(f"{t.name} {text}" for t, text in zip(found.types, told, strict=True))
+    yield "RF: parts that hold a vertex, on average.  edges, vertices, masters: the most in one part over the mean."
+    yield f"volume: all that workers send in an epoch ({sizes}).  busiest: what one of them sends and receives."
+    if measured := next((row.memory for row in rows if row.memory), ""):
+        yield f"seconds, memory: of one run, compilation not counted; memory is {measured}."
+
+
+def _bytes(row: tuple[int, int]) -> str:
+    return str(row[0]) if row[0] == row[1] else f"{row[0]}/{row[1]}"
+
+
+def volume(count: int) -> str:
+    """Bytes with their unit."""
+    divisor, unit = _unit(count)
+    return f"{_digits(count / divisor)} {unit}"
+
+
+def _unit(most: int) -> tuple[int, str]:
+    return next(((size, unit) for size, unit in UNITS if most >= size), (1, "B"))
+
+
+def _digits(x: float) -> str:
+    """Three digits or more."""
+    return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def report(rows: Sequence[Judged], best: Judged | None, **about: Any) -> dict[str, Any]:
+    """Everything as numbers, strings, lists and dicts, for JSON."""
+    methods = [
+        {"name": row.name, "quality": row.quality.to_dict()} if row.quality is not None else {"name": row.name, "refused": row.why}
+        for row in rows
+    ]
+    return {**about, "winner": best.name if best else None, "methods": methods}

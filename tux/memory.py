@@ -1,0 +1,55 @@
+"""The most memory that a piece of work takes beside what there was before."""
+
+from __future__ import annotations
+
+import ctypes
+import tracemalloc
+from pathlib import Path
+from types import TracebackType
+
+RESIDENT = "growth of resident memory"
+TRACED = "arrays that numpy allocates outside compiled code"
+
+
+class Peak:
+    """A context; after it `bytes` is the peak, and `how` says of what.
+
+    On Linux it is the growth of the process's resident memory, whose high-water mark the kernel sets back on request: arrays made in
+    compiled code count, and memory that is reserved but never touched does not. Elsewhere it is what `tracemalloc` sees. The compiler's
+    own memory counts too, so run the work once on something small before.
+    """
+
+    def __enter__(self) -> Peak:
+        self.bytes = 0
+        self.how = RESIDENT if _reset() else TRACED
+        if self.how == RESIDENT:
+            self._before = _status("VmRSS")
+        else:
+            tracemalloc.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.how == RESIDENT:
+            self.bytes = max(_status("VmHWM") - self._before, 0)
+        else:
+            self.bytes = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+
+
+def _reset() -> bool:
+    """Give freed memory back to the system and set its mark of the most that was resident back. False where that cannot be done."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):
+        pass  # another C library, which keeps less
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _status("VmHWM") > 0
+    except OSError:
+        return False
+
+
+def _status(name: str) -> int:
+    """A figure of this process in bytes; 0 where the system does not tell."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

@@ -1,0 +1,133 @@
+"""Pictures of partitions side by side. No other file imports matplotlib, which is installed by the extra `plot`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tux import arrow
+from tux.errors import UsageError
+from tux.partition.quality import Quality
+
+ENDINGS = (".png", ".svg", ".pdf")
+COLOURS = ("#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#ee8866")  # told apart by all eyes (Tol)
+WIDEST = 2.0  # balances beyond are written at the edge
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+QUIET, LOUD = "#a9b8c9", "#4477aa"
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """UsageError if no picture can be made, as matplotlib is missing, or the name has another ending than .png, .svg or .pdf."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path}: no kind of picture", do=f"end the name with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    if find_spec("matplotlib") is None:
+        raise UsageError("matplotlib, which draws the plots, is not installed", do="pip install 'tux[plot]', or pip install matplotlib")
+
+
+def save(path: str | os.PathLike[str], judged: Sequence[tuple[str, Quality]], best: str = "") -> None:
+    """Draw (name, quality) pairs, in their order, to a .png, .svg or .pdf file: RF, balance, volume, and RF by degree; `best` stands out.
+
+    Raises UsageError as `check` does, `DiskError` if the file cannot be written.
+    """
+    check(path)
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "tux", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"}):
+        figure = draw(judged, best)
+        with arrow.replacing(path) as part, open(part, "wb") as out:
+            suffix = Path(path).suffix.lower().removeprefix(".")
+            figure.savefig(out, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
+
+
+def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
+    """The figure that `save` writes."""
+    from matplotlib.figure import Figure
+
+    rows = len(judged)
+    heights = 1.6 + 0.42 * rows, 4.0
+    figure = Figure(figsize=(11, sum(heights)), layout="constrained")
+    if judged:
+        q = judged[0][1]
+        figure.suptitle(f"{q.edges:,} edges of {q.vertices:,} vertices in {q.k:,} parts", x=0.01, ha="left", fontsize=11)
+    halves: Any = figure.subfigures(2, 1, height_ratios=heights)
+    bars, curves = halves
+    names = [name for name, _ in judged]
+    colours = [LOUD if name == best or not best else QUIET for name in names]
+    replication, balance, volume = bars.subplots(1, 3, sharey=True)
+    qualities = [quality for _, quality in judged]
+    _bars(replication, names, colours, [q.replication for q in qualities], "RF: replicas of a vertex", "{:.2f}")
+    for at, q in enumerate(qualities):
+        replication.plot([q.bound, q.bound], [at - 0.4, at + 0.4], color="black", linewidth=1.2, label="lower bound" if not at else None)
+    if judged:
+        _below(replication)
+    _balances(balance, qualities)
+    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
+    _bars(volume, names, colours, [q.volume / divisor for q in qualities], f"volume an epoch, {unit}", "{:.3g}")
+    _by_degree(curves.subplots(), judged, best)
+    return figure
+
+
+def _bars(axes: Any, names: Sequence[str], colours: Sequence[str], values: Sequence[float], title: str, form: str) -> None:
+    """One horizontal bar a method, with its value; the first on top."""
+    shown = axes.barh(range(len(names)), values, color=colours)
+    axes.bar_label(shown, [form.format(value) for value in values], padding=3, fontsize=8)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, max([*values, 1e-9]) * 1.18)
+    axes.set_title(title, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _balances(axes: Any, qualities: Sequence[Quality]) -> None:
+    """The three balances of each method as marks on a line of its own."""
+    kinds = (("edges", "o", COLOURS[0]), ("vertices", "s", COLOURS[1]), ("masters", "^", COLOURS[2]))
+    for lower, (name, mark, colour) in zip((-0.2, 0, 0.2), kinds, strict=True):  # so that equal ones do not hide each other
+        values = [{"edges": q.edge_balance, "vertices": q.vertex_balance, "masters": q.master_balance}[name] for q in qualities]
+        heights = [at + lower for at in range(len(values))]
+        axes.plot(values, heights, mark, color=colour, label=name, markersize=6, markeredgecolor="white", markeredgewidth=0.5)
+        for at, value in enumerate(values):
+            if value > WIDEST:
+                label = axes.text(WIDEST, at + 1.4 * lower, f"{value:.1f} →", ha="right", va="center", fontsize=7, color=colour)
+                label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+    for at in range(len(qualities)):
+        axes.axhline(at, color="#dddddd", linewidth=0.8, zorder=0)
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlim(0.97, WIDEST)
+    axes.set_title("most in one part / mean", loc="left")
+    _below(axes)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _below(axes: Any) -> None:
+    """The legend under the axes, where it hides nothing."""
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.35 / (1 + 0.42 * len(axes.get_yticks()))), ncols=3, frameon=False, fontsize=8)
+
+
+def _by_degree(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
+    """A line a method: the mean replicas of vertices of each power of two of edges."""
+    for at, (name, quality) in enumerate(judged):
+        colour, mark = (LOUD, "o") if name == best else (COLOURS[at % len(COLOURS)], MARKS[(at + at // len(COLOURS)) % len(MARKS)])
+        line = "-" if at < len(COLOURS) or name == best else "--"
+        width = 2.4 if name == best else 1.1
+        points = [(bucket.low, bucket.replication) for bucket in quality.by_degree]
+        axes.plot(
+            *zip(*points, strict=True) if points else ([], []), line, color=colour, marker=mark, markersize=4, linewidth=width, label=name
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else "")
+    axes.set_xlabel("edges of a vertex (from this to below the next power of two)")
+    axes.set_ylabel("replicas, mean")
+    axes.set_title("RF by degree", loc="left")
+    axes.grid(color="#e5e5e5", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+
+
+def _unit(most: int) -> tuple[int, str]:
+    return next(((size, unit) for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")) if most >= size), (1, "bytes"))

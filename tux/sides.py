@@ -1,0 +1,112 @@
+"""Files of edges whose vertex types nobody has named: read, and told apart into one type or two."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from tux import arrow
+from tux.edges import EdgeData
+from tux.errors import DataError
+from tux.formats import ITEMS, NUMBER, SEPARATORS, USERS, read_edges
+from tux.market import is_market, shape
+from tux.metis import is_metis
+
+ONE, TWO = ("vertex", "vertex"), ("source", "target")
+DENSE = 0.8  # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
+HEAD = 1 << 16  # bytes in which the first rows are looked for
+
+
+class Graph(NamedTuple):
+    """Edges without numbers, an undirected one once; whether they join two types of vertices, and why that is thought."""
+
+    edges: EdgeData
+    bipartite: bool
+    why: str  # nothing if the caller has said it
+
+
+def read_graph(path: str | os.PathLike[str], bipartite: bool | None = None, columns: str | None = None) -> Graph:
+    """Read a graph of any format; `bipartite` None: see for yourself. Raises what `tux.formats.read_edges` does."""
+    why, two = "", columns and ",".join(columns.split(",")[:2])
+    if bipartite is None:
+        bipartite, why = _by_format(path)
+    edges = read_edges(path, TWO if bipartite else ONE, {}, columns=two, undirected="once")
+    if bipartite is not None:
+        return Graph(edges, bipartite, why)
+    bipartite, why = _by_shape(edges, numbered(path))
+    return Graph(read_edges(path, TWO, {}, columns=two) if bipartite else edges, bipartite, why)
+
+
+def read_whole(path: str | os.PathLike[str], bipartite: bool, columns: str | None = None) -> EdgeData:
+    """The same edges as a program reads them: the number of each, if there is one, as field `value`, and undirected ones both ways.
+
+    `columns` of two names leave the number out, those of three name it.
+    """
+    fields = {"value": "f4"} if (columns.count(",") > 1 if columns else numbered(path)) else {}
+    return read_edges(path, TWO if bipartite else ONE, fields, columns=columns)
+
+
+def numbered(path: str | os.PathLike[str]) -> bool:
+    """Whether the edges of a file seem to have a number each."""
+    if arrow.is_parquet(path) or is_metis(path) or is_market(path):
+        try:
+            read_edges(path, ONE, {"value": "f4"})
+        except DataError:
+            return False
+        return True
+    row = _rows(path, 2)[-1:]
+    return any(len(cells) > 2 and NUMBER.fullmatch(cells[2]) for cells in row)
+
+
+def _by_format(path: str | os.PathLike[str]) -> tuple[bool | None, str]:
+    """What the format or the names of the columns say, if anything."""
+    if arrow.is_parquet(path):
+        names = arrow.parquet_names(path)
+    elif is_metis(path):
+        return False, "METIS graphs are undirected"
+    elif is_market(path):
+        rows, columns = shape(path)
+        return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
+    else:
+        names = next(iter(_rows(path, 1)), [])
+    known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
+    return (True, f"it has a column {known[0]!r}") if known else (None, "")
+
+
+def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
+    """Two types where no id stands on both sides, or where edges have numbers and each side counts its ids from end to end."""
+    values = edges.ids[ONE[0]].values
+    sides = [np.zeros(len(values), np.bool_) for _ in range(2)]
+    sides[0][edges.src], sides[1][edges.dst] = True, True
+    both = int(np.count_nonzero(sides[0] & sides[1]))
+    if not both:
+        return True, "no id occurs on both sides"
+    if numbers and values.dtype.kind == "i":
+        first, second = (values[side] for side in sides)
+        dense = all(len(own) >= DENSE * (int(own[-1]) - int(own[0]) + 1) for own in (first, second))
+        if dense and abs(int(first[-1]) - int(second[-1])) > 0.1 * max(first[-1], second[-1]):
+            return (
+                True,
+                f"edges have numbers, and sides count their ids from {first[0]} to {first[-1]} and from {second[0]} to {second[-1]}",
+            )
+    return False, f"{both:,} ids occur on both sides"
+
+
+def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
+    """The cells of the first rows of a text file, cut by the first separator that stands in each."""
+    with arrow.open_stream(path) as stream:
+        try:
+            text = bytes(stream.read(HEAD)).decode(errors="replace")
+        except OSError:
+            return []  # damaged, which reading it will tell
+    lines = islice((line.strip("\ufeff \r") for line in text.split("\n") if line.strip()[:1] not in ("", "#", "%")), count)
+    return [[cell.strip(' "') for cell in _cells(line)] for line in lines]
+
+
+def _cells(line: str) -> list[str]:
+    separator = next((each for each in SEPARATORS if each in line), " ")
+    return line.split() if separator == " " else line.split(separator)
