@@ -26,6 +26,7 @@ from tux.partition.pds import pds as pds
 from tux.partition.quality import Quality as Quality
 from tux.partition.quality import quality as quality
 from tux.partition.random_cut import random as random
+from tux.partition.recommended import recommended as recommended
 
 PARTITIONERS = {
     "random": random,

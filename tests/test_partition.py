@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from team import relaxed
 
-from tux.partition import PARTITIONERS, bicut, random
+from tux.partition import PARTITIONERS, bicut, random, recommended
 from tux.partition.bicut import favourite_side
 from tux.partition.ends import ends
 
@@ -46,3 +46,13 @@ def test_random_spreads_edges_evenly_and_ignores_direction():
 def test_an_impossible_number_of_parts(k):
     with pytest.raises(ValueError, match="32,767"):
         random(np.array([0]), np.array([0]), k)
+
+
+def test_recommendations_go_by_shape():
+    src, dst = np.divmod(np.arange(40), 4)
+    assert (
+        recommended(src, dst, 3, bipartite=True)[0] == "aweto"
+        and "10 vertices of the source side" in recommended(src, dst, 3, bipartite=True)[1]
+    )
+    assert "10 vertices of the target side" in recommended(dst, src, 3, bipartite=True)[1]
+    assert recommended(src, dst, 3)[0] == "ne" and recommended(src, dst, 1)[0] == "random"

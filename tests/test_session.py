@@ -208,3 +208,15 @@ def test_sources():
 
 def test_metrics_of_a_record():
     assert metrics({"epoch": 1, "seconds": 2.0, "test_rmse": 0.5, "apply_s": 0.1}) == {"test_rmse": 0.5}
+
+
+def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
+    watch = Told()
+    run(MF(rank=2), epochs=1, workers=2, partitioner="auto", jit=False, out=tmp_path / "out", watch=watch)
+    assert any(line.startswith("partitioner aweto: edges join two types, so the 2,000 vertices") for line in watch.lines)
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["options"]["partitioner"] == "aweto"
+
+
+def test_an_unknown_partitioner():
+    with pytest.raises(UsageError, match=r"(?s)no partitioner 'bicuts'.*did you mean.*bicut.*auto, random"):
+        run(MF(), partitioner="bicuts")

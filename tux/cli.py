@@ -197,7 +197,9 @@ def _run_flags(source: Source, app: str) -> Flags:
     flags.add_argument("--key-file", metavar="FILE", help="the job's key, the same on all machines [or $TUX_JOB_KEY]")
     flags.add_argument("--insecure", action="store_true", help="no key: machines talk in plain text and trust anyone")
     flags.add_argument("--slack", metavar="N", type=at_least(0), default=0, help="clocks that workers may be apart; 0: in step [default 0]")
-    flags.add_argument("--partitioner", choices=("random", "bicut"), help="how edges are dealt to workers [default bicut]")
+    flags.add_argument(
+        "--partitioner", metavar="NAME", help="how edges are dealt to workers: auto, or a method of tux partition [default bicut]"
+    )
     flags.add_argument("--timeout", metavar="S", type=at_least(1), default=600, help="seconds that a worker's wait may take [default 600]")
     flags.add_argument("--no-jit", action="store_true", help="run vertex functions as plain Python: slow, but a debugger sees them")
     add_parameters(flags, source.program)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tux import sources
 from tux.errors import TuxError, UsageError
+from tux.flags import closest
 from tux.formats import OnBadRow
 from tux.graph import Graph
 from tux.inputs import Data, Inputs, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, check_names
+from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
 from tux.program import Program
 from tux.records import metrics
@@ -171,6 +173,8 @@ def _check(program: Program, options: dict[str, Any]) -> None:
         raise UsageError(f"{type(program).__name__} monitors no metric, so --patience means nothing", do="leave it out")
     if not 0 <= options["slack"] <= MOST_SLACK:
         raise UsageError(f"a slack of {options['slack']} clocks", do=f"give 0 to {MOST_SLACK:,}")
+    if (name := options["partitioner"]) not in (*PARTITIONERS, "auto"):
+        raise UsageError(f"no partitioner {name!r}", do=f"{closest(name, PARTITIONERS)}there are auto, {', '.join(PARTITIONERS)}")
     check_names(program)
 
 
@@ -223,6 +227,17 @@ def _as_stored(folder: Path, workers: int | None, partitioner: str | None, place
     return {"workers": check_workers(manifest.parts, workers, machines, folder), "partitioner": manifest.partitioner}
 
 
+def _recommended(inputs: Inputs, options: dict[str, Any], place: Place | None, watch: Watcher) -> dict[str, Any]:
+    """The partitioner that "auto" stands for, said with its reason."""
+    total = options["workers"] * (place.machines if place else 1)
+    if options["partitioner"] != "auto" or inputs.folder or total == 1:
+        return {}
+    train = inputs.train
+    name, reason = recommended(train.src, train.dst, total, bipartite=train.ends[0] != train.ends[1])
+    watch.say(f"partitioner {name}: {reason}")
+    return {"partitioner": name}
+
+
 def _crew(
     program: Program,
     inputs: Inputs,
@@ -237,6 +252,7 @@ def _crew(
     from tux.launcher import prepare
 
     source = sources.of(program)
+    options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
     chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
     with clock.phase("layout", "cut, layout and compile"):
