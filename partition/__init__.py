@@ -16,8 +16,11 @@ ValueError for what none of them can take: an impossible k or cap, ends that are
 from tux.partition.aweto import aweto as aweto
 from tux.partition.bicut import bicut as bicut
 from tux.partition.dbh import dbh as dbh
+from tux.partition.ebv import ebv as ebv
 from tux.partition.ginger import ginger as ginger
+from tux.partition.greedy import greedy as greedy
 from tux.partition.grid import grid as grid
+from tux.partition.hdrf import hdrf as hdrf
 from tux.partition.hybrid import hybrid as hybrid
 from tux.partition.masters import masters as masters
 from tux.partition.one_sided import source as source
@@ -27,6 +30,8 @@ from tux.partition.quality import Quality as Quality
 from tux.partition.quality import quality as quality
 from tux.partition.random_cut import random as random
 from tux.partition.recommended import recommended as recommended
+from tux.partition.two_phase import two_phase as two_phase
+from tux.partition.two_phase import two_phase_stream as two_phase_stream
 
 PARTITIONERS = {
     "random": random,
@@ -35,9 +40,13 @@ PARTITIONERS = {
     "grid": grid,
     "pds": pds,
     "dbh": dbh,
+    "greedy": greedy,
+    "hdrf": hdrf,
+    "ebv": ebv,
     "hybrid": hybrid,
     "ginger": ginger,
     "bicut": bicut,
     "aweto": aweto,
+    "two_phase": two_phase,
 }
 """By the names of the command line, simple ones first."""

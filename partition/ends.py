@@ -29,8 +29,8 @@ def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
     Dense numbers (0 to n-1) are taken as they are; sparse ones (64-bit ids) are renumbered in ascending order, so that memory follows
     the edges and never the largest id. ValueError unless both are one-dimensional, of equal length, integers and not negative.
     """
-    first, sources = _side(src, "src")
-    second, targets = _side(dst, "dst")
+    first, sources = side(src, "src")
+    second, targets = side(dst, "dst")
     if len(first) != len(second):
         raise ValueError(f"src has {len(first)} edges and dst {len(second)}: there must be as many")
     if not bipartite:
@@ -50,7 +50,7 @@ def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
     return Ends(first, second + kind(sources) if bipartite else second, vertices, sources)
 
 
-def _side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
+def side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
     """`ids` as an array, and one more than the largest."""
     array = np.asarray(ids)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):

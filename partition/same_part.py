@@ -1,0 +1,52 @@
+"""Edges whose ends' clusters belong to one part go there, while it has room: the first reading of 2PS's second phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.partition.compiled import compiled
+from tux.partition.least_loaded import grown
+from tux.partition.presence import hold, larger, room
+from tux.partition.scored import Placed
+
+
+def same_part(src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placed, limit: int) -> Placed:
+    """The state after those of these edges with ``home[u] == home[v]`` (n,) that find less than `limit` edges there."""
+    at = 0
+    while (at := _same(src, dst, home, at, placed, limit)) < len(src):
+        placed = placed._replace(held=larger(placed.held, len(placed.load)))
+    return placed
+
+
+@compiled
+def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
+    """From edge `at` on, up to the one that is returned, for which there is no room in the pool."""
+    _, held, load, winners, most = placed
+    first, length, number, word, used = held
+    k = len(load)
+    for i in range(at, len(src)):
+        u, v = src[i], dst[i]
+        part = np.int64(home[u])
+        if part != home[v] or load[part] >= limit:
+            continue
+        if not room(word, used, k):
+            at = i
+            break
+        load[part] += 1
+        most[0] = max(most[0], load[part])
+        grown(winners, load, part)
+        hold(first, length, number, word, used, u, part, k)
+        hold(first, length, number, word, used, v, part, k)
+    else:
+        at = len(src)
+    return at
+
+
+@compiled
+def same_part_again(src, dst, home, taken, limit, parts):  # type: ignore[no-untyped-def]
+    """Find out once more which edges those were, rather than keep it: into `parts`, counted in `taken` (k,)."""
+    for i in range(len(src)):
+        part = home[src[i]]
+        if part == home[dst[i]] and taken[part] < limit:
+            parts[i] = part
+            taken[part] += 1

@@ -1,0 +1,153 @@
+"""Edges one by one, each to the part with the highest score: the rule that HDRF, PowerGraph's greedy and 2PS-HDRF share."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.partition.capacity import capacity
+from tux.partition.compiled import compiled
+from tux.partition.ends import Progress, ends
+from tux.partition.hashing import hashed
+from tux.partition.least_loaded import grown, tournament
+from tux.partition.presence import Presence, hold, larger, least_common, least_of, presence, room
+
+_CHUNK = 1 << 20
+
+
+class Placed(NamedTuple):
+    """What has been placed: `degree` (n,) of the vertices, the parts that hold them, `load` (k,) int64 in edges, who has least and most."""
+
+    degree: np.ndarray
+    held: Presence
+    load: np.ndarray
+    winners: np.ndarray
+    most: np.ndarray
+
+
+class Rule(NamedTuple):
+    """The score of part p: sum over the ends x it holds of (1 + theta d(y) / (d(x) + d(y))) + lam (max - load[p]) / (1 + max - min).
+
+    y is the other end, d the degree, so an end of low degree, which had better not be cut, counts more; max and min are of the loads.
+    No part with `limit` edges gets more. `counted`: degrees are those so far, this edge included.
+    Of equal scores the least loaded part has it, of these the one with the lowest number.
+    """
+
+    theta: float
+    lam: float
+    limit: int
+    counted: bool
+
+
+def nothing_placed(degree: np.ndarray, k: int) -> Placed:
+    """The state before the first edge; `degree` (n,) becomes part of it."""
+    return Placed(degree, presence(len(degree), k), np.zeros(k, np.int64), tournament(k), np.zeros(1, np.int64))
+
+
+def degree_type(m: int) -> type[np.signedinteger]:
+    """What degrees in a graph of m edges fit into, and sums of them."""
+    return np.int32 if m < 2**29 else np.int64
+
+
+def shuffled_parts(k: int, seed: int) -> np.ndarray:
+    """The k parts (k,) int16 in an order given by the seed: what ties by the lowest number are broken by."""
+    return np.argsort(hashed(np.arange(k), seed), kind="stable").astype(np.int16)
+
+
+def scored(
+    src: np.ndarray,
+    dst: np.ndarray,
+    k: int,
+    seed: int,
+    bipartite: bool,
+    cap: float | None,
+    progress: Progress,
+    *,
+    theta: float,
+    lam: float,
+    counted: bool,
+) -> np.ndarray:
+    """A partitioner by `Rule`; parts (m,) int16."""
+    if not 0 <= lam < math.inf:
+        raise ValueError(f"lam={lam}: the weight of the balance is 0 or more, and finite")
+    edges = ends(src, dst, bipartite)
+    m = len(edges.src)
+    rule = Rule(theta, float(lam), capacity(m, k, cap), counted)
+    degree = np.zeros(edges.vertices, degree_type(m))
+    if not counted:
+        count(edges.src, edges.dst, degree)
+    placed, order, parts = nothing_placed(degree, k), shuffled_parts(k, seed), np.full(m, -1, np.int16)
+    for lo in range(0, m, _CHUNK):
+        a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
+        placed = place(a, b, out, placed, rule)
+        out[:] = order[out]
+        if progress:
+            progress((lo + len(a)) / m)
+    return parts
+
+
+@compiled
+def count(src, dst, degree):  # type: ignore[no-untyped-def]
+    """Add the ends of these edges to `degree` (n,); a self-loop counts twice."""
+    for i in range(len(src)):
+        degree[src[i]] += 1
+        degree[dst[i]] += 1
+
+
+def place(src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule) -> Placed:
+    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after them."""
+    at = 0
+    while (at := _place(src, dst, parts, at, placed, rule)) < len(src):
+        placed = placed._replace(held=larger(placed.held, len(placed.load)))
+    return placed
+
+
+@compiled
+def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
+    """From edge `at` on, up to the one that is returned, for which there is no room."""
+    degree, held, load, winners, top = placed
+    first, length, number, word, used = held
+    theta, lam, limit, counted = rule
+    k, most = len(load), top[0]
+    for i in range(at, len(src)):
+        if parts[i] >= 0:
+            continue
+        if not room(word, used, k):
+            at = i
+            break
+        u, v = src[i], dst[i]
+        if counted:
+            degree[u] += 1
+            degree[v] += 1
+        # Parts that hold the same ends of the edge differ in load alone, so of each kind only the least loaded one can win:
+        # of those that hold both, of those that hold u, of those that hold v (if one holds both, it has won already), and of all.
+        least = np.int64(winners[1])
+        scale = lam / np.float64(1 + most - load[least])
+        spread = scale * (most - load[least])
+        best, score = -1, -1.0
+        part = least_common(first, length, number, word, u, v, load)
+        if part >= 0 and load[part] < limit:
+            best, score = part, 2 + theta + scale * (most - load[part])
+        if score <= 1 + theta + spread:
+            share = degree[v] / np.float64(np.int64(degree[u]) + degree[v])
+            for end in range(2):
+                part = least_of(first, length, number, word, v if end else u, load)
+                if part >= 0 and load[part] < limit:
+                    here = 1 + theta * ((1 - share) if end else share) + scale * (most - load[part])
+                    if here > score or (here == score and (load[part] < load[best] or (load[part] == load[best] and part < best))):
+                        best, score = part, here
+            # The least loaded part of all has room, since the others' limit is not below the mean.
+            if spread > score or (spread == score and (load[least] < load[best] or (load[least] == load[best] and least < best))):
+                best = least
+        parts[i] = best
+        load[best] += 1
+        most = max(most, load[best])
+        grown(winners, load, best)
+        hold(first, length, number, word, used, u, best, k)
+        hold(first, length, number, word, used, v, best, k)
+    else:
+        at = len(src)
+    top[0] = most
+    return at
