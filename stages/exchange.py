@@ -27,15 +27,19 @@ class Exchange:
         for each vertex v of the block:
             enter(item, tau, p, rng);  for each local edge e of v: f(user, item, rating, ...);  leave(item, tau, p, rng)
 
+    Without `f` (None) only the vertices are visited: ``Exchange(None, enter=look)``.
+
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left out, it is the mini-batch's,
     or the end that a per-vertex, enter or leave UDF asks for, or the first. A self-loop passes one row twice. Nothing is kept
     between calls but what UDFs write into fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the
     held-out edges instead of the training edges.
     """
 
-    def __init__(self, f: Udf, over: str = "", *, enter: Udf | None = None, leave: Udf | None = None, held_out: bool = False) -> None:
+    def __init__(
+        self, f: Udf | None, over: str = "", *, enter: Udf | None = None, leave: Udf | None = None, held_out: bool = False
+    ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
-        self.label = f"Exchange({named(f)}{f', over={over}' if over else ''})"
+        self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
         self.cuts: np.ndarray | None = None
         self.layout: Layout
         self._kernel: Kernel
@@ -47,13 +51,14 @@ class Exchange:
             raise ProgramError(f"{self.label}: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(edge.roles)}")
         if self.over in edge.roles:
             return self.over
-        on_vertex = [self.f] if self._per_vertex else [udf for udf in (self.enter, self.leave) if udf]
+        on_vertex = [udf for udf in (self.enter, self.leave) if udf]
+        on_vertex += [self.f] if self.f and self._per_vertex else []
         asked = [name for udf in on_vertex for name in parameters(udf, self.label) if name in edge.roles]
         return asked[0] if asked else edge.roles[0]
 
     @property
     def _per_vertex(self) -> bool:
-        return "edges" in parameters(self.f, self.label)
+        return self.f is not None and "edges" in parameters(self.f, self.label)
 
     def prepare(self, worker: Worker) -> None:
         """Lay out the edges and compile the loop."""
@@ -68,12 +73,13 @@ class Exchange:
             n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
             self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
             self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
+            assert self.f is not None
             self._kernel = EdgeLoops(worker, self.label, edges, self.layout, role).per_edge(self.f)
         else:
-            self.layout = edges.walk_grouped(role, n)
+            self.layout = edges.walk_grouped(role, n) if self.f else Layout.of_vertices(n)
             self._rows = n if self.held_out else graph.vertices[types[role]].known
             loops = EdgeLoops(worker, self.label, edges, self.layout, role)
-            self._kernel = loops.per_vertex(self.f) if self._per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+            self._kernel = loops.per_vertex(self.f) if self.f and self._per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
 
     def _groups(self, block: Block | None) -> tuple[int, int]:
         """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
@@ -104,4 +110,4 @@ class Exchange:
     @property
     def by_tile(self) -> bool:
         """Whether the edges of a block can be walked share by share of the other end: per edge, in any order."""
-        return not (self._per_vertex or self.enter or self.leave)
+        return self.f is not None and not (self._per_vertex or self.enter or self.leave)

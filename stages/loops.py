@@ -60,10 +60,11 @@ class EdgeLoops:
         loop = ["for g in range(len(groups)):", "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):", *indented(indented(call))]
         return self._kernel({"groups": np.zeros(1, np.int64)}, loop)
 
-    def by_vertex(self, f: Udf, enter: Udf | None, leave: Udf | None) -> Kernel:
+    def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> Kernel:
         """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v). Called with lo and hi."""
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
-        loop += ["for e in range(bounds[v], bounds[v + 1]):", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
+        if f:
+            loop += ["for e in range(bounds[v], bounds[v + 1]):", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
         return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(loop)])
 
@@ -73,7 +74,13 @@ class EdgeLoops:
         table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
         span = f"{ends}, index, bounds[v], bounds[v + 1]"
         edges = {"edges": lambda: self.scope.edges(table, other, self.worker.tables[self.types[other]], span)}
-        call = self.scope.call(f, {**self._vertex(), **edges}, self._vertex_ids)
+
+        def ids() -> str:
+            # Replicas of a vertex have other edges, so the first of them tells their streams of random numbers apart.
+            own, others = self.scope.ids(self.types[self.role]), self.scope.ids(self.types[other])
+            return f"{own}[v], {others}[{ends}[bounds[v]]] if bounds[v] < bounds[v + 1] else {own}[v]"
+
+        call = self.scope.call(f, {**self._vertex(), **edges}, ids)
         return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(call)])
 
     def score(self, f: Udf, out: np.ndarray) -> Kernel:

@@ -25,6 +25,9 @@ from tux.random import Initialiser, constant
 KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 COMBINE = {"sum": np.add, "mean": np.add, "min": np.minimum, "max": np.maximum}
 COMBINES = {"shared": ("sum", "mean"), "delta": ("sum", "min", "max")}  # which combinations a kind has
+EDGES = "edges"
+"""A dimension of as many entries as the vertex has local edges."""
+
 _DTYPE = re.compile(r"[iu][1248]|f[48]|b1")
 _DTYPE_LIKE = re.compile(r"[a-zA-Z]\d+")
 
@@ -33,7 +36,10 @@ Init = Initialiser | Callable[[Any], Initialiser]
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters), initial value and combination."""
+    """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters), initial value and combination.
+
+    A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges.
+    """
 
     kind: str
     dtype: np.dtype
@@ -42,10 +48,15 @@ class Field:
     combine: str = "sum"
     reported: bool = False  # one of the run's metrics
 
+    @property
+    def ragged(self) -> bool:
+        """Whether rows differ in length."""
+        return EDGES in self.shape
+
     def sized(self, parameters: Mapping[str, Any]) -> Field:
         """The same field with parameter names in its shape and initialiser replaced by their values."""
         init = self.init if isinstance(self.init, Initialiser) else self.init(_Names(parameters))
-        return replace(self, shape=tuple(self._length(d, parameters) for d in self.shape), init=init)
+        return replace(self, shape=tuple(d if d == EDGES else self._length(d, parameters) for d in self.shape), init=init)
 
     @staticmethod
     def _length(dimension: int | str, parameters: Mapping[str, Any]) -> int:
@@ -61,7 +72,7 @@ class Field:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The shape of one row of a sized field."""
+        """The shape of one row of a sized field that is not ragged."""
         return tuple(int(d) for d in self.shape)
 
     @property
@@ -97,6 +108,10 @@ def _field(kind: str, spec: tuple[int | str, ...], init: Init | int | float | No
             raise ProgramError(f"a {kind} field of dtype {d}", do="dtypes: i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 b1")
         if isinstance(d, int) and d < 0:
             raise ProgramError(f"a {kind} field has a dimension of length {d}", do="give a number of at least 0")
+    if EDGES in shape and (kind != "mirror" or len(shape) > 1):
+        raise ProgramError(
+            f"a {kind} field of shape {shape}", do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")'
+        )
     dtype = np.dtype(dtypes[0] if dtypes else "f4")
     start = init if callable(init) else constant(init or 0)
     field = Field(kind, dtype, shape, start, combine)
@@ -127,7 +142,10 @@ def master(*spec: int | str, init: Init | int | float | None = None) -> Field:
 
 
 def mirror(*spec: int | str, init: Init | int | float | None = None) -> Field:
-    """State of each replica (or of an edge, where it lies); read and written by Exchange, never sent."""
+    """State of each replica (or of an edge, where it lies); read and written by Exchange, never sent.
+
+    ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges.
+    """
     return _field("mirror", spec, init, "sum")
 
 

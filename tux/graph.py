@@ -135,15 +135,20 @@ class Graph:
         known = self.vertices[declared.ends[side]].known
         return np.bincount(self.edges.end(role), minlength=known)[:known]
 
+    def counts(self, name: str) -> np.ndarray:
+        """Local training edges of each row of a vertex type (n,), both ends counted."""
+        ends = [role for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True) if of == name]
+        return np.sum([np.bincount(self.edges.end(role), minlength=len(self.vertices[name])) for role in ends], axis=0, dtype=np.int64)
+
     @staticmethod
     def of(program: Program, part: Part) -> Graph:
         """What one of several workers holds. DataError if the part's types are not the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(f"a graph of {' and '.join(part.types)} does not fit edges from {' to '.join(program.edge.ends)}")
         vertices = {name: Vertices.local(each) for name, each in part.types.items()}
-        declared = program.edge
-        edges = Edges(declared, part.src, part.dst, _fields(program, part.fields, len(part.src)))
-        held_out = Edges(declared, part.test_src, part.test_dst, _fields(program, part.test_fields, len(part.test_src)), fixed=True)
+        edges = _repeated(program, part.src, part.dst, part.fields)
+        held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
+        held_out.fixed = True
         return Graph(vertices, edges, held_out, part)
 
     @staticmethod
@@ -168,7 +173,22 @@ def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | Non
     if not data:
         return Edges(declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0))
     first, second = (vertices[end].row_of for end in declared.ends)
-    return Edges(declared, first[data.src], second[data.dst], _fields(program, data.fields, len(data.src)))
+    return _repeated(program, first[data.src], second[data.dst], data.fields)
+
+
+def _repeated(program: Program, src: np.ndarray, dst: np.ndarray, given: Mapping[str, np.ndarray]) -> Edges:
+    """Edges (m,) of given fields, each as often as its field `repeats` says, if the program has one."""
+    if (repeats := program.edge.repeats) and len(src):
+        if repeats not in given:
+            raise DataError(
+                f"these edges have no {repeats}, which says how often each is there", do=f"fields: {', '.join(given) or 'none'}"
+            )
+        times = given[repeats]
+        if times.min() < 0:
+            raise DataError(f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more")
+        src, dst = np.repeat(src, times), np.repeat(dst, times)
+        given = {name: np.repeat(array, times, axis=0) for name, array in given.items() if name != repeats}
+    return Edges(program.edge, src, dst, _fields(program, given, len(src)))
 
 
 def _fields(program: Program, given: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tux.edges import EdgeData
 from tux.errors import UsageError
+from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
 from tux.partitioned import without_edges
 from tux.program import Program
@@ -96,7 +97,8 @@ def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None
 
 def data_fields(program: Program) -> dict[str, Any]:
     """The edge's fields that a file gives."""
-    return {name: declared for name, declared in program.edge.fields.items() if declared.kind == "data"}
+    counted = {program.edge.repeats: declare("i4")} if program.edge.repeats else {}
+    return counted | {name: declared for name, declared in program.edge.fields.items() if declared.kind == "data"}
 
 
 def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:

@@ -39,6 +39,12 @@ class Layout:
     blocks: np.ndarray
     across: int = 1
 
+    @staticmethod
+    def of_vertices(n: int) -> Layout:
+        """No edges, in a group for each of n rows."""
+        none = np.empty(0, np.int32)
+        return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
+
 
 @compiled
 def counting_sort(keys, n_keys, order):  # type: ignore[no-untyped-def]

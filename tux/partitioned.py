@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.partition import PARTITIONERS
 from tux.parts import Part, cut, hold_out
+from tux.program import Program
+
+FAVOURING = ("bicut", "aweto")
+"""Partitioners that keep one side whole, and can be told which."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,10 @@ class Partitioned:
     digest: str
 
     @staticmethod
-    def of(train: EdgeData, test: EdgeData | None, partitioner: str, k: int, seed: int) -> Partitioned:
-        """Cut `train` into k parts now."""
-        assignment = PARTITIONERS[partitioner](train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1])
+    def of(train: EdgeData, test: EdgeData | None, partitioner: str, k: int, seed: int, whole: Sequence[str] = ()) -> Partitioned:
+        """Cut `train` into k parts now; of the types that should stay `whole`, the first does if the partitioner can do that."""
+        favourite = {"favourite": ("source", "target")[train.ends.index(whole[0])]} if whole and partitioner in FAVOURING else {}
+        assignment = PARTITIONERS[partitioner](train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1], **favourite)
         return Partitioned(cut(train, test, assignment, k, seed), _bare(train), f"{train.digest()} {_digest(test)} {partitioner}")
 
     @staticmethod
@@ -96,11 +101,12 @@ def _bare(data: EdgeData) -> EdgeData:
     return replace(data, src=none, dst=none, fields={name: array[:0] for name, array in data.fields.items()})
 
 
-def partitioned(inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
+def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.inputs.Inputs` are, or are cut into."""
     if inputs.folder:
         return Partitioned.stored(inputs.folder, inputs.train, inputs.test)
-    return Partitioned.of(inputs.train, inputs.test, partitioner, k, seed)
+    whole = [name for name, vertex in program.vertices.items() if vertex.whole]
+    return Partitioned.of(inputs.train, inputs.test, partitioner, k, seed, whole)
 
 
 def _digest(test: EdgeData | None) -> str:

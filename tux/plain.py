@@ -33,11 +33,13 @@ class Row:
 
     def __getattr__(self, name: str) -> Any:
         array = self._array(name)
+        if isinstance(array, tuple):  # ragged: values and bounds
+            return array[0][array[1][self._index] : array[1][self._index + 1]]
         return array[self._index].item() if array.ndim == 1 else array[self._index]
 
     def __setattr__(self, name: str, value: Any) -> None:
         array = self._array(name)
-        if array.ndim > 1:
+        if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(f"{self._table}.{name} has several entries: assign to {self._table}.{name}[k]")
         array[self._index] = value
 

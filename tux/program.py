@@ -87,20 +87,33 @@ class Fields:
 
 
 class Vertex(Fields):
-    """A vertex type; its name in the class body is its name in UDFs: ``user = Vertex(p=shared("rank"))``."""
+    """A vertex type; its name in the class body is its name in UDFs: ``user = Vertex(p=shared("rank"))``.
+
+    ``whole=True``: the program is right only where all edges of such a vertex lie on one worker, as when state that never travels
+    (`mirror`) must be one. Partitioners that can keep a side whole choose this one, and a graph in which the type is cut is refused.
+    """
+
+    def __init__(self, *, whole: bool = False, **fields: Field) -> None:
+        super().__init__(**fields)
+        self.whole = whole
 
 
 class Edge(Fields):
     """An edge type between two vertex types: ``rating = Edge("user", "item", value=data("f4"))``.
 
-    Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by Exchange.
+    Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by Exchange. With ``repeats="count"`` a
+    row of the file stands for as many edges as its column `count` says, each with mirror fields of its own.
     """
 
     allowed = ("mirror", "data")
 
-    def __init__(self, src: str, dst: str, **fields: Field) -> None:
+    def __init__(self, src: str, dst: str, *, repeats: str = "", **fields: Field) -> None:
         super().__init__(**fields)
-        self.ends = (src, dst)
+        self.ends, self.repeats = (src, dst), repeats
+        if repeats in fields:
+            raise ProgramError(f"edge field {repeats} is the number of repetitions too", do="drop the field: each repetition is an edge")
+        if ragged := [name for name, field in fields.items() if field.ragged]:
+            raise ProgramError(f"edge field {ragged[0]} has an entry for each edge", do="only a vertex can have that")
 
     @property
     def roles(self) -> tuple[str, str]:

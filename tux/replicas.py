@@ -170,7 +170,7 @@ class Masters:
         self._down = [(name, table.arrays[name]) for name in of_kinds(table, DOWN)]
         self.row_bytes = row_bytes(table, DOWN)
         # Deltas are marked too, for the sake of one way to fold; nobody reads that.
-        self._marks = {name: np.zeros(array.shape, np.uint8) for name, array in table.arrays.items()}
+        self._marks = {name: np.zeros(table.arrays[name].shape, np.uint8) for name in of_kinds(table, (*UP, *DOWN))}
         self._marked: list[np.ndarray | slice] = []
         nothing = ((array[:0], np.zeros((0, math.prod(array.shape[1:])), np.uint8)) for _, array, _ in self._up)
         self.fold([(NO_ROWS, pack(nothing), np.empty(0, np.float32))])

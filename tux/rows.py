@@ -19,7 +19,10 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array, populate_array
 
-FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]  # (name, element type, dimensions of one entry, writable)
+FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]  # (name, element type, dimensions of one entry or RAGGED, writable)
+
+RAGGED = -1
+"""Stands for one dimension whose length differs from row to row."""
 
 
 class RowType(types.Type):
@@ -43,6 +46,8 @@ class _RowModel(StructModel):
         for name, element, ndim, _ in fe_type.fields:
             members.append((f"at_{name}", types.CPointer(element)))
             members += [(f"dim_{name}_{j}", types.intp) for j in range(ndim)]
+            if ndim == RAGGED:
+                members.append((f"bounds_{name}", types.CPointer(types.int64)))
         super().__init__(dmm, fe_type, members)
 
 
@@ -85,13 +90,19 @@ class _RowAttributes(AttributeTemplate):
     def generic_resolve(self, typ: RowType, attr: str) -> types.Type | None:
         for name, element, ndim, writable in typ.fields:
             if name == attr:
-                return types.Array(element, ndim, "C", readonly=not writable) if ndim else element
+                return types.Array(element, abs(ndim), "C", readonly=not writable) if ndim else element
         return None
 
 
 def _entry(context: Any, builder: Any, typ: RowType, row: Any, attr: str) -> tuple[Any, types.Type, list[Any]]:
     """Address of this row's entry of field `attr`, its element type and lengths."""
     element, ndim = next((element, ndim) for name, element, ndim, _ in typ.fields if name == attr)
+    if ndim == RAGGED:
+        bounds = getattr(row, f"bounds_{attr}")
+        first, last = (
+            builder.load(builder.gep(bounds, [at], inbounds=True)) for at in (row.index, builder.add(row.index, row.index.type(1)))
+        )
+        return builder.gep(getattr(row, f"at_{attr}"), [first], inbounds=True), element, [builder.sub(last, first)]
     shape = [getattr(row, f"dim_{attr}_{j}") for j in range(ndim)]
     offset = row.index
     for length in shape:
@@ -133,14 +144,24 @@ def _store(context: Any, builder: Any, sig: Any, args: Any, attr: str) -> None:
 
 def row_type(table: str, names: Sequence[str], arrays: types.BaseTuple) -> RowType:
     """The type of a row of `table`, whose arrays (n, *shape) have the numba tuple type `arrays`."""
-    return RowType(table, tuple((name, a.dtype, a.ndim - 1, a.mutable) for name, a in zip(names, arrays, strict=True)))
+    fields = []
+    for name, array in zip(names, arrays, strict=True):
+        ragged = isinstance(array, types.BaseTuple)
+        values = array[0] if ragged else array
+        fields.append((name, values.dtype, RAGGED if ragged else values.ndim - 1, values.mutable))
+    return RowType(table, tuple(fields))
 
 
 def _fill(context: Any, builder: Any, typ: RowType, arrays_type: Any, arrays: Any, index: Any) -> Any:
     row = cgutils.create_struct_proxy(typ)(context, builder)
     row.index = index
     for j, (name, _, ndim, _) in enumerate(typ.fields):
-        array = make_array(arrays_type[j])(context, builder, value=builder.extract_value(arrays, j))
+        kind, value = arrays_type[j], builder.extract_value(arrays, j)
+        if ndim == RAGGED:
+            bounds = make_array(kind[1])(context, builder, value=builder.extract_value(value, 1))
+            setattr(row, f"bounds_{name}", bounds.data)
+            kind, value = kind[0], builder.extract_value(value, 0)
+        array = make_array(kind)(context, builder, value=value)
         setattr(row, f"at_{name}", array.data)
         shape = cgutils.unpack_tuple(builder, array.shape)
         for d in range(ndim):

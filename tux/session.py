@@ -256,7 +256,7 @@ def _crew(
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
     chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
     with clock.phase("layout", "cut, layout and compile"):
-        return prepare(source.name, program.parameters, lambda k: partitioned(inputs, options["partitioner"], k, seed), **chosen)
+        return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)
 
 
 def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,24 @@ class Table:
     name: str
     declared: dict[str, Field]
     arrays: dict[str, np.ndarray]
+    bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # of the rows of ragged fields, (n + 1,)
 
     @staticmethod
-    def allocate(name: str, declared: dict[str, Field], n: int) -> Table:
-        """A table of n rows, not yet initialised."""
-        return Table(name, declared, {f: aligned((n, *d.lengths), d.dtype) for f, d in declared.items()})
+    def allocate(name: str, declared: dict[str, Field], n: int, entries: np.ndarray | None = None) -> Table:
+        """A table of n rows, not yet initialised. A ragged field is one array (sum of `entries`,), row by row; `entries` (n,), or none."""
+        bounds = np.concatenate([[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)])
+        shapes = {f: (int(bounds[-1]),) if d.ragged else (n, *d.lengths) for f, d in declared.items()}
+        return Table(name, declared, {f: aligned(shapes[f], d.dtype) for f, d in declared.items()}, bounds)
 
-    def seen(self, side: str) -> tuple[tuple[str, ...], tuple[np.ndarray, ...]]:
-        """Names and arrays of the fields that a UDF on `side` sees; those that it must not write are read-only views."""
+    def seen(self, side: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Names and arrays of the fields that a UDF on `side` sees; those that it must not write are read-only views.
+
+        A ragged field is a pair of arrays: values and bounds.
+        """
         sees, writes = SIDES[f"{side} of tau" if self.name == "tau" else side]
         names = tuple(f for f, d in self.declared.items() if d.kind in sees)
-        return names, tuple(self.arrays[f] if self.declared[f].kind in writes else _frozen(self.arrays[f]) for f in names)
+        arrays = {f: self.arrays[f] if self.declared[f].kind in writes else _frozen(self.arrays[f]) for f in names}
+        return names, tuple((arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names)
 
     def clear_deltas(self, rows: Any = slice(None)) -> None:
         """Set the delta fields of `rows` back to their identities."""

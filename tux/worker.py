@@ -53,7 +53,9 @@ class Worker:
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
-        self.tables = {name: self._table(name, v.fields, len(graph.vertices[name])) for name, v in program.vertices.items()}
+        self.tables = {
+            name: self._table(name, v.fields, len(graph.vertices[name]), graph.counts(name)) for name, v in program.vertices.items()
+        }
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.mirrors = {name: Mirrors(self.tables[name]) for name in (*self._cut_types(), "tau")} if workers > 1 else {}
         masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
@@ -76,8 +78,8 @@ class Worker:
     def _nothing(self) -> Message:
         raise RuntimeError("a worker without a transport waits for a message")
 
-    def _table(self, name: str, fields: dict[str, Any], n: int) -> Table:
-        return Table.allocate(name, {f: d.sized(self.program.parameters) for f, d in fields.items()}, n)
+    def _table(self, name: str, fields: dict[str, Any], n: int, entries: np.ndarray | None = None) -> Table:
+        return Table.allocate(name, {f: d.sized(self.program.parameters) for f, d in fields.items()}, n, entries)
 
     def initialise(self) -> None:
         """Give every field of every replica and master its initial value: a function of (seed, type, field, dense index)."""
@@ -127,6 +129,10 @@ class Worker:
         inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
         applied = {getattr(stage, "over", "") for stage in inner if getattr(stage, "folds", False)}
         for name in self._cut_types():
+            if self.program.vertices[name].whole:
+                raise ProgramError(
+                    f"{name} is cut, and {type(self.program).__name__} needs each {name} whole", do="use --partitioner bicut or aweto"
+                )
             fields = [f for f, d in self.program.vertices[name].fields.items() if d.kind in ("value", "shared", "delta")]
             if fields and name not in applied:
                 first, second = self.program.edge.ends
@@ -290,7 +296,7 @@ class Worker:
             ids = self.master_ids(name) if vertices.cut else vertices.order
             for field, declared in table.declared.items():
                 array = table.arrays[field]
-                if declared.dtype.kind != "f" or declared.kind == "delta":
+                if declared.dtype.kind != "f" or declared.kind == "delta" or declared.ragged:
                     continue
                 with np.errstate(invalid="ignore", over="ignore"):
                     if np.isfinite(np.sum(array, dtype=np.float64)):
