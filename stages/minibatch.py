@@ -25,8 +25,8 @@ class MiniBatch:
 
         for each stage: run it for b          # one clock
 
-    Blocks are ranges of the type's seeded order, of `vertices` vertices or of about `edges` edges each; 0 means one block. The order
-    of blocks changes from epoch to epoch (`shuffle=False`: never), their members don't. `over` is the enumerated end, by default
+    Blocks are ranges of the type's seeded order, of `vertices` vertices or of about `edges` edges each, or about `blocks` of them with
+    equally many edges; otherwise there is one. The order of blocks changes from epoch to epoch (`shuffle=False`: never), their members don't. `over` is the enumerated end, by default
     that of the first Exchange inside. Every Exchange inside enumerates it; an Apply inside works on the block's rows of its type:
     the range itself, or the rows of the other end that the block's edges touch.
 
@@ -39,14 +39,21 @@ class MiniBatch:
     """
 
     def __init__(
-        self, *stages: Stage, vertices: int = 0, edges: int = 0, over: str = "", shuffle: bool = True, rotate: bool = False
+        self,
+        *stages: Stage,
+        vertices: int = 0,
+        edges: int = 0,
+        blocks: int = 0,
+        over: str = "",
+        shuffle: bool = True,
+        rotate: bool = False,
     ) -> None:
         self.stages, self.over, self.shuffle, self.rotate = stages, over, shuffle, rotate
-        self.vertices, self.edges = vertices, edges
-        if vertices and edges:
-            raise ProgramError("MiniBatch has a size in vertices and one in edges", do="give one")
-        if vertices < 0 or edges < 0:
-            raise ProgramError("MiniBatch has a negative size", do="give a number of vertices or edges; 0 is one block")
+        self.vertices, self.edges, self.count = vertices, edges, blocks
+        if sum(size != 0 for size in (vertices, edges, blocks)) > 1:
+            raise ProgramError("MiniBatch has more than one of vertices, edges and blocks", do="give one")
+        if min(vertices, edges, blocks) < 0:
+            raise ProgramError("MiniBatch has a negative size", do="give a number of vertices, edges or blocks; 0 is one block")
 
     def prepare(self, worker: Worker) -> None:
         """Cut the blocks and prepare the stages inside for them."""
@@ -84,9 +91,9 @@ class MiniBatch:
         degrees = worker.graph.degrees(self.role)
         if self.vertices:
             return blocks_by_vertices(len(degrees), self.vertices)
-        size = self.edges
+        total = int(degrees.sum())
+        size = -(-total // self.count) if self.count else self.edges
         if self.rotate and worker.workers > 1:
-            total = int(degrees.sum())
             size = max(1, min(size or total, total // ((worker.slack + 2) * worker.workers)))
         return blocks_by_edges(degrees, size)
 

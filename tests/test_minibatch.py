@@ -183,7 +183,7 @@ def test_within_one_type():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MiniBatch(Exchange(visit), vertices=3, edges=3), "size in vertices and one in edges"),
+        (lambda: MiniBatch(Exchange(visit), vertices=3, edges=3), "more than one of vertices, edges and blocks"),
         (lambda: MiniBatch(Exchange(visit), vertices=-1), "negative size"),
         (lambda: MiniBatch(Apply("user", applied), vertices=3), '(?s)no Exchange inside and names no type.*over="..."'),
         (lambda: MiniBatch(Exchange(visit), over="film"), "'film' is no end of link"),

@@ -1,0 +1,151 @@
+"""Latent Dirichlet allocation by exact Gibbs sampling, in time that grows with a document's topics, not with all of them.
+
+Each occurrence of a word w in a document d has a topic k, drawn anew from its distribution given all others (Griffiths and Steyvers 2004):
+
+    p(k) ~ (n_dk + alpha) q_k,    q_k = (n_wk + beta) / (n_k + V beta)        n: counts without the occurrence itself
+
+This is split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009) into n_dk q_k, over the few topics that d has, and alpha q_k, whose sum is
+kept up to date; words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015). A document's topics
+are a list of its own, which never travels; the counts of words and topics are shared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps._likelihood import known, likely_topics, likely_words, occurs, report
+from tux.fields import metric, mirror, shared, total, value
+from tux.program import Context, Edge, Program, Vertex, param
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+GROUP = 32  # topics whose q are summed, so that drawing among all of them looks at a group's sum first
+
+
+def weight(word, k, tau, p):
+    """q_k of a word."""
+    return (np.float32(word.n[k]) + p.beta) / (np.float32(tau.n[k]) + tau.smooth)
+
+
+def weigh(word, q, sums, tau, p):
+    """All q_k of a word, and their sums by group; returns the sum of all."""
+    for k in range(p.topics):
+        q[k] = weight(word, k, tau, p)
+    whole = np.float32(0)
+    for g in range(len(sums)):
+        sums[g] = np.float32(0)
+        for k in range(g * GROUP, min((g + 1) * GROUP, p.topics)):
+            sums[g] += q[k]
+        whole += sums[g]
+    return whole
+
+
+def draw(document, q, sums, whole, old, own, p, rng):
+    """A topic for an occurrence in a document. The list still counts its topic `old` (-1: none yet), of which q is `own`."""
+    topics, times, size = document.topics, document.times, document.size
+    listed = -own
+    for i in range(size):
+        listed += times[i] * q[topics[i]]
+    u = np.float32(rng.uniform()) * (listed + p.alpha * whole)
+    if u < listed:
+        for i in range(size):
+            u -= times[i] * q[topics[i]] - (own if topics[i] == old else np.float32(0))
+            if u < 0:
+                return np.int64(topics[i])
+        return np.int64(topics[size - 1])
+    u = (u - listed) / p.alpha
+    g = 0
+    while g < len(sums) - 1 and u >= sums[g]:
+        u -= sums[g]
+        g += 1
+    for k in range(g * GROUP, min((g + 1) * GROUP, p.topics) - 1):
+        u -= q[k]
+        if u < 0:
+            return np.int64(k)
+    return np.int64(min((g + 1) * GROUP, p.topics) - 1)
+
+
+def drop(document, k):
+    """One occurrence less of topic k, which is in the document's list."""
+    i = 0
+    while document.topics[i] != k:
+        i += 1
+    document.times[i] -= 1
+    if document.times[i] == 0:
+        document.size -= 1
+        document.topics[i], document.times[i] = document.topics[document.size], document.times[document.size]
+
+
+def add(document, k):
+    """One occurrence more of topic k."""
+    i = 0
+    while i < document.size and document.topics[i] != k:
+        i += 1
+    if i == document.size:
+        document.topics[i], document.times[i] = k, 0
+        document.size += 1
+    document.times[i] += 1
+
+
+def count(word, q, sums, k, step, tau, p):
+    """`step` occurrences more of a word have topic k; returns by how much the sum of all q has changed."""
+    before = q[k]
+    word.n[k] += step
+    tau.n[k] += step
+    q[k] = weight(word, k, tau, p)
+    sums[k // GROUP] += q[k] - before
+    return q[k] - before
+
+
+def begin(word, edges, tau, p, rng):
+    """Give each occurrence of a word its first topic, given those that have one already."""
+    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    whole = weigh(word, q, sums, tau, p)
+    for edge in edges:
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), p, rng)
+        add(edge.document, k)
+        edge.topic = k
+        whole += count(word, q, sums, k, 1, tau, p)
+
+
+def sample(word, edges, tau, p, rng):
+    """Draw the topics of a word's occurrences anew."""
+    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    whole = weigh(word, q, sums, tau, p)
+    for edge in edges:
+        old = np.int64(edge.topic)
+        whole += count(word, q, sums, old, -1, tau, p)
+        k = draw(edge.document, q, sums, whole, old, q[old], p, rng)
+        whole += count(word, q, sums, k, 1, tau, p)
+        if k != old:
+            drop(edge.document, old)
+            add(edge.document, k)
+            edge.topic = k
+
+
+class LDA(Program):
+    """Topics of documents: each is a mixture of topics, and each topic a distribution of words."""
+
+    topics: int = param(100, "number of topics", low=2, high=65_535)
+    alpha: float = param(0.1, "prior of each topic in a document", low=1e-6)
+    beta: float = param(0.01, "prior of each word in a topic", low=1e-6)
+    parts: int = param(16, "mini-batches in an epoch: how often workers tell each other their counts", low=1)
+    epochs = 100
+    document = Vertex(whole=True, topics=mirror("u2", "edges"), times=mirror("f4", "edges"), size=mirror("i4"))
+    word = Vertex(n=shared("topics", "i4"))
+    occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
+    tau = Context(
+        n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), loglik_per_token=metric(),
+        **{name: total() for name in ("words", "likelihood", "tokens")},
+    )  # fmt: skip
+
+    def sweep(self, f):
+        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, rotate=True)
+
+    def setup(self):
+        return [GlobalSync(known, aggregate=occurs, over="word"), self.sweep(begin)]
+
+    def stages(self):
+        return [self.sweep(sample)]
+
+    def evaluate(self):
+        return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words)]
