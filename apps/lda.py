@@ -18,6 +18,7 @@ from tux.fields import metric, mirror, shared, total, value
 from tux.program import Context, Edge, Program, Vertex, param
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
+_TOTALS = {name: total() for name in ("words", "likelihood", "tokens")}
 GROUP = 32  # topics whose q are summed, so that drawing among all of them looks at a group's sum first
 
 
@@ -133,10 +134,7 @@ class LDA(Program):
     document = Vertex(whole=True, topics=mirror("u2", "edges"), times=mirror("f4", "edges"), size=mirror("i4"))
     word = Vertex(n=shared("topics", "i4"))
     occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
-    tau = Context(
-        n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), loglik_per_token=metric(),
-        **{name: total() for name in ("words", "likelihood", "tokens")},
-    )  # fmt: skip
+    tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), loglik_per_token=metric(), **_TOTALS)
 
     def sweep(self, f):
         return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, rotate=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
-    "generate": "write ratings or a graph with known truth",
+    "generate": "write ratings, a corpus or a graph with known truth",
     "predict": "score pairs of ids by a trained model",
     "info": "tell what is in a run's folder or a file of edges",
     "doctor": "examine this installation and machine",
@@ -153,6 +153,7 @@ def _train(source: Source, argv: list[str]) -> int:
             patience=given.patience,
             columns=given.columns,
             on_bad_row=given.on_bad_row,
+            **{name: getattr(given, name) for name in ("form", "vocab", "stop") if getattr(given, name, None) is not None},
             jit=not given.no_jit,
             workers=given.workers,
             slack=given.slack,
@@ -188,6 +189,11 @@ def _run_flags(source: Source, app: str) -> Flags:
     )
     columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
     flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
+    if source.program.edge.repeats:
+        forms = ("docword", "lda-c", "svm", "text")
+        flags.add_argument("--form", choices=forms, help="form of DATA; text: a document a line [default: found by its first lines]")
+        flags.add_argument("--vocab", metavar="FILE", help="the words, one a line")
+        flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
     flags.add_argument(
         "--workers", metavar="N", type=at_least(1), help="worker processes on this machine [default 1, or the parts of DATA]"
     )
@@ -238,7 +244,7 @@ def _partition(argv: list[str]) -> int:
 
 
 def _generate(argv: list[str]) -> int:
-    kinds = {"ratings": _generate_ratings, "graph": _generate_graph}
+    kinds = {"ratings": _generate_ratings, "corpus": _generate_corpus, "graph": _generate_graph}
     if not argv or argv[0] not in kinds:
         if argv and argv[0] in ("-h", "--help"):
             show.say(f"usage: tux generate {'|'.join(kinds)} [flags] --out FILE    tux generate ratings --help")
@@ -253,7 +259,7 @@ def _sized(flags: Flags, argv: list[str], **sizes: int) -> Namespace:
         flags.add_argument(f"--{name}", metavar="N", type=at_least(1), default=default, help=f"number of {name} [default {default:,}]")
     flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed makes other data of the same shape [default 0]")
     flags.add_argument(
-        "--out", metavar="FILE", required=True, help="file to write: .parquet, .csv or .tsv, the latter also packed (.gz, .zst)"
+        "--out", metavar="FILE", required=True, help="file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
     )
     return flags.parse(argv)
 
@@ -274,6 +280,23 @@ def _generate_ratings(argv: list[str]) -> int:
         if path:
             show.say(f"{path}: {count:,} ratings")
     show.say(f"the truth itself has an RMSE of {made.floor:.4f}")
+    return 0
+
+
+def _generate_corpus(argv: list[str]) -> int:
+    flags = Flags("tux generate corpus", "Documents drawn from known topics by the model of LDA.", "[flags] --out FILE")
+    flags.add_argument("--vocabulary", metavar="N", type=at_least(1), default=1_000, help="words that may occur [default 1,000]")
+    flags.add_argument("--alpha", metavar="X", type=real, default=0.1, help="prior of a document's topics, per topic [default 0.1]")
+    flags.add_argument("--beta", metavar="X", type=real, default=0.05, help="prior of a topic's words, the mean per word [default 0.05]")
+    flags.add_argument("--vocab", metavar="FILE", help="write the words' names to this file, one a line")
+    given = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
+    from tux.generate_corpus import corpus, write_corpus, written_as
+
+    written_as(given.out, given.vocab)
+    sizes = (given.documents, given.vocabulary, given.topics, given.tokens)
+    made = corpus(*sizes, alpha=given.alpha, beta=given.beta, seed=given.seed)
+    write_corpus(made, given.out, given.vocab)
+    show.say(f"{given.out}: {given.documents:,} documents, {len(made):,} pairs of document and word, {given.tokens:,} tokens")
     return 0
 
 

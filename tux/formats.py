@@ -68,15 +68,21 @@ def read_edges(
 
     A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its vertices are numbered from 1, and
     an edge without a direction becomes one in each ("both") or is read once, from the lower end or the row ("once").
+    A file whose rows are bags of columns (UCI docword, lda-c, libsvm) is recognised by its first lines: see `tux.bags`.
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an id, or with a number
     missing or not finite is an error, or with `on_bad_row` "skip" left out and counted. Raises `DataError` with file and
     line, and `UsageError` for `columns` that can mean nothing.
     """
     from tux.graph_formats import read_graph  # which needs this file
+    from tux.recognise import recognised
 
     if (graph := read_graph(path, ends, fields, columns, against, both=undirected == "both")) is not None:
         return graph
+    if (form := recognised(path)) is not None:
+        from tux.bags import bag_edges
+
+        return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     pieces = (_parquet_pieces if arrow.is_parquet(path) else _text_pieces)(bad, wanted)

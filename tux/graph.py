@@ -138,7 +138,10 @@ class Graph:
     def counts(self, name: str) -> np.ndarray:
         """Local training edges of each row of a vertex type (n,), both ends counted."""
         ends = [role for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True) if of == name]
-        return np.sum([np.bincount(self.edges.end(role), minlength=len(self.vertices[name])) for role in ends], axis=0, dtype=np.int64)
+        total = np.zeros(len(self.vertices[name]), np.int64)
+        for role in ends:
+            total += np.bincount(self.edges.end(role), minlength=len(total))
+        return total
 
     @staticmethod
     def of(program: Program, part: Part) -> Graph:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from tux.edges import EdgeData
 from tux.errors import UsageError
@@ -14,10 +14,21 @@ from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
 from tux.partitioned import without_edges
 from tux.program import Program
+from tux.recognise import Form
 from tux.store import is_partitioned, read_manifest
 
 Data = str | os.PathLike[str] | EdgeData
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
+
+
+class Reading(TypedDict, total=False):
+    """How files are read: see `tux.formats.read_edges`, and for the last three `tux.bags.read_bags`."""
+
+    columns: str | None
+    on_bad_row: OnBadRow
+    form: Form | None
+    vocab: str | os.PathLike[str] | None
+    stop: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True)
@@ -42,16 +53,16 @@ def load(
     data: Data | None,
     test: Data | None = None,
     *,
-    columns: str | None = None,
-    on_bad_row: OnBadRow = "stop",
     warn: Callable[[str], None] = lambda text: None,
+    **reading: Unpack[Reading],
 ) -> Inputs:
     """Read or make the edges that `program` declares, and `warn` of what is odd about them.
 
     Raises UsageError if there are no data and none can be made up, and what `tux.formats.read_edges` raises.
     """
     if data is None:
-        if given := [name for name, value in (("--test", test), ("--columns", columns)) if value is not None]:
+        flags = {"--test": test, **{f"--{name}": reading.get(name) for name in ("columns", "form", "vocab", "stop")}}
+        if given := [name for name, value in flags.items() if value is not None]:
             raise UsageError(f"{given[0]} without DATA", do="name the file of edges to train on first")
         train, held_out, truth = generated(program)
         return Inputs(train, held_out, truth=truth, sizes=_sizes(train, held_out))
@@ -60,8 +71,7 @@ def load(
     def read(source: Data, against: EdgeData | None) -> EdgeData:
         if isinstance(source, EdgeData):
             return source
-        ids = against.ids if against is not None else None
-        return read_edges(source, program.edge.ends, wanted, columns=columns, on_bad_row=on_bad_row, against=ids)
+        return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     train = without_edges(folder, program.edge.ends, wanted) if folder else read(data, None)
@@ -74,10 +84,26 @@ def load(
     return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes, folder=folder)
 
 
+def _read(source: Any, ends: tuple[str, str], wanted: dict[str, Any], against: Any, reading: Reading) -> EdgeData:
+    """A file of edges; or of bags of columns, where what only these have is asked for."""
+    bad = reading.get("on_bad_row") or "stop"
+    bags = {"form": reading.get("form"), "vocab": reading.get("vocab"), "stop": reading.get("stop")}
+    if all(value is None for value in bags.values()):
+        return read_edges(source, ends, wanted, columns=reading.get("columns"), on_bad_row=bad, against=against)
+    from tux.bags import read_bags
+
+    return read_bags(source, ends, wanted, against=against, on_bad_row=bad, **bags).edges  # type: ignore[arg-type]
+
+
 def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None]:
     """Small data for a program: ratings, a tenth of them held out, with the RMSE of their truth; or a random graph. Always the same."""
     first, second = ends = program.edge.ends
     fields = list(data_fields(program))
+    if program.edge.repeats and first != second and len(fields) == 1:
+        from tux.generate_corpus import corpus
+
+        bags = corpus()
+        return EdgeData.of(ends, bags.document, bags.word, {fields[0]: bags.count}), None, None
     if first != second and len(fields) <= 1:
         from tux.generate import ratings
 

@@ -31,7 +31,9 @@ class Partitioned:
     @staticmethod
     def of(train: EdgeData, test: EdgeData | None, partitioner: str, k: int, seed: int, whole: Sequence[str] = ()) -> Partitioned:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if the partitioner can do that."""
-        favourite = {"favourite": ("source", "target")[train.ends.index(whole[0])]} if whole and partitioner in FAVOURING else {}
+        favourite: dict[str, Any] = (
+            {"favourite": ("source", "target")[train.ends.index(whole[0])]} if whole and partitioner in FAVOURING else {}
+        )
         assignment = PARTITIONERS[partitioner](train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1], **favourite)
         return Partitioned(cut(train, test, assignment, k, seed), _bare(train), f"{train.digest()} {_digest(test)} {partitioner}")
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from tux import sources
 from tux.errors import TuxError, UsageError
 from tux.flags import closest
-from tux.formats import OnBadRow
 from tux.graph import Graph
-from tux.inputs import Data, Inputs, load, named, plural
+from tux.inputs import Data, Inputs, Reading, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, check_names
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
@@ -113,8 +112,6 @@ def run(
     epochs: int | None = None,
     every: int = 1,
     patience: int = 0,
-    columns: str | None = None,
-    on_bad_row: OnBadRow = "stop",
     jit: bool = True,
     workers: int | None = None,
     slack: int = 0,
@@ -123,6 +120,7 @@ def run(
     place: Place | None = None,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
+    **reading: Unpack[Reading],
 ) -> Result:
     """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated data; write the folder `out` if it is named.
 
@@ -133,14 +131,14 @@ def run(
     `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     clock = Clock(watch or Silent())
-    options: dict[str, Any] = dict(every=every, patience=patience, on_bad_row=on_bad_row, columns=columns, jit=jit, slack=slack)
+    options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, slack=slack, **_plain(reading))
     options |= {"epochs": program.epochs if epochs is None else epochs, "workers": workers or 1, "partitioner": partitioner or "bicut"}
     _check(program, options)
     source = sources.of(program)
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(out)) if out is not None else None
         with clock.phase("load"):
-            inputs = load(program, data, test, columns=columns, on_bad_row=on_bad_row, warn=clock.watch.warn)
+            inputs = load(program, data, test, warn=clock.watch.warn, **reading)
             options |= _as_stored(inputs.folder, workers, partitioner, place) if inputs.folder else {}
             note = Run(App(source.name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
             note = _note(note, source, inputs, list(command)) if folder else note
@@ -216,6 +214,12 @@ def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Cloc
     clock.seconds["layout"] -= compiling
     clock.seconds["compile"] = compiling
     return training
+
+
+def _plain(reading: Reading) -> dict[str, Any]:
+    """How files are read, as run.json records it."""
+    plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in reading.items()}
+    return {"columns": None, "on_bad_row": "stop"} | plain
 
 
 def _as_stored(folder: Path, workers: int | None, partitioner: str | None, place: Place | None) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""Files whose rows are bags of columns: what every reader of such files is asked for, and what it returns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrow import Column
+from tux.errors import DataError
+from tux.formats import Bad, blocks
+
+LARGEST = 2**63 - 1  # what a column's number may be at most
+WHOLE = 10**15 - 1  # whole numbers up to this one are exact in double precision and have at most 15 digits
+
+
+class Asked(NamedTuple):
+    """What to read, and what messages call it."""
+
+    path: str
+    row: str  # one row is a document, or a sample
+    column: str  # a word, or a feature
+    field: str  # the number of an entry
+    dtype: np.dtype  # of that number
+    first: int  # the lowest number of a column
+    columns: int | None  # how many there may be, if that is known
+    bad: Bad
+
+    @property
+    def last(self) -> int:
+        """The highest number of a column."""
+        return LARGEST if self.columns is None else self.first + self.columns - 1
+
+    def outside(self, number: int) -> str:
+        """Why `number` is no column, or nothing."""
+        if number < self.first:
+            return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
+        if self.columns is not None and number > self.last:
+            return f"{self.column} {number} is beyond the vocabulary of {self.columns:,}"
+        return f"{self.column} {number} is too large a number" if number > LARGEST else ""
+
+    def counts(self) -> tuple[int, int]:
+        """The range of whole counts that the field can hold."""
+        return 1, 1 if self.dtype.kind == "b" else min(int(_top(self.dtype)), WHOLE)
+
+    def reals(self) -> tuple[float, float]:
+        """The range of any numbers that the field can hold; short of the largest double, so that rounding never makes it infinite."""
+        if self.dtype.kind == "b":
+            return 0, 1
+        low = float(np.iinfo(self.dtype).min) if self.dtype.kind in "iu" else -_top(self.dtype)
+        return max(low, -1.7e308), min(_top(self.dtype), 1.7e308)
+
+
+def _top(dtype: np.dtype) -> float:
+    return float(np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max)
+
+
+class Entries(NamedTuple):
+    """m entries of n rows."""
+
+    rows: np.ndarray  # (n,) int64 ids of the rows, those without an entry too
+    row: np.ndarray  # (m,) int32 or int64, the id of each entry's row
+    column: Column  # (m,) its column
+    value: np.ndarray  # (m,) its number, of the dtype asked for
+    labels: np.ndarray | None = None  # (n,) float64, or StringDType
+
+
+class Gathered:
+    """Rows, the numbers of their entries, and these entries' columns and values, that arrive block by block."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.rows: list[np.ndarray] = [np.empty(0, np.int64)]
+        self.lengths: list[np.ndarray] = [np.empty(0, np.int64)]
+        self.columns: list[np.ndarray] = [np.empty(0, np.int32)]
+        self.values: list[np.ndarray] = [np.empty(0, dtype)]
+
+    def add(self, rows: np.ndarray, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        """Append a block; the arrays may be changed afterwards."""
+        self.rows.append(rows)
+        self.lengths.append(lengths)
+        self.columns.append(narrow(columns).copy())
+        self.values.append(values.astype(self.dtype))
+
+    def whole(self, labels: np.ndarray | None = None) -> Entries:
+        """All of it, given up piece by piece, so use it once."""
+        rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
+        columns, self.columns = np.concatenate(self.columns), []
+        values, self.values = np.concatenate(self.values), []
+        return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
+
+
+def narrow(values: np.ndarray) -> np.ndarray:
+    """Integers from 0 as int32 if all fit, else as they are."""
+    return values.astype(np.int32) if len(values) == 0 or int(values.max()) < 1 << 31 else values
+
+
+def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """As `blocks`, without a byte order mark. Raises `DataError` for what is no text."""
+    mark = b"\xef\xbb\xbf"
+    for block in blocks(os.fspath(path)):
+        if b"\0" in block:
+            raise DataError(f"{path} is not a text file", do="Text in UTF-8, plain or packed, can be read.")
+        yield block.removeprefix(mark)
+        mark = b""
+
+
+def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
+    """Tell `bad` of the 0-based `lines` of a block whose first line is line `number`; ``fault(line)`` says what is wrong with one."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
+    for line in lines.tolist():
+        begin = int(ends[line - 1]) + 1 if line else 0
+        why = "" if bad.first else fault(block[begin : ends[line]].decode(errors="replace").removesuffix("\r")) or "cannot be read"
+        bad.note(number + line, why)
+
+
+def cut(word: str) -> str:
+    """A word of a file, for a message."""
+    return word if len(word) <= 40 else word[:40] + "..."
+
+
+def short(word: str) -> str:
+    """The same in quotes."""
+    return repr(cut(word))
