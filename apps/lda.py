@@ -1,25 +1,24 @@
 """Latent Dirichlet allocation by exact Gibbs sampling, in time that grows with a document's topics, not with all of them.
 
-Each occurrence of a word w in a document d has a topic k, drawn anew from its distribution given all others (Griffiths and Steyvers 2004):
+The topic k of an occurrence of word w in document d is drawn anew given all others (Griffiths and Steyvers, PNAS 2004; n: their counts):
 
-    p(k) ~ (n_dk + alpha) q_k,    q_k = (n_wk + beta) / (n_k + V beta)        n: counts without the occurrence itself
+    p(k) ~ (n_dk + alpha) q_k,    q_k = (n_wk + beta) / (n_k + V beta)
 
-This is split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009) into n_dk q_k, over the few topics that d has, and alpha q_k, whose sum is
-kept up to date; words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015). A document's topics
-are a list of its own, which never travels; the counts of words and topics are shared.
+Split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009): n_dk q_k over the few topics of d, a list that never travels, and alpha q_k, whose
+sum is kept up to date. Words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tux.apps._likelihood import known, likely_topics, likely_words, occurs, report
+from tux.apps._topics import by_words, known, likely_topics, likely_words, occurs, report
 from tux.fields import metric, mirror, shared, total, value
 from tux.program import Context, Edge, Program, Vertex, param
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 _TOTALS = {name: total() for name in ("words", "likelihood", "tokens")}
-GROUP = 32  # topics whose q are summed, so that drawing among all of them looks at a group's sum first
+GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums first
 
 
 def weight(word, k, tau, p):
@@ -144,6 +143,9 @@ class LDA(Program):
 
     def stages(self):
         return [self.sweep(sample)]
+
+    def tables(self, fields, ids):
+        return {"topics": by_words(fields["word"]["n"], ids["word"])}
 
     def evaluate(self):
         return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words)]

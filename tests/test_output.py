@@ -151,7 +151,7 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
         for array in table.arrays.values():
             array[...] = rng.integers(0, 100, array.shape)
     with RunFolder(tmp_path / "out") as folder:
-        folder.write_model(worker)
+        folder.write_model(worker, {"notes": {"what": ["a\tb", "c"], "n": [1, 2.5]}})
     fill(tmp_path / "out", again)
     assert read_ids(tmp_path / "out", Shapes())["page"] == edges.ids["page"]
     for name in "abcde":
@@ -199,7 +199,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing(trained, tmp_path):
     with RunFolder(tmp_path / "other") as folder:
         (tmp_path / "other" / "model").write_text("in the way")
         with pytest.raises(DiskError, match="model cannot be written"):
-            folder.write_model(result.worker)
+            folder.write_model(result.worker, result.tables)
     assert os.listdir(tmp_path / "other") == ["model"]
 
 

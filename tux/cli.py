@@ -21,6 +21,7 @@ from tux.flags import Flags, add_parameters, at_least, closest, parameters, real
 if TYPE_CHECKING:
     from tux.sources import Source
 
+SHOWN = 20  # rows of a table
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
@@ -165,6 +166,11 @@ def _train(source: Source, argv: list[str]) -> int:
         )
     if result.worker is None:
         return 0
+    for name, columns in result.tables.items():
+        rows = [[str(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        show.grid(list(columns), rows[:SHOWN])
+        if len(rows) > SHOWN:
+            show.say(f"and {len(rows) - SHOWN} more {name}{f' in {given.out}/model/{name}.tsv' if given.out else ''}")
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +57,10 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     results: dict[str, Any] | None = None  # epochs, seconds, last and best metrics; absent until the run has ended
 
 
+Tables = Mapping[str, Mapping[str, Sequence[Any]]]
+"""Tables by name: columns of equal length."""
+
+
 class RunFolder:
     """The folder of a run that is going on. As a context it is removed again if nothing was written into it."""
 
@@ -86,8 +90,11 @@ class RunFolder:
         with _disk(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
             file.write(msgspec.json.encode(finite(record)) + b"\n")
 
-    def write_model(self, worker: Worker) -> None:
-        """Write `model/`: rows of vertices known in training, by dense index; column `id` first, then the fields kept. Raises DiskError."""
+    def write_model(self, worker: Worker, tables: Tables) -> None:
+        """Write `model/`: rows of vertices known in training, by dense index; column `id` first, then the fields kept; and the tables.
+
+        Raises DiskError.
+        """
         part = self.path / ".model.part"
         with _disk(self.path / "model"):
             try:
@@ -96,6 +103,9 @@ class RunFolder:
                     rows = vertices.row_of[: vertices.known]
                     columns = _columns(worker.tables[name], rows)
                     write_parquet(part / f"{name}.parquet", {"id": vertices.ids.values[: vertices.known], **columns})
+                for name, table in tables.items():
+                    lines = [list(table), *zip(*table.values(), strict=True)]
+                    (part / f"{name}.tsv").write_text("".join("\t".join(map(_cell, line)) + "\n" for line in lines))
                 if context := _columns(worker.tables["tau"], np.zeros(1, np.int64)):
                     write_parquet(part / "tau.parquet", context)
                 part.rename(self.path / "model")
@@ -119,6 +129,18 @@ def _disk(path: Path) -> Iterator[None]:
         raise DiskError(
             f"{path} cannot be written: {error.strerror or error}", do="free space, or name another folder with --out"
         ) from None
+
+
+def tables_of(worker: Worker) -> Tables:
+    """The program's tables about the model that a worker holds."""
+    known = worker.graph.vertices
+    fields = {name: _columns(worker.tables[name], v.row_of[: v.known]) for name, v in known.items()}
+    return worker.program.tables(fields, {name: v.ids.values[: v.known] for name, v in known.items()})
+
+
+def _cell(value: Any) -> str:
+    """A value in a file whose columns are separated by tabs."""
+    return " ".join(str(value).split())
 
 
 def check_names(program: Program) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -196,6 +196,14 @@ class Program:
     def converged(self, metrics: dict[str, float]) -> bool:
         """Whether the run may end after an evaluated epoch with these metrics."""
         return False
+
+    def tables(self, fields: Mapping[str, Mapping[str, Any]], ids: Mapping[str, Any]) -> dict[str, dict[str, Sequence[Any]]]:
+        """Tables for the user at the end of a run, by name: columns of equal length, the first of text.
+
+        Their first rows are shown, all are kept as model/NAME.tsv. `fields`: of each vertex type the model's fields, (n, width) by
+        vertex; `ids`: each type's ids, (n,).
+        """
+        return {}
 
     def predict(self) -> Stage | None:
         """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts nothing about an edge."""

@@ -17,7 +17,7 @@ from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
 from tux.inputs import Data, Inputs, Reading, load, named, plural
-from tux.output import App, Origin, Run, RunFolder, check_names
+from tux.output import App, Origin, Run, RunFolder, Tables, check_names, tables_of
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
 from tux.program import Program
@@ -75,7 +75,8 @@ class Interrupted(TuxError):
 
 @dataclass(frozen=True)
 class Result:
-    """A run that has ended: the worker with its tables, one record an epoch, `results` as in run.json, set-up seconds by phase.
+    """A run that has ended: the worker with its rows, one record an epoch, `results` as in run.json, set-up seconds by phase, the
+    program's tables.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -84,6 +85,7 @@ class Result:
     records: list[dict[str, Any]]
     results: dict[str, Any]
     setup_seconds: dict[str, float]
+    tables: Tables
 
 
 @dataclass
@@ -154,13 +156,13 @@ def run(
         if folder:
             folder.write_run(note)
         records = _train(training, options, folder, clock.watch)
-        results = _results(training, records, patience)
+        results, tables = _results(training, records, patience), tables_of(training.worker)
         if folder:
             clock.watch.phase("save")
-            folder.write_model(training.worker)
+            folder.write_model(training.worker, tables)
             note.results = results
             folder.write_run(note)
-    return Result(training.worker, records, results, note.setup_seconds)
+    return Result(training.worker, records, results, note.setup_seconds, tables)
 
 
 def _check(program: Program, options: dict[str, Any]) -> None:
@@ -180,7 +182,7 @@ def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
     """On a machine other than the first: the workers are at work; wait until they have left."""
     clock.watch.say(f"machine {place.rank} of {place.machines}: {plural(len(crew.ranks), 'worker')} at work; machine 0 tells how it goes")
     crew.wait()
-    return Result(None, [], {}, clock.seconds)
+    return Result(None, [], {}, clock.seconds, {})
 
 
 def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str]) -> Run:

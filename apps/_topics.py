@@ -1,7 +1,9 @@
-"""The joint likelihood of words and topics in LDA, as functions of the rows that its samplers keep (Griffiths and Steyvers, PNAS 2004).
+"""What samplers of LDA share: the joint likelihood of words and topics, as functions of their rows, and topics told by their words.
 
-sum over documents of  lnG(K a) - lnG(K a + N_d) + sum_k lnG(a + n_dk) - lnG(a)
-sum over topics of     lnG(V b) - lnG(V b + n_k) + sum_w lnG(b + n_wk) - lnG(b)            a: alpha, b: beta, V: words that occur
+The likelihood (Griffiths and Steyvers, PNAS 2004), a being alpha, b beta and V the number of words that occur, is the sum
+
+    over documents of  lnG(K a) - lnG(K a + N_d) + sum_k lnG(a + n_dk) - lnG(a)
+    over topics of     lnG(V b) - lnG(V b + n_k) + sum_w lnG(b + n_wk) - lnG(b)
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
+TOP = 10  # words that a topic is told by
 
 
 def occurs(tau):
@@ -44,3 +48,11 @@ def report(tau, p):
     smooth = tau.V * p.beta
     topics = sum(math.lgamma(smooth) - math.lgamma(smooth + n) for n in tau.n)
     tau.loglik_per_token = (tau.likelihood + topics) / tau.tokens
+
+
+def by_words(counts, words):
+    """The topics of `counts` (V, K), largest first: their most frequent `words` (V,), their tokens and their numbers."""
+    tokens, top = counts.sum(axis=0), np.argsort(-counts, axis=0, kind="stable")[:TOP]
+    order = np.argsort(-tokens, kind="stable")
+    told = [" ".join(str(words[w]) for w in top[:, k] if counts[w, k]) for k in order]
+    return {"words": told, "tokens": tokens[order], "topic": order}
