@@ -4,8 +4,8 @@ The topic k of an occurrence of word w in document d is drawn anew given all oth
 
     p(k) ~ (n_dk + alpha) q_k,    q_k = (n_wk + beta) / (n_k + V beta)
 
-Split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009): n_dk q_k over the few topics of d, a list that never travels, and alpha q_k, whose
-sum is kept up to date. Words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015).
+Split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009): n_dk q_k over the few topics of d, a list that never travels, and alpha q_k,
+of which the sum is kept. Words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015).
 """
 
 from __future__ import annotations
@@ -57,11 +57,10 @@ def draw(document, q, sums, whole, old, own, p, rng):
     while g < len(sums) - 1 and u >= sums[g]:
         u -= sums[g]
         g += 1
-    for k in range(g * GROUP, min((g + 1) * GROUP, p.topics) - 1):
-        u -= q[k]
-        if u < 0:
-            return np.int64(k)
-    return np.int64(min((g + 1) * GROUP, p.topics) - 1)
+    k = g * GROUP
+    while k < min((g + 1) * GROUP, p.topics) - 1 and u >= q[k]:
+        u, k = u - q[k], k + 1
+    return np.int64(k)
 
 
 def drop(document, k):
