@@ -13,9 +13,10 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
 def stage(letter):
-    """E: Exchange. A: Apply that travels; a: of a whole type. G: GlobalSync of several workers; g: of one."""
-    kinds = {"E": {}, "A": {"travels": True, "folds": True}, "a": {"travels": False, "folds": True}}
-    kinds |= {"G": {"travels": True, "folds": False}, "g": {"travels": False, "folds": False}}
+    """E: Exchange. A, B: Apply that travels, B without a function; a: of a whole type. G, H: GlobalSync that travels, H aggregating; g: of one."""
+    kinds = {"E": {}, "A": {"travels": True, "folds": True, "f": see}, "a": {"travels": False, "folds": True, "f": see}}
+    kinds |= {"B": {"travels": True, "folds": True, "f": None}, "H": {"travels": True, "folds": False, "aggregate": see}}
+    kinds |= {"G": {"travels": True, "folds": False, "aggregate": None}, "g": {"travels": False, "folds": False, "aggregate": None}}
     return SimpleNamespace(letter=letter, **kinds[letter])
 
 
@@ -51,6 +52,12 @@ def read(found):
         ("EAg", "E:A | g:"),
         ("gEag", "gEag:"),
         ("AGAG", ":A | :G | :A | :G"),
+        ("EBGE", "E:BG | E:"),  # nothing is added by an Apply without a function
+        ("EBBG", "E:BBG"),
+        ("EBAG", "E:BA | :G"),
+        ("EBHE", "E:B | :H | E:"),  # what is aggregated must be folded
+        ("EBGB", "E:BG | :B"),
+        ("EBg", "E:B | g:"),
     ],
 )
 def test_segments(stages, expected):

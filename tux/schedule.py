@@ -6,7 +6,7 @@
 
 An Apply or GlobalSync of which nothing travels (a whole type; a single worker) runs here like any stage. Applies in a row end one segment
 together, those that run here first: they concern different types, so their order does not matter. A GlobalSync waits for the Applies
-before it, whose functions may add to the context.
+before it if they have functions, which may add to the context, or if it aggregates what they have folded; else it goes with them.
 """
 
 from __future__ import annotations
@@ -41,11 +41,16 @@ def segments(stages: Sequence[Any]) -> list[Segment]:
     for stage in stages:
         travels = getattr(stage, "travels", False)
         gathers = getattr(stage, "folds", False)
-        if current.syncs and not (gathers and all(sync.folds for sync in current.syncs)):
+        if current.syncs and not all(sync.folds and (gathers or _apart(sync, stage)) for sync in current.syncs):
             out.append(current)
             current = Segment([], [])
         (current.syncs if travels else current.here).append(stage)
     return [*out, current] if current.here or current.syncs else out
+
+
+def _apart(apply: Any, sync: Any) -> bool:
+    """Whether a GlobalSync needs nothing that an Apply before it does."""
+    return getattr(sync, "travels", False) and apply.f is None and sync.aggregate is None
 
 
 def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
