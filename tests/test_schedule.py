@@ -13,7 +13,10 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
 def stage(letter):
-    """E: Exchange. A, B: Apply that travels, B without a function; a: of a whole type. G, H: GlobalSync that travels, H aggregating; g: of one."""
+    """E: Exchange. A, B: Apply that travels, B without a function; a: of a whole type.
+
+    G, H: GlobalSync that travels, H aggregating; g: of one worker.
+    """
     kinds = {"E": {}, "A": {"travels": True, "folds": True, "f": see}, "a": {"travels": False, "folds": True, "f": see}}
     kinds |= {"B": {"travels": True, "folds": True, "f": None}, "H": {"travels": True, "folds": False, "aggregate": see}}
     kinds |= {"G": {"travels": True, "folds": False, "aggregate": None}, "g": {"travels": False, "folds": False, "aggregate": None}}
