@@ -145,7 +145,7 @@ def once(kind, draw, folder):
     if "Traceback" in err and code == 130 or err.count("error: ") > 1:
         wrong.append(f"it said: {err}")
     told = next((line for line in err.splitlines() if line.startswith("error: ")), "nothing said")
-    return wrong, f"{kind:<20} at {moment:.1f} s  exit code {code:>4}  over after {seconds:4.1f} s  {told}"
+    return wrong, f"{kind:<20} at {moment:.1f} s  exit code {code!s:>4}  over after {seconds:4.1f} s  {told}"
 
 
 def main():

@@ -94,6 +94,7 @@ class Outpost(Crew):
     def wait(self) -> None:
         """Until all have left. PeerLost with the exit code of the first that failed, when the others cannot go on without it."""
         while running := [process for process in self.processes.values() if process.poll() is None]:
+            _check_asked()
             failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
             if failed:
                 raise PeerLost(f"worker {failed[0][0]} on this machine ended with exit code {failed[0][1]}", do="see what machine 0 says")
@@ -176,12 +177,14 @@ class Team(Crew):
             try:
                 message = self.post.receive(0.2, waiting_for)
             except DeadlinePassed:
+                _check_asked()
                 before, ended = ended, any(process.poll() is not None for process in self.processes.values())
                 if before or not ended:  # what one that has ended had to say is here 0.2 s later
                     self.check()
                 if time.monotonic() > limit:
                     raise DeadlinePassed(f"waited too long for {waiting_for}", where="the launcher") from None
                 continue
+            _check_asked()
             if message.kind == "control" and isinstance(told := unpack(message), Failed):
                 raise as_error(told)
             return message
@@ -190,18 +193,24 @@ class Team(Crew):
 JANITOR = "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[1:]]"
 """Removes folders when the process that holds the other end of its standard input has ended, whatever ended it."""
 
+ASKING: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+"""Signals that ask to end, and what they do outside a job."""
+
+_asked = threading.Event()
 _janitors: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
 
 
 def _folder(room: Path | None) -> tuple[Path, Path]:
     """A new folder that only the user may enter, and one for the parts, in it or in `room`; both with a janitor.
 
-    From now to `_remove`, SIGTERM is as Ctrl-C.
+    From now to `_remove`, SIGTERM is as Ctrl-C, and neither is lost where an exception is: in a destructor or a compiler's callback.
     """
     if _janitors:  # a script without this guard would start jobs within jobs
         raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
+    _asked.clear()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminated)
+        for number in ASKING:
+            signal.signal(number, _terminated)
     folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
     graph = (room or folder).resolve() / ".parts"
     command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
@@ -217,21 +226,29 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(graph, ignore_errors=True)
         janitor.communicate()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, usual in ASKING.items():
+            signal.signal(number, usual)
 
 
 def _terminated(number: int, frame: object) -> None:
+    _asked.set()
     raise KeyboardInterrupt
+
+
+def _check_asked() -> None:
+    """KeyboardInterrupt if the user has asked to end."""
+    if _asked.is_set():
+        raise KeyboardInterrupt
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Ctrl-C and SIGTERM do nothing during the body: an impatient second one would leave everything where it is."""
     mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM) if mine}
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ASKING if mine}
     yield
     for number, handler in before.items():
-        signal.signal(number, signal.SIG_DFL if handler in (None, _terminated) else handler)
+        signal.signal(number, ASKING[number] if handler in (None, _terminated) else handler)
 
 
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
