@@ -14,6 +14,7 @@ ValueError for what none of them can take: an impossible k or cap, ends that are
 """
 
 from tux.partition.aweto import aweto as aweto
+from tux.partition.best import best as best
 from tux.partition.bicut import bicut as bicut
 from tux.partition.dbh import dbh as dbh
 from tux.partition.ebv import ebv as ebv
@@ -23,6 +24,7 @@ from tux.partition.grid import grid as grid
 from tux.partition.hdrf import hdrf as hdrf
 from tux.partition.hybrid import hybrid as hybrid
 from tux.partition.masters import masters as masters
+from tux.partition.ne import ne as ne
 from tux.partition.one_sided import source as source
 from tux.partition.one_sided import target as target
 from tux.partition.pds import pds as pds
@@ -48,5 +50,7 @@ PARTITIONERS = {
     "bicut": bicut,
     "aweto": aweto,
     "two_phase": two_phase,
+    "ne": ne,
+    "best": best,
 }
 """By the names of the command line, simple ones first."""

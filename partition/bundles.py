@@ -1,0 +1,240 @@
+"""Bundle moves: take a vertex out of a part by handing each of its edges there to another part that holds it.
+
+The bundle of (v, p) is v's edges in part p. An edge (v, t) of it is moved for nothing to a part q that holds both v and t, and for one
+more replica to a q that holds v alone. Moved whole, the bundle saves v's replica in p, and that of each t whose last edge in p it was:
+
+    gain(v, p) = 1 + #{t: all its edges in p are of the bundle} - #{t: no part but p holds both v and t}
+
+Moves that gain are rare after NE++; moves of gain 0 are many, and lead to others that gain, because a vertex that is cut anyway can
+take each neighbour to the part that suits it. To pass small losses too, the search is simulated annealing (Kirkpatrick et al., Science
+1983): a move of gain -g is accepted with probability exp(-g / T), T falling. Replicas at k = 128 against NE++, geometric mean of six
+real graphs: bundles moved whole to one common part 0.990; this move, 60 sweeps, gains only 0.997, also gain 0 0.932; annealed, within
+the bound on work, 0.926 (better on four of the six graphs than gain 0, worse on Epinions and Slashdot).
+
+Of the parts that suit a neighbour the least loaded takes the edge, so the room that the bound leaves above the mean is what the search
+lives on: it wants a start at 1.00 and a bound of some hundredths more. Few large bundles can be moved, and none of over 32 edges
+is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.partition.adjacency import Adjacency
+from tux.partition.compiled import compiled
+from tux.partition.ends import Ends, Progress
+from tux.partition.hashing import hashed
+from tux.partition.replicas import replicas
+
+OFTEN, LARGEST = 4, 32  # edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
+SWEEPS, READS = 50, 22
+HOT, COLD = 0.7, 0.1
+_FAR = 1 << 40  # the load of a part that v is not in
+
+
+class Holders(NamedTuple):
+    """The parts of vertex v are ``part[first[v] : first[v] + size[v]]``, in any order, with its number of edges there.
+
+    There is room for as many as v has edges, or k, so that memory is linear in the edges whatever k.
+    """
+
+    first: np.ndarray  # (n + 1,) int64
+    part: np.ndarray  # (rooms,) int16
+    edges: np.ndarray  # (rooms,) int32 or int64
+    size: np.ndarray  # (n,) int32
+
+
+def holders(edges: Ends, lists: Adjacency, parts: np.ndarray, k: int) -> Holders:
+    """Those of an assignment `parts` (m,)."""
+    held = replicas(edges, parts, k)
+    first = np.zeros(edges.vertices + 1, np.int64)
+    np.cumsum(np.minimum(lists.degree, k), out=first[1:])
+    size = held.counts.astype(np.int32)
+    place = np.arange(len(held.part)) + np.repeat(first[:-1] - held.first[:-1], size)
+    part, count = np.empty(int(first[-1]), np.int16), np.empty(int(first[-1]), held.edges.dtype)
+    part[place], count[place] = held.part, held.edges
+    return Holders(first, part, count, size)
+
+
+@compiled
+def _transpose(lists, free, entry):  # type: ignore[no-untyped-def]
+    for v in range(len(free)):
+        for j in range(lists.first[v], lists.first[v + 1]):
+            t = lists.entry[j, 0]
+            entry[free[t], 0], entry[free[t], 1] = v, lists.entry[j, 1]
+            free[t] += 1
+
+
+def by_neighbour(lists: Adjacency) -> Adjacency:
+    """The same lists (of all vertices) with each in the order of neighbours, so that repeated edges stand together."""
+    entry = np.empty_like(lists.entry)
+    _transpose(lists, lists.first[:-1].copy(), entry)
+    return lists._replace(entry=entry)
+
+
+@compiled
+def _next(state):  # type: ignore[no-untyped-def]
+    """The next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up to 1 from it."""
+    state = state ^ (state << np.uint64(13))
+    state = state ^ (state >> np.uint64(7))
+    state = state ^ (state << np.uint64(17))
+    return state, ((state >> np.uint64(11)) + 1.0) / 2.0**53
+
+
+@compiled
+def _shift(held, t, p, q):  # type: ignore[no-untyped-def]
+    """One edge of t goes from part p to q."""
+    start = held.first[t]
+    there, here = -1, -1
+    for j in range(start, start + held.size[t]):
+        if held.part[j] == p:
+            there = j
+        elif held.part[j] == q:
+            here = j
+    held.edges[there] -= 1
+    if here < 0 and held.edges[there] == 0:
+        held.part[there], held.edges[there] = q, 1
+        return
+    if here < 0:
+        here = start + held.size[t]
+        held.size[t] += 1
+        held.part[here], held.edges[here] = q, 0
+    held.edges[here] += 1
+    if held.edges[there] == 0:
+        held.size[t] -= 1
+        end = start + held.size[t]
+        held.part[there], held.edges[there] = held.part[end], held.edges[end]
+
+
+@compiled
+def _smallest(count, start, several):  # type: ignore[no-untyped-def]
+    least = count[start]
+    for j in range(start + 1, start + several):
+        least = min(least, count[j])
+    return least
+
+
+@compiled
+def _move(lists, held, parts, v, p, bundle, chosen):  # type: ignore[no-untyped-def]
+    """Move the edges of v at the places `bundle` of its list from part p to `chosen`."""
+    for i in range(len(bundle)):
+        t, e = lists.entry[bundle[i], 0], lists.entry[bundle[i], 1]
+        parts[e] = chosen[i]
+        _shift(held, v, p, chosen[i])
+        if t != v:
+            _shift(held, t, p, chosen[i])
+
+
+@compiled
+def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-untyped-def]
+    """v's parts as `own`, their places there as `slot`, and v's edges grouped by them: bundle[end[s - 1] : end[s]] those in own[s]."""
+    total, start = 0, held.first[v]
+    for s in range(held.size[v]):
+        own[s], end[s] = held.part[start + s], total
+        slot[own[s]] = s
+        total += held.edges[start + s]
+    for j in range(lists.first[v], lists.first[v + 1]):
+        s = slot[parts[lists.entry[j, 1]]]
+        bundle[end[s]] = j
+        end[s] += 1
+
+
+@compiled
+def _sweep(lists, held, parts, load, limit, temperature, state):  # type: ignore[no-untyped-def]
+    """Try bundles of all vertices once, in their order; the work done, in reads of a list. `near`: loads of the parts open to v's edges."""
+    entry, first, part, count, size, k = lists.entry, held.first, held.part, held.edges, held.size, len(load)
+    own, end, slot, near = np.empty(k, np.int16), np.empty(k, np.int64), np.empty(k, np.int32), np.full(k, _FAR)
+    bundle, chosen, grew, work = np.empty(lists.degree.max(), np.int64), np.empty(LARGEST, np.int16), np.zeros(k, np.bool_), 0
+    for v in range(len(size)):
+        several = size[v]
+        state, share = _next(state)
+        longest = min(OFTEN / share, LARGEST)
+        if several < 2 or _smallest(count, first[v], several) > longest:
+            continue
+        _gather(lists, held, parts, v, own, end, slot, bundle)
+        work += lists.degree[v] + 8 * several
+        for s in range(several):
+            near[own[s]], grew[own[s]] = load[own[s]], False
+        for s in range(several):
+            p, low = own[s], end[s - 1] if s else 0
+            length = end[s] - low
+            if length > longest or grew[p]:  # one that grew in this visit is not known whole
+                continue
+            near[p], other = _FAR, own[0]  # the part of v where a neighbour goes that is in none of them but p
+            for r in range(several):
+                other = own[r] if near[own[r]] < near[other] else other
+            state, share = _next(state)
+            lowest = math.floor(temperature * math.log(share)) + 1
+            gain, i = 1, 0
+            while i < length and gain >= lowest:
+                t, run = entry[bundle[low + i], 0], 1
+                while i + run < length and entry[bundle[low + i + run], 0] == t:
+                    run += 1
+                best, best_load = -1, limit - run + 1
+                for h in range(first[t], first[t] + size[t]):
+                    q = part[h]
+                    if near[q] < best_load:
+                        best, best_load = q, near[q]
+                    elif q == p and count[h] == run:  # a self-loop too, but alone it gains anyway
+                        gain += 1
+                if best < 0:
+                    best = other
+                    gain -= 1 if near[other] + run <= limit else _FAR
+                near[best] += run
+                for j in range(i, i + run):
+                    chosen[j] = best
+                i += run
+                work += size[t]
+            if gain >= lowest:
+                _move(lists, held, parts, v, p, bundle[low : low + length], chosen)
+                load[p] -= length
+            else:
+                near[p] = load[p]
+            for j in range(i):
+                if gain >= lowest:
+                    load[chosen[j]] += 1
+                    grew[chosen[j]] = True
+                else:
+                    near[chosen[j]] -= 1
+        for s in range(several):
+            near[own[s]] = _FAR
+    return work
+
+
+class Annealing:
+    """A search from an assignment `parts` (m,) int16, which it changes; no part that has `limit` edges or more grows.
+
+    `lists` are of all vertices, by neighbour. Work is bounded by SWEEPS sweeps and by READS log2(k) reads of a list for each edge,
+    whichever ends first; the temperature falls with the share of it that is done.
+    """
+
+    def __init__(self, edges: Ends, lists: Adjacency, parts: np.ndarray, k: int, limit: int, seed: int = 0) -> None:
+        self.parts, self.done = parts, 0.0
+        self._lists, self._limit, self._seed = lists, limit, seed
+        self._held, self._load = holders(edges, lists, parts, k), np.bincount(parts, minlength=k)
+        self._sweeps, self._spent, self._budget = 0, 0, READS * (k - 1).bit_length() * len(parts)
+
+    @property
+    def replicas(self) -> int:
+        """Of all vertices, now."""
+        return int(self._held.size.sum())
+
+    def run(self, share: float, progress: Progress = None) -> None:
+        """Go on until this share of the work is done; at 1, end with a sweep that takes gains only."""
+        while self.done < share:
+            self.sweep(HOT + (COLD - HOT) * self.done)
+            self.done = min(1.0, max(self._sweeps / SWEEPS, self._spent / self._budget if self._budget else 1.0))
+            if progress:
+                progress(self.done)
+            if self.done >= 1:
+                self.sweep(0.0)
+
+    def sweep(self, temperature: float) -> None:
+        """Try bundles of all vertices once; at temperature 0 only gains are taken."""
+        state = hashed(np.array([self._sweeps]), self._seed)[0] | np.uint64(1)
+        work = _sweep(self._lists, self._held, self.parts, self._load, self._limit, temperature, state)
+        self._sweeps += 1
+        self._spent += work

@@ -1,0 +1,40 @@
+"""Edges after vertices: each edge to the part of its lower-degree end, because a vertex of high degree will be in many parts anyway."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.partition.compiled import compiled
+from tux.partition.ends import Ends
+from tux.partition.least_loaded import grown, tournament
+
+
+@compiled
+def owned(src, dst, degree, edges):  # type: ignore[no-untyped-def]
+    """Add to `edges` (n,) how many edges each vertex has whose other end has no lower degree; of equals, the source counts."""
+    for i in range(len(src)):
+        edges[src[i] if degree[src[i]] <= degree[dst[i]] else dst[i]] += 1
+
+
+@compiled
+def _assign(src, dst, degree, home, limit, load, winners, parts):  # type: ignore[no-untyped-def]
+    for i in range(len(src)):
+        low, high = (src[i], dst[i]) if degree[src[i]] <= degree[dst[i]] else (dst[i], src[i])
+        p = home[low]
+        if load[p] >= limit:
+            p = home[high]
+        if load[p] >= limit:
+            p = winners[1]
+        parts[i] = p
+        load[p] += 1
+        grown(winners, load, p)
+
+
+def lower_degree(edges: Ends, degree: np.ndarray, home: np.ndarray, k: int, limit: int) -> np.ndarray:
+    """Each edge to `home` (n,) of its end of lower degree, else of the other end, else to the least loaded part; parts (m,) int16.
+
+    A part that has `limit` edges is full; k limit >= m.
+    """
+    parts = np.empty(len(edges.src), np.int16)
+    _assign(edges.src, edges.dst, degree, home, limit, np.zeros(k, np.int64), tournament(k), parts)
+    return parts
