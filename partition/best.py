@@ -10,7 +10,7 @@ from tux.partition.capacity import capacity
 from tux.partition.clustering import clustered
 from tux.partition.ends import Progress, ends
 from tux.partition.lower_degree import lower_degree
-from tux.partition.ne import grown
+from tux.partition.ne import full, grown
 from tux.partition.replicas import replicas
 
 _RACE = 0.4  # of the work, after which the better search goes on alone
@@ -31,21 +31,16 @@ def best(
     Without `cap`, no part has more than max(ceil(m/k), floor(1.03 m/k)) edges. Both starts are annealed (see `bundles.py`), and the one
     with fewer replicas after two fifths of the work is finished: clusters won on planted communities and at k = 32 on social graphs,
     NE++ on most others, and the replicas at the start do not tell (on Epinions clusters begin a quarter worse and end 2 % better).
-    Never more replicas than `ne` gives with the same seed and `cap`, or with its own. Memory is linear in edges and vertices whatever
+    Never more replicas than `ne` gives with the same seed. Memory is linear in edges and vertices whatever
     k: about 60 bytes an edge beside the ends.
     """
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
     limit = capacity(m, k, 1.03 if cap is None else cap)
-    tight = min(limit, capacity(m, k, 1.001))
-    found = grown(edges, adjacency(edges, 100.0), k, tight, seed)
+    found = grown(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
     if m == 0 or k == 1:
         return found
     fewest = len(replicas(edges, found, k).part)
-    if cap is not None and limit > tight:
-        wide = grown(edges, adjacency(edges, 100.0), k, limit, seed)
-        if len(replicas(edges, wide, k).part) < fewest:
-            found, fewest = wide, len(replicas(edges, wide, k).part)
     lists = by_neighbour(adjacency(edges))
     dealt = lower_degree(edges, lists.degree, clustered(edges, lists, k), k, limit)
     searches = [Annealing(edges, lists, start, k, limit, seed) for start in (found.copy(), dealt)]

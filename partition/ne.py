@@ -34,6 +34,7 @@ from tux.partition.leftovers import place
 MARK, KEY, BEFORE, AFTER = range(4)
 HIGH, CORE = MOST_PARTS, MOST_PARTS + 1  # marks above every part
 _STEP = 2_654_435_761  # 2^32 over the golden ratio: the first vertices of successive seeds lie far apart
+FULL = 1.001  # of the mean
 _CALLS = 64  # to `progress`
 
 
@@ -140,6 +141,11 @@ def _begun(lists: Adjacency, m: int) -> _Growth:
     return _Growth(np.full(m, -1, np.int16), lists.first[1:].copy(), row, np.array([0, -1]))
 
 
+def full(edges: int, k: int, cap: float | None) -> int:
+    """Edges at which a part is full: 1.001 of the mean, or `cap` if that is less. More would leave the last parts empty."""
+    return min(capacity(edges, k, FULL), capacity(edges, k, cap))
+
+
 def grown(edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None) -> np.ndarray:
     """NE++ of edges with these lists, which it leaves in disorder; parts (m,) int16 with at most `limit` edges, k limit >= m."""
     m = len(edges.src)
@@ -170,7 +176,7 @@ def ne(
     progress: Progress = None,
     tau: float = 100.0,
 ) -> np.ndarray:
-    """NE++; parts (m,) int16. Without `cap`, no part has more than max(ceil(m/k), floor(1.001 m/k)) edges.
+    """NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k)) edges, whatever larger `cap` is allowed.
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which saves memory and costs replicas
     when `tau` is small. Time is linear in the edges, memory about 35 bytes an edge and 50 a vertex, whatever k. ValueError for a
@@ -179,5 +185,5 @@ def ne(
     if not tau > 0:
         raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")
     edges = ends(src, dst, bipartite)
-    limit = capacity(len(edges.src), k, 1.001 if cap is None else cap)
+    limit = full(len(edges.src), k, cap)
     return grown(edges, adjacency(edges, tau), k, limit, seed, progress)

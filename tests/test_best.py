@@ -157,11 +157,6 @@ def test_a_bundle_that_stays_takes_no_room():
     assert swept({**chain, 2: [(0, 3), (2, 5), (3, 8), (5, 9)]}, 3, 5) == {(0, 2): 2}
 
 
-def test_a_cap_that_lets_ne_put_all_in_one_part():
-    src = np.arange(2000)
-    assert replicas(src, src + 1, best(src, src + 1, 4, cap=4)) == 2001
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_a_cold_sweep_loses_nothing(seed):
     draw = np.random.default_rng(seed)

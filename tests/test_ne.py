@@ -21,8 +21,13 @@ def replicas(src, dst, parts):
 @given(edges, st.integers(1, 9), st.sampled_from([0.3, 1.0, 2.0, 100.0]), st.sampled_from([None, 1.0, 1.3]), st.integers(0, 3))
 def test_the_rule(pairs, k, tau, cap, seed):
     src, dst = pairs
-    expected = slow_ne(src.tolist(), dst.tolist(), k, seed, 1.001 if cap is None else cap, tau)
+    expected = slow_ne(src.tolist(), dst.tolist(), k, seed, min(1.001, cap or 9), tau)
     assert ne(src, dst, k, seed, tau=tau, cap=cap).tolist() == expected
+
+
+def test_a_generous_cap_leaves_no_part_empty():
+    src = np.arange(2000)
+    assert np.bincount(ne(src, src + 1, 4, cap=4)).tolist() == [500, 500, 500, 500]
 
 
 def test_the_rule_on_a_larger_graph():
