@@ -15,9 +15,14 @@ import numpy as np
 TOP = 10  # words that a topic is told by
 
 
-def occurs(tau):
-    """Count a word."""
-    tau.words += 1
+def tally(word, edges):
+    """How often a word occurs."""
+    word.seen += len(edges)
+
+
+def occurs(word, tau):
+    """Count a word that does."""
+    tau.words += word.seen > 0
 
 
 def known(tau, p):
@@ -44,7 +49,9 @@ def likely_words(word, tau, p):
 
 
 def report(tau, p):
-    """The topics' part, and the sum by occurrence."""
+    """The topics' part, and the sum by occurrence; nothing where nothing occurs."""
+    if tau.tokens == 0:
+        return
     smooth = tau.V * p.beta
     topics = sum(math.lgamma(smooth) - math.lgamma(smooth + n) for n in tau.n)
     tau.loglik_per_token = (tau.likelihood + topics) / tau.tokens

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps._topics import by_words, known, likely_topics, likely_words, occurs, report
+from tux.apps._topics import by_words, known, likely_topics, likely_words, occurs, report, tally
 from tux.fields import metric, mirror, shared, total, value
 from tux.program import Context, Edge, Program, Vertex, param
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
@@ -66,7 +66,7 @@ def draw(document, q, sums, whole, old, own, p, rng):
 def drop(document, k):
     """One occurrence less of topic k, which is in the document's list."""
     i = 0
-    while document.topics[i] != k:
+    while document.topics[i] != k and i < document.size - 1:
         i += 1
     document.times[i] -= 1
     if document.times[i] == 0:
@@ -130,7 +130,7 @@ class LDA(Program):
     parts: int = param(16, "mini-batches in an epoch: how often workers tell each other their counts", low=1)
     epochs = 100
     document = Vertex(whole=True, topics=mirror("u2", "edges"), times=mirror("f4", "edges"), size=mirror("i4"))
-    word = Vertex(n=shared("topics", "i4"))
+    word = Vertex(n=shared("topics", "i4"), seen=shared("i4"))
     occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
     tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), loglik_per_token=metric(), **_TOTALS)
 
@@ -138,7 +138,7 @@ class LDA(Program):
         return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, rotate=True)
 
     def setup(self):
-        return [GlobalSync(known, aggregate=occurs, over="word"), self.sweep(begin)]
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin)]
 
     def stages(self):
         return [self.sweep(sample)]

@@ -89,7 +89,11 @@ def test_a_cut_through_what_must_be_whole_is_refused():
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [({}, "no count.*how often"), ({"count": np.array([1, -1, 0, 0, 0])}, "-1 times")],
+    [
+        ({}, "no count.*how often"),
+        ({"count": np.array([1, -1, 0, 0, 0])}, "-1 times"),
+        ({"count": np.array([1, 0.5, 0, 0, 0])}, "0.5 times.*whole"),
+    ],
 )
 def test_what_cannot_be_repeated(fields, words):
     data = EdgeData.of(("bag", "word"), [0, 0, 1, 2, 2], [0, 1, 1, 1, 2], fields)

@@ -187,6 +187,9 @@ def _repeated(program: Program, src: np.ndarray, dst: np.ndarray, given: Mapping
                 f"these edges have no {repeats}, which says how often each is there", do=f"fields: {', '.join(given) or 'none'}"
             )
         times = given[repeats]
+        if not np.array_equal(times, np.floor(times)):
+            raise DataError(f"an edge is there {times[times != np.floor(times)][0]} times", do=f"{repeats} must be a whole number")
+        times = times.astype(np.int64)
         if times.min() < 0:
             raise DataError(f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more")
         src, dst = np.repeat(src, times), np.repeat(dst, times)
