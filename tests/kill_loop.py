@@ -71,7 +71,9 @@ class Running:
     def left(self):
         """What is left of the command: processes, files in its folder for temporary ones, shared memory."""
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
-        return sorted(alive | {str(path) for path in [*self.tmp.rglob("*"), *self.folder.rglob(".parts")]} | (shared_memory() - self.shared))
+        return sorted(
+            alive | {str(path) for path in [*self.tmp.rglob("*"), *self.folder.rglob(".parts")]} | (shared_memory() - self.shared)
+        )
 
     def told(self):
         """(standard output, standard error) so far."""
