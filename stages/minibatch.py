@@ -26,9 +26,9 @@ class MiniBatch:
         for each stage: run it for b          # one clock
 
     Blocks are ranges of the type's seeded order, of `vertices` vertices or of about `edges` edges each, or about `blocks` of them with
-    equally many edges; otherwise there is one. The order of blocks changes from epoch to epoch (`shuffle=False`: never), their members don't. `over` is the enumerated end, by default
-    that of the first Exchange inside. Every Exchange inside enumerates it; an Apply inside works on the block's rows of its type:
-    the range itself, or the rows of the other end that the block's edges touch.
+    equally many edges; otherwise there is one. The order of blocks changes from epoch to epoch (`shuffle=False`: never), their members
+    don't. `over` is the enumerated end, by default that of the first Exchange inside. Every Exchange inside enumerates it; an Apply
+    inside works on the block's rows of its type: the range itself, or the rows of the other end that the block's edges touch.
 
     `rotate=True`: worker w starts w/W of the way round, so that workers are on different blocks of one clock, as in DSGD (Gemulla et
     al., KDD 2011). Changes in place to a vertex are then made by one worker after the other instead of by all at once. Sizes in
