@@ -9,6 +9,7 @@ from tux.apps.mf import MF
 from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.generate import ratings
+from tux.info import info
 from tux.partition import PARTITIONERS
 from tux.parts import cut
 from tux.session import run
@@ -95,6 +96,22 @@ class Two(MF):
 def test_what_does_not_fit(folder, program, options, kind, words):
     with pytest.raises(kind, match=f"(?s){words}"):
         run(program, folder(), **options)
+
+
+def test_numbers_that_are_not_whole_are_no_counts(folder):
+    class Counted(Program):
+        user = item = Vertex()
+        link = Edge("user", "item", repeats="count")
+
+    with pytest.raises(DataError, match="value is .*not a whole number"):
+        run(Counted(), folder())
+
+
+def test_what_info_tells_of_it(folder):
+    found = info(str(folder()))
+    assert found["partitioned graph"] == "2 parts by bicut, seed 0" and found["edges"].endswith("from user to item, with value")
+    assert "60, whole, 1.000 replicas each" in found["user"] and ", cut, " in found["item"]
+    assert sum(int(each) for each in found["edges by part"].split(", ")) == int(found["edges"].split()[0])
 
 
 def test_a_folder_that_is_none(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ from tux.formats import read_edges
 from tux.inputs import COUNTED
 from tux.output import read_metrics, read_run
 from tux.show import number
+from tux.store import is_partitioned, load, read_manifest
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 def info(path: str, ends: tuple[str, str] = ("source", "target"), columns: str | None = None) -> dict[str, str]:
-    """Findings by name. Raises DataError if `path` is neither a run's folder nor a file of edges."""
+    """Findings by name. Raises DataError if `path` is neither the folder of a run or a partitioned graph nor a file of edges."""
+    if is_partitioned(Path(path)):
+        return of_parts(Path(path))
     return of_run(path) if os.path.isdir(path) else of_edges(_read(path, ends, columns))
 
 
@@ -44,6 +48,22 @@ def of_run(folder: str) -> dict[str, str]:
             findings[name] = _listed({key: number(value) for key, value in run.results[name].items()})
     speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
     return findings | {"training": f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M edges/s"}
+
+
+def of_parts(folder: Path) -> dict[str, str]:
+    """How a graph was cut, and what each part has."""
+    manifest = read_manifest(folder)
+    parts = [load(folder, number) for number in range(manifest.parts)]
+    findings = {
+        "partitioned graph": f"{manifest.parts} parts by {manifest.partitioner or 'unknown'}, seed {manifest.seed}",
+        "edges": f"{manifest.edges:,} from {manifest.ends[0]} to {manifest.ends[1]}, with {', '.join(manifest.fields) or 'no numbers'}",
+        "edges by part": ", ".join(f"{len(part.src):,}" for part in parts),
+    }
+    for entry in manifest.types:
+        replicas, state = sum(entry.known) / max(entry.vertices, 1), "cut" if entry.cut else "whole"
+        by_part = ", ".join(f"{n:,}" for n in entry.known)
+        findings[entry.name] = f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}"
+    return findings
 
 
 def of_edges(edges: EdgeData) -> dict[str, str]:

@@ -83,8 +83,17 @@ def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, st
 
 def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
     types = {names[name]: replace(each, name=names[name], ids=bare.ids[names[name]]) for name, each in part.types.items()}
-    columns = {name: part.fields[own].astype(bare.fields[name].dtype, copy=False) for name, own in fields.items()}
+    columns = {name: _as(part.fields[own], bare.fields[name].dtype, own) for name, own in fields.items()}
     return replace(part, types=types, fields=columns)
+
+
+def _as(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
+    """A column in another dtype; DataError if whole numbers are wanted and it has others."""
+    if dtype.kind in "iu" and column.dtype.kind == "f" and not np.array_equal(column, np.floor(column)):
+        raise DataError(
+            f"{name} is {column[column != np.floor(column)][0]}, not a whole number", do="name the program that these edges are for"
+        )
+    return column.astype(dtype, copy=False)
 
 
 def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
