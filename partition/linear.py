@@ -9,8 +9,8 @@ import numpy as np
 from tux.partition.compiled import compiled
 from tux.partition.hashing import by_hash
 from tux.partition.least_loaded import grown
-from tux.partition.presence import hold, holds, larger, room
-from tux.partition.scored import Placed
+from tux.partition.presence import hold, holds, room
+from tux.partition.scored import Placed, place_by
 
 _BLOCK = 1 << 16
 
@@ -36,10 +36,7 @@ def linear(home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, se
 
 def place_linear(src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Linear) -> Placed:
     """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after them."""
-    at = 0
-    while (at := _place(src, dst, parts, at, placed, rule)) < len(src):
-        placed = placed._replace(held=larger(placed.held, len(placed.load)))
-    return placed
+    return place_by(_place, src, dst, parts, placed, rule)
 
 
 @compiled

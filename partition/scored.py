@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,8 +99,13 @@ def count(src, dst, degree):  # type: ignore[no-untyped-def]
 
 def place(src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule) -> Placed:
     """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after them."""
+    return place_by(_place, src, dst, parts, placed, rule)
+
+
+def place_by(kernel: Callable[..., int], src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Any) -> Placed:
+    """`place` by a rule's own kernel, which goes on until the pool of replicas has no room and returns the edge where that was."""
     at = 0
-    while (at := _place(src, dst, parts, at, placed, rule)) < len(src):
+    while (at := kernel(src, dst, parts, at, placed, rule)) < len(src):
         placed = placed._replace(held=larger(placed.held, len(placed.load)))
     return placed
 

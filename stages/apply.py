@@ -63,9 +63,7 @@ class Apply:
             assert vertices.part is not None
             self._routes = Routes(vertices.part, self.cuts if ranges else None)
             self._ranges = ranges
-            ends = [role for role, of in zip(program.edge.roles, program.edge.ends, strict=True) if of == self.over]
-            counts = [np.bincount(worker.graph.edges.end(role), minlength=len(vertices)) for role in ends]
-            self._weights = np.sum(counts, axis=0).astype(np.float32)
+            self._weights = worker.graph.counts(self.over).astype(np.float32)
             self.point = len(worker.points)
             worker.points.append(self)
 

@@ -199,3 +199,9 @@ def test_what_is_wrong_with_a_matrix(file, text, words, line):
         read_edges(path, ONE, {})
     assert words in str(caught.value)
     assert f"{path}:{line}" in str(caught.value) if line else str(path) in str(caught.value)
+
+
+def test_a_size_line_that_cannot_be_true_takes_no_memory(file):
+    path = file("%%MatrixMarket matrix coordinate pattern symmetric\n2000000000 2000000000 1\n2 1\n", "m.mtx")
+    with pytest.raises(DataError, match="said to be 2,000,000,000 x 2,000,000,000, with 1 entries"):
+        read_edges(path, ("page", "page"), {})

@@ -171,7 +171,6 @@ def test_a_method_that_refuses_is_told_and_the_others_go_on(tux, monkeypatch):
 
 
 def test_plots(tux, here):
-    pytest.importorskip("matplotlib")
     assert tux("links.txt --parts 4 --plot p.png --one-type")[0] == 0
     assert (here / "p.png").read_bytes()[:4] == b"\x89PNG"
     assert tux("links.txt --parts 4 --plot p.svg --one-type")[0] == 0

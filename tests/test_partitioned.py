@@ -11,6 +11,7 @@ from tux.errors import DataError, UsageError
 from tux.generate import ratings
 from tux.info import info
 from tux.partition import PARTITIONERS
+from tux.partitioned import Partitioned, without_edges
 from tux.parts import cut
 from tux.session import run
 from tux.stages import Apply
@@ -61,6 +62,15 @@ def test_types_and_fields_go_by_their_places(folder):
     edges, _, _ = known()
     stored = folder(ends=("source", "target"), name="stars")
     assert same(run(MF(rank=2), edges, epochs=1, workers=2, jit=False), run(MF(rank=2), stored, epochs=1, jit=False))
+
+
+def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
+    digests = set()
+    for method in ("bicut", "random", "bicut"):
+        made = folder(method)
+        digests.add(Partitioned.stored(made, without_edges(made, ("user", "item"), {"value": np.dtype("f4")}), None).digest)
+        made.rename(tmp_path / f"used {len(list(tmp_path.iterdir()))}")
+    assert len(digests) == 2
 
 
 def test_one_part_is_one_worker(folder):

@@ -17,11 +17,9 @@ import numpy as np
 from tux.bag_lines import number_fault
 from tux.entries import Asked, Entries, cut, narrow, note, short, text_blocks
 from tux.errors import DataError
-from tux.ids import MOST
+from tux.ids import MOST, believed
 from tux.partition.compiled import compiled
 
-SPARSE = 64  # documents for each that has a word, beyond which the header is not believed, but for
-FEW = 1_000_000  # so many
 RULE = "A docword file begins with three lines: the numbers of documents, of words, and of lines that follow."
 
 
@@ -100,7 +98,7 @@ def read_docword(asked: Asked) -> Entries:
             f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}", where=f"{asked.path}:3", do="Is the file cut short?"
         )
     row, column, value = (np.concatenate(piece) for piece in pieces)
-    if head.documents > FEW + SPARSE * len(row):
+    if not believed(head.documents, len(row)):
         raise DataError(
             f"{head.documents:,} {asked.row}s, but only {len(row):,} lines of {asked.column}s", where=f"{asked.path}:1", do=RULE
         )

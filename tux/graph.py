@@ -127,7 +127,10 @@ class Graph:
     part: Part | None = None
 
     def degrees(self, role: str) -> np.ndarray:
-        """Training edges of each vertex at the end called `role`, over all workers, in the order of positions."""
+        """Training edges of each vertex at the end called `role`, over all workers, in the order of positions.
+
+        On several workers an edge that a row repeats counts once: who balances by it needs no more.
+        """
         declared = self.edges.declared
         side = declared.roles.index(role)
         if self.part is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
-from tux.ids import Ids
+from tux.ids import Ids, believed
 from tux.market import Market, is_market, read_market
 from tux.metis import Metis, is_metis, read_metis
 
@@ -44,6 +44,8 @@ def read_graph(
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not len(src):
         raise DataError(f"{path} holds no edge")
+    if not metis and not believed(max(sizes), len(src)):  # a METIS graph has a line for each vertex
+        raise DataError(f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries", do="Correct the size line.")
     if undirected and both:
         apart = np.flatnonzero(src != dst)
         values = values if values is None else np.concatenate([values, sign * values[apart]])

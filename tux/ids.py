@@ -13,7 +13,13 @@ from tux.arrow import STRING, Coded, Column
 from tux.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
+FEW, SPARSE = 1_000_000, 64
 CHUNK = 1 << 20  # rows looked up at a time, so that numpy's 64-bit copies of indices stay small
+
+
+def believed(vertices: int, entries: int) -> bool:
+    """Whether a header that claims so many vertices for so many entries may be true: a false one must not take memory."""
+    return vertices <= FEW + SPARSE * entries
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,10 @@ class Partitioned:
         manifest = store.read_manifest(folder)
         names, fields = dict(zip(manifest.ends, bare.ends, strict=True)), _matched(manifest.fields, list(bare.fields), folder)
         parts = [_renamed(store.load(folder, number), names, fields, bare) for number in range(manifest.parts)]
-        return Partitioned(hold_out(parts, test, manifest.seed) if test is not None else parts, bare, f"{manifest.digest} {_digest(test)}")
+        # Machines must have the same cut too, and another one holds other numbers of vertices.
+        cut_as = f"{manifest.partitioner} {manifest.seed} {[(entry.cut, entry.known) for entry in manifest.types]}"
+        held = hold_out(parts, test, manifest.seed) if test is not None else parts
+        return Partitioned(held, bare, f"{manifest.digest} {cut_as} {_digest(test)}")
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:

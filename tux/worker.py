@@ -53,9 +53,7 @@ class Worker:
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
-        self.tables = {
-            name: self._table(name, v.fields, len(graph.vertices[name]), graph.counts(name)) for name, v in program.vertices.items()
-        }
+        self.tables = {name: self._table(name, v.fields, len(graph.vertices[name]), graph) for name, v in program.vertices.items()}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.mirrors = {name: Mirrors(self.tables[name]) for name in (*self._cut_types(), "tau")} if workers > 1 else {}
         masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
@@ -78,8 +76,10 @@ class Worker:
     def _nothing(self) -> Message:
         raise RuntimeError("a worker without a transport waits for a message")
 
-    def _table(self, name: str, fields: dict[str, Any], n: int, entries: np.ndarray | None = None) -> Table:
-        return Table.allocate(name, {f: d.sized(self.program.parameters) for f, d in fields.items()}, n, entries)
+    def _table(self, name: str, fields: dict[str, Any], n: int, graph: Graph | None = None) -> Table:
+        declared = {f: d.sized(self.program.parameters) for f, d in fields.items()}
+        ragged = graph is not None and any(d.ragged for d in declared.values())
+        return Table.allocate(name, declared, n, graph.counts(name) if graph is not None and ragged else None)
 
     def initialise(self) -> None:
         """Give every field of every replica and master its initial value: a function of (seed, type, field, dense index)."""
