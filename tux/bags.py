@@ -105,7 +105,16 @@ def bag_edges(
     """The edges of a file of a form that was `recognised`. See `tux.formats.read_edges` and `read_bags`."""
     if columns is not None:
         raise UsageError(f"{path} has no columns to name", do=f"leave --columns out: this is a {form} file")
-    return read_bags(path, ends, fields, form=form, against=against, on_bad_row=on_bad_row).edges
+    return read_held_out(path, ends, fields, against, form=form, on_bad_row=on_bad_row)
+
+
+def read_held_out(
+    path: str | os.PathLike[str], ends: tuple[str, str], fields: Mapping[str, Any], against: Mapping[str, Ids] | None, **how: Any
+) -> EdgeData:
+    """The edges of a file of bags; with `against`, those of training, columns keep their indices and rows are new vertices."""
+    known = None if against is None else {ends[1]: against[ends[1]]}
+    edges = read_bags(path, ends, fields, against=known, **how).edges
+    return edges if against is None else edges.behind(ends[0], against[ends[0]])
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:

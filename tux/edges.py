@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -26,6 +26,7 @@ class EdgeData:
     skipped: int = 0  # bad rows left out while reading
     first_skipped: str = ""  # "file:line: reason" of the first of them
     unseen: Mapping[str, int] = field(default_factory=dict)  # by vertex type: ids that the given maps did not have
+    vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)  # by vertex type, each (len(ids), ...)
 
     @classmethod
     def of(
@@ -37,12 +38,14 @@ class EdgeData:
         *,
         against: Mapping[str, Ids] | None = None,
         vertices: Mapping[str, Any] | None = None,
+        vertex_fields: Mapping[str, Mapping[str, Any]] | None = None,
         **counts: Any,
     ) -> EdgeData:
         """Edges from two columns of ids (see `Ids.of`) and columns of numbers, all of m rows.
 
         With `against`, the ids of other edges, those vertices keep their indices and new ones follow; `unseen` counts them.
-        `vertices` adds vertices that may have no edge. Raises `DataError` if columns differ in length or a number is not finite.
+        `vertices` adds vertices that may have no edge. `vertex_fields` are what is known of each vertex, by its index.
+        Raises `DataError` if columns differ in length or a number is not finite.
         """
         columns: dict[str, list[Any]] = {}
         for end, column in zip(ends, (src, dst), strict=True):
@@ -60,6 +63,7 @@ class EdgeData:
             dst=codes[ends[1]][ends[0] == ends[1]],  # the second column of its type if both ends have one
             fields={name: np.asarray(values) for name, values in fields.items()},
             unseen=unseen,
+            vertex_fields={of: {name: np.asarray(values) for name, values in each.items()} for of, each in (vertex_fields or {}).items()},
             **counts,
         )
         edges._check()
@@ -70,11 +74,25 @@ class EdgeData:
             if values.shape != self.src.shape:
                 raise DataError(f"{name} has shape {values.shape}, but there are {len(self.src)} edges")
         for name, values in self.fields.items():
-            if values.dtype.kind not in "iufb":
-                raise DataError(f"{name} holds {values.dtype}, not numbers")
-            if values.dtype.kind == "f" and not np.isfinite(values).all():
-                row = int(np.flatnonzero(~np.isfinite(values))[0])
-                raise DataError(f"{name} of edge {row} is {values[row]}", do="Give finite numbers only.")
+            _finite(name, "edge", values)
+        for kind, fields in self.vertex_fields.items():
+            for name, values in fields.items():
+                if len(values) != len(self.ids[kind]):
+                    raise DataError(f"{kind}.{name} has {len(values)} rows, but there are {len(self.ids[kind])} vertices of that type")
+                _finite(name, kind, values)
+
+    def behind(self, kind: str, known: Ids) -> EdgeData:
+        """The same edges, of which the vertices of type `kind` are other ones than `known`: their indices, and new ids, follow those.
+
+        For files whose rows are vertices: the third sample of a test file is not the third sample of the training file.
+        """
+        if known.values.dtype.kind == "i":
+            ids = Ids(np.concatenate([known.values, known.values.max(initial=0) + 1 + np.arange(len(self.ids[kind]))]))
+        else:
+            ids = Ids(np.concatenate([known.values, np.array([f"row {n} behind" for n in range(len(self.ids[kind]))], known.values.dtype)]))
+        at = dict(zip(("src", "dst"), self.ends, strict=True))
+        moved: dict[str, Any] = {end: getattr(self, end) + np.int32(len(known)) for end, of in at.items() if of == kind}
+        return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
 
     def __len__(self) -> int:
         return len(self.src)
@@ -98,4 +116,17 @@ class EdgeData:
         for name, array in {"src": self.src, "dst": self.dst, **{f".{name}": self.fields[name] for name in sorted(self.fields)}}.items():
             state.update(f"{name} {array.dtype.str} {len(array)} ".encode())
             state.update(np.ascontiguousarray(array).data)
+        for kind, fields in sorted(self.vertex_fields.items()):
+            for name, array in sorted(fields.items()):
+                state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
+                state.update(np.ascontiguousarray(array).data)
         return state.hexdigest()
+
+
+def _finite(name: str, what: str, values: np.ndarray) -> None:
+    """DataError unless `values`, of one `what` each, are finite numbers."""
+    if values.dtype.kind not in "iufb":
+        raise DataError(f"{name} holds {values.dtype}, not numbers")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise DataError(f"{name} of {what} {row} is {values[row]}", do="Give finite numbers only.")

@@ -29,14 +29,15 @@ class Vertices:
     row_of: np.ndarray
     known: int
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)  # what is known of each vertex, by dense index
 
     @staticmethod
-    def ordered(name: str, side: int, ids: Ids, known: int, seed: int) -> Vertices:
+    def ordered(name: str, side: int, ids: Ids, known: int, seed: int, data: Mapping[str, np.ndarray] | None = None) -> Vertices:
         """The type's rows in the order that `seed` gives; held-out vertices follow in the order of their indices."""
         order = np.concatenate([seeded_order(seed, side, known), np.arange(known, len(ids))])
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
-        return Vertices(name, ids, order, row_of, known)
+        return Vertices(name, ids, order, row_of, known, data=data or {})
 
     @staticmethod
     def local(part: TypePart) -> Vertices:
@@ -44,7 +45,7 @@ class Vertices:
         order = part.order[part.rows]
         row_of = np.full(len(part.ids), -1, np.int32)
         row_of[order] = np.arange(len(order), dtype=np.int32)
-        return Vertices(part.name, part.ids, order, row_of, part.known, part)
+        return Vertices(part.name, part.ids, order, row_of, part.known, part, part.data)
 
     @property
     def cut(self) -> bool:
@@ -164,7 +165,7 @@ class Graph:
             raise DataError(f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from {' to '.join(program.edge.ends)}")
         last = train if test is None else test
         vertices = {
-            name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed)
+            name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed, last.vertex_fields.get(name))
             for name in program.vertices
             if name in last.ids
         }

@@ -90,9 +90,9 @@ def _read(source: Any, ends: tuple[str, str], wanted: dict[str, Any], against: A
     bags = {"form": reading.get("form"), "vocab": reading.get("vocab"), "stop": reading.get("stop")}
     if all(value is None for value in bags.values()):
         return read_edges(source, ends, wanted, columns=reading.get("columns"), on_bad_row=bad, against=against)
-    from tux.bags import read_bags
+    from tux.bags import read_held_out
 
-    return read_bags(source, ends, wanted, against=against, on_bad_row=bad, **bags).edges  # type: ignore[arg-type]
+    return read_held_out(source, ends, wanted, against, on_bad_row=bad, **bags)
 
 
 def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None]:

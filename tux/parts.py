@@ -7,7 +7,8 @@ ends, in the same order, so messages carry no ids.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -41,6 +42,7 @@ class TypePart:
     down: list[np.ndarray]
     peek_up: list[np.ndarray]
     peek_down: list[np.ndarray]
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)  # what is known of each vertex, by dense index, over all workers
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
     for name, n in counts.items():
         sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
         placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
-        types[name] = _type_parts(name, data.ids[name], orders[name], placed, k)
+        given = data.vertex_fields.get(name, {})
+        types[name] = [replace(each, data=given) for each in _type_parts(name, data.ids[name], orders[name], placed, k)]
     degrees = [np.bincount(end, minlength=counts[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)]
     nothing = np.empty(0, np.int32)
     out = []
@@ -128,7 +131,8 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
         grown[name] = []
         for w, t in enumerate(mine):
             up, down = _routes(rows, home, number, w, k, range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])))
-            grown[name].append(replace(t, ids=test.ids[name], order=orders[name], rows=rows[w], peek_up=up, peek_down=down))
+            given = test.vertex_fields.get(name, t.data)
+            grown[name].append(replace(t, ids=test.ids[name], order=orders[name], rows=rows[w], peek_up=up, peek_down=down, data=given))
     out = []
     for at, part in enumerate(parts):
         each = {name: grown[name][at] for name in types}

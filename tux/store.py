@@ -30,6 +30,7 @@ class TypeEntry(msgspec.Struct):
     vertices: int
     cut: bool
     known: list[int]  # by part
+    data: list[str] = []  # fields of vertices
 
 
 class Header(msgspec.Struct):
@@ -87,7 +88,9 @@ def save(
         write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
         np.save(folder / f"{name}.order.npy", first.order)
         known = [part.types[name].known for part in parts]
-        types.append(TypeEntry(name, len(first.ids), first.vertices, first.cut, known))
+        for field, array in first.data.items():
+            np.save(folder / f"{name}.data.{field}.npy", array)
+        types.append(TypeEntry(name, len(first.ids), first.vertices, first.cut, known, list(first.data)))
     for side, degrees in enumerate(parts[0].degrees):
         np.save(folder / f"degrees.{side}.npy", degrees)
     for number in range(len(parts)) if which is None else which:
@@ -156,7 +159,10 @@ def load(folder: Path, number: int) -> Part:
         own = [array(part / f"types.{entry.name}.{what}.npy") for what in ("rows", "masters")]
         routes = [lists(f"types.{entry.name}.{route}") for route in ("up", "down", "peek_up", "peek_down")]
         order = array(folder / f"{entry.name}.order.npy")
-        types[entry.name] = TypePart(entry.name, ids, order, entry.vertices, entry.cut, own[0], entry.known[number], own[1], *routes)
+        size, known = (entry.vertices, entry.cut), entry.known[number]
+        data = {field: array(folder / f"{entry.name}.data.{field}.npy") for field in entry.data}
+        up, down, peek_up, peek_down = routes
+        types[entry.name] = TypePart(entry.name, ids, order, *size, own[0], known, own[1], up, down, peek_up, peek_down, data)
     fields = {name: array(part / f"fields.{name}.npy") for name in manifest.fields}
     test_fields = {name: array(part / f"test_fields.{name}.npy") for name in manifest.test_fields}
     ends = [array(part / f"{name}.npy") for name in ("src", "dst", "test_src", "test_dst", "test_index")]

@@ -93,7 +93,19 @@ class Worker:
 
     def _fill(self, table: Table, ids: np.ndarray) -> None:
         for field, declared in table.declared.items():
-            declared.init.fill(table.arrays[field], key(self.seed, "initial", table.name, field), ids)  # type: ignore[union-attr]
+            if declared.kind == "data":
+                table.arrays[field][...] = self._known(table.name, field, table.arrays[field].shape)[ids]
+            else:
+                declared.init.fill(table.arrays[field], key(self.seed, "initial", table.name, field), ids)  # type: ignore[union-attr]
+
+    def _known(self, name: str, field: str, shape: tuple[int, ...]) -> np.ndarray:
+        """A data field of all vertices of a type; DataError where it was not given."""
+        given = self.graph.vertices[name].data.get(field)
+        if given is None:
+            raise DataError(f"these data have no {name}.{field}, which {type(self.program).__name__} reads")
+        if given.shape[1:] != shape[1:]:
+            raise DataError(f"{name}.{field} has rows of shape {given.shape[1:]}, {type(self.program).__name__} wants {shape[1:]}")
+        return given
 
     def master_ids(self, name: str) -> np.ndarray:
         """Dense index of each master of a cut type."""
