@@ -73,13 +73,16 @@ class Apply:
         return declared.ends[declared.roles.index(self.block_role)] != self.over
 
     def _compile(self, worker: Worker, *, at_home: bool) -> Any:
-        assert self.f is not None
         scope = Scope(worker, "apply", self.label, at_home=at_home)
-        at = "rows[j]" if self._touched else "j"
+        rows = np.empty(0, np.int64) if self._touched else ()
+        return scope.kernel({"rows": rows, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if self._touched else "j"))
+
+    def loop(self, scope: Scope, at: str = "j") -> list[str]:
+        """The loop over masters lo..hi."""
+        assert self.f is not None
         row = lambda: scope.row(scope.vertices(self.over), at)  # noqa: E731
         call = scope.call(self.f, {self.over: row, "v": row}, lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]")
-        rows = np.empty(0, np.int64) if self._touched else ()
-        return scope.kernel({"rows": rows, "lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(call)])
+        return ["for j in range(lo, hi):", *indented(call)]
 
     def _find_touched(self, worker: Worker) -> tuple[np.ndarray, np.ndarray]:
         """Bounds (blocks + 1,) and rows: those of this type that have an edge into each block."""

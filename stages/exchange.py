@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.errors import ProgramError
+from tux.graph import Edges
 from tux.layout import Layout, share, tile_order
 from tux.random import key
 from tux.stages.bind import Udf, named, parameters
@@ -62,9 +63,19 @@ class Exchange:
 
     def prepare(self, worker: Worker) -> None:
         """Lay out the edges and compile the loop."""
+        self.lay_out(worker)
+        if self._tiles:
+            assert self.f is not None
+            self._kernel = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker)).per_edge(self.f)
+        else:
+            loops, lines = self.loops(worker)
+            self._kernel = loops.over_rows(lines)
+
+    def lay_out(self, worker: Worker) -> None:
+        """Bring the edges into the order in which they are walked."""
         role, graph, declared = self.role(worker), worker.graph, worker.program.edge
         types = dict(zip(declared.roles, declared.ends, strict=True))
-        edges = graph.held_out if self.held_out else graph.edges
+        edges = self._edges(worker)
         other = types[edges.other(role)]
         n = len(graph.vertices[types[role]])
         self._tiles = self.by_tile
@@ -73,13 +84,18 @@ class Exchange:
             n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
             self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
             self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
-            assert self.f is not None
-            self._kernel = EdgeLoops(worker, self.label, edges, self.layout, role).per_edge(self.f)
         else:
             self.layout = edges.walk_grouped(role, n) if self.f else Layout.of_vertices(n)
             self._rows = n if self.held_out else graph.vertices[types[role]].known
-            loops = EdgeLoops(worker, self.label, edges, self.layout, role)
-            self._kernel = loops.per_vertex(self.f) if self.f and self._per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+
+    def _edges(self, worker: Worker) -> Edges:
+        return worker.graph.held_out if self.held_out else worker.graph.edges
+
+    def loops(self, worker: Worker, prefix: str = "") -> tuple[EdgeLoops, list[str]]:
+        """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges in tiles."""
+        loops = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker), prefix=prefix)
+        per_vertex = self.f is not None and self._per_vertex
+        return loops, loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
 
     def _groups(self, block: Block | None) -> tuple[int, int]:
         """The block's groups of the layout: its tiles, or its rows. Without a block, all."""

@@ -25,20 +25,23 @@ def indented(lines: list[str]) -> list[str]:
 class EdgeLoops:
     """Loops over one layout of one set of edges; `role` is the enumerated end."""
 
-    def __init__(self, worker: Worker, stage: str, edges: Edges, layout: Layout, role: str, side: str = "exchange") -> None:
-        self.worker, self.edges, self.layout, self.role = worker, edges, layout, role
-        self.scope = Scope(worker, side, stage)
+    def __init__(
+        self, worker: Worker, stage: str, edges: Edges, layout: Layout, role: str, side: str = "exchange", prefix: str = ""
+    ) -> None:
+        self.worker, self.edges, self.layout, self.role, self.prefix = worker, edges, layout, role, prefix
+        self.scope = Scope(worker, side, stage, prefix=prefix)
         declared = worker.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
-        self.at = dict(zip(declared.roles, ("src[e]", "dst[e]"), strict=True))
-        self.varying: dict[str, Any] = {"src": layout.src, "dst": layout.dst, "index": layout.index, "bounds": layout.bounds}
+        self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
+        arrays = {"src": layout.src, "dst": layout.dst, "index": layout.index, "bounds": layout.bounds}
+        self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
 
     def _row(self, role: str, index: str) -> Callable[[], str]:
         return lambda: self.scope.row(self.worker.tables[self.types[role]], index)
 
     def _edge(self) -> Names:
         """Names of a per-edge UDF: both ends and the edge."""
-        position = "e" if isinstance(self.layout.index, tuple) else "index[e]"
+        position = "e" if isinstance(self.layout.index, tuple) else f"{self.prefix}index[e]"
         rows = {role: self._row(role, at) for role, at in self.at.items()}
         table = self.worker.edge_table(self.edges)
         return {**rows, table.name: lambda: self.scope.row(table, position)}
@@ -60,28 +63,32 @@ class EdgeLoops:
         loop = ["for g in range(len(groups)):", "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):", *indented(indented(call))]
         return self._kernel({"groups": np.zeros(1, np.int64)}, loop)
 
-    def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> Kernel:
-        """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v). Called with lo and hi."""
+    def over_rows(self, lines: list[str]) -> Kernel:
+        """A kernel of `by_vertex` or `per_vertex`, called with lo and hi."""
+        return self._kernel({"lo": 0, "hi": 0}, lines)
+
+    def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> list[str]:
+        """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v)."""
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
         if f:
-            loop += ["for e in range(bounds[v], bounds[v + 1]):", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
+            span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
+            loop += [f"for e in {span}:", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
-        return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(loop)])
+        return ["for v in range(lo, hi):", *indented(loop)]
 
-    def per_vertex(self, f: Udf) -> Kernel:
-        """for each vertex v in lo..hi: f(v, edges of v). Called with lo and hi."""
-        other = self.edges.other(self.role)
+    def per_vertex(self, f: Udf) -> list[str]:
+        """for each vertex v in lo..hi: f(v, edges of v)."""
+        other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
         table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
-        span = f"{ends}, index, bounds[v], bounds[v + 1]"
+        span = f"{ends}, {self.prefix}index, {bounds}[v], {bounds}[v + 1]"
         edges = {"edges": lambda: self.scope.edges(table, other, self.worker.tables[self.types[other]], span)}
 
         def ids() -> str:
             # Replicas of a vertex have other edges, so the first of them tells their streams of random numbers apart.
             own, others = self.scope.ids(self.types[self.role]), self.scope.ids(self.types[other])
-            return f"{own}[v], {others}[{ends}[bounds[v]]] if bounds[v] < bounds[v + 1] else {own}[v]"
+            return f"{own}[v], {others}[{ends}[{bounds}[v]]] if {bounds}[v] < {bounds}[v + 1] else {own}[v]"
 
-        call = self.scope.call(f, {**self._vertex(), **edges}, ids)
-        return self._kernel({"lo": 0, "hi": 0}, ["for v in range(lo, hi):", *indented(call)])
+        return ["for v in range(lo, hi):", *indented(self.scope.call(f, {**self._vertex(), **edges}, ids))]
 
     def score(self, f: Udf, out: np.ndarray) -> Kernel:
         """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,) float64."""

@@ -13,6 +13,7 @@ from tux.random import key, permutation
 from tux.stages.apply import Apply
 from tux.stages.block import Block
 from tux.stages.exchange import Exchange
+from tux.stages.fused import Fused, can_be_fused
 from tux.worker import Worker
 
 VISIT = 700
@@ -36,6 +37,9 @@ class MiniBatch:
     changes have arrived when the next worker comes to it; a size in vertices is kept. Where vertices have many edges (VISIT), an
     epoch goes round several times, each with another share of the other end's vertices. For programs that gather deltas instead,
     rotating would only cost messages.
+
+    With one worker, where nothing travels, the stages of all blocks are one compiled loop (`tux.stages.fused`), so that blocks may be as
+    small as a vertex.
     """
 
     def __init__(
@@ -84,7 +88,10 @@ class MiniBatch:
                 stage.cuts = self._local_cuts
             if isinstance(stage, Apply):
                 stage.cuts, stage.block_role = self.cuts, self.role
-            stage.prepare(worker)
+        self.fused = Fused(worker, self.stages) if len(self.cuts) > 2 and can_be_fused(worker, self.stages, self.role) else None
+        if self.fused is None:
+            for stage in self.stages:
+                stage.prepare(worker)
 
     def _cut(self, worker: Worker) -> np.ndarray:
         """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
@@ -99,12 +106,16 @@ class MiniBatch:
 
     def blocks(self, worker: Worker) -> Iterator[Block]:
         """This worker's blocks of this epoch in their order."""
-        count = len(self.cuts) - 1
-        order = permutation(key(worker.seed, "blocks", worker.epoch), count) if self.shuffle else np.arange(count)
+        count, order = len(self.cuts) - 1, self._order(worker)
         if self.rotate:
             order = np.roll(order, -(count * worker.rank // worker.workers))
         rounds = self._rounds(worker)
         return (Block(self.role, self._local_cuts, int(number), r, rounds) for r in range(rounds) for number in order)
+
+    def _order(self, worker: Worker) -> np.ndarray:
+        """The order of blocks in this epoch."""
+        count = len(self.cuts) - 1
+        return permutation(key(worker.seed, "blocks", worker.epoch), count) if self.shuffle else np.arange(count)
 
     def _rounds(self, worker: Worker) -> int:
         """How often a worker comes to each block in an epoch, with another share of the other end's vertices each time."""
@@ -116,4 +127,9 @@ class MiniBatch:
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
         """One pass over the blocks, with one worker."""
-        worker.run([self])
+        if self.fused is None:
+            worker.run([self])
+            return
+        order = self._order(worker)
+        self.fused.run(worker, order, self._local_cuts)
+        worker.clock += len(order) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ class Scope:
     """Collects arguments and injected names for one kernel, so that only the tables which its UDFs use are passed to it.
 
     `side` says which fields the UDFs see and may write (`tux.tables.SIDES`); `stage` is how messages call the stage. `at_home`: the
-    UDFs run on the server's masters and its copy of the context, not on the worker's rows.
+    UDFs run on the server's masters and its copy of the context, not on the worker's rows. `prefix` begins all names that the
+    source uses, so that several stages fit into one kernel.
     """
 
-    def __init__(self, worker: Worker, side: str, stage: str, *, at_home: bool = False) -> None:
-        self.worker, self.side, self.stage, self.at_home = worker, side, stage, at_home
+    def __init__(self, worker: Worker, side: str, stage: str, *, at_home: bool = False, prefix: str = "") -> None:
+        self.worker, self.side, self.stage, self.at_home, self.prefix = worker, side, stage, at_home, prefix
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
@@ -32,19 +33,19 @@ class Scope:
     def table(self, table: Table) -> str:
         """The argument that holds the arrays of `table`."""
         names, arrays = table.seen(self.side)
-        self.arguments[f"{table.name}_arrays"] = arrays
-        self.injected[f"{table.name}_row"] = Injected("row", (table.name, names))
-        return f"{table.name}_arrays"
+        self.arguments[f"{self.prefix}{table.name}_arrays"] = arrays
+        self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (table.name, names))
+        return f"{self.prefix}{table.name}_arrays"
 
     def row(self, table: Table, index: str) -> str:
         """The expression of row `index` of `table`."""
-        return f"{table.name}_row({self.table(table)}, {index})"
+        return f"{self.prefix}{table.name}_row({self.table(table)}, {index})"
 
     def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout; the other end is called `role`."""
         injected = ("edges", (edges.name, edges.seen(self.side)[0], role, other.name, other.seen(self.side)[0]))
-        self.injected["edges_of"] = Injected(*injected)
-        return f"edges_of({self.table(edges)}, {self.table(other)}, {span})"
+        self.injected[f"{self.prefix}edges_of"] = Injected(*injected)
+        return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
     def common(self) -> dict[str, Callable[[], str]]:
         """What any UDF may ask for besides rows: the context, the parameters, and a random stream."""
@@ -60,20 +61,20 @@ class Scope:
         return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
 
     def _tau(self) -> str:
-        self._once(f"tau = {self.row(self.tau, '0')}")
-        return "tau"
+        self._once(f"{self.prefix}tau = {self.row(self.tau, '0')}")
+        return f"{self.prefix}tau"
 
     def _parameters(self) -> str:
         names = tuple(self.worker.parameters)
-        self.arguments["parameter_values"] = tuple(self.worker.parameters.values())
-        self.injected["parameters"] = Injected("parameters", (names,))
-        self._once("p = parameters(parameter_values)")
-        return "p"
+        self.arguments[f"{self.prefix}values"] = tuple(self.worker.parameters.values())
+        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (names,))
+        self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
+        return f"{self.prefix}p"
 
     def _stream(self) -> str:
-        self.arguments["state"] = np.zeros(1, np.uint64)
-        self._once("rng = stream(state)")
-        return "rng"
+        self.arguments[f"{self.prefix}state"] = np.zeros(1, np.uint64)
+        self._once(f"{self.prefix}rng = stream({self.prefix}state)")
+        return f"{self.prefix}rng"
 
     def _once(self, line: str) -> None:
         if line not in self.before:
@@ -82,30 +83,39 @@ class Scope:
     def ids(self, vertex: str) -> str:
         """The argument that holds the dense index of each row of a vertex type, for random streams."""
         here = self.worker.graph.vertices[vertex].order
-        self.arguments[f"{vertex}_ids"] = self.worker.master_ids(vertex) if self.at_home else here
-        return f"{vertex}_ids"
+        self.arguments[f"{self.prefix}{vertex}_ids"] = self.worker.master_ids(vertex) if self.at_home else here
+        return f"{self.prefix}{vertex}_ids"
 
     def call(self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]) -> list[str]:
         """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for one, starts at `ids` ("id, id")."""
-        name = f"udf_{len(self.injected)}"
+        name = f"{self.prefix}udf_{len(self.injected)}"
         self.injected[name] = Injected("udf", (udf,))
         line = call(udf, name, self.stage, {**rows, **self.common()})
-        return [f"seat(state, key, {ids()})", line] if "rng" in parameters(udf, self.stage) else [line]
+        seat = f"seat({self.prefix}state, {self.prefix}key, {ids()})"
+        return [seat, line] if "rng" in parameters(udf, self.stage) else [line]
 
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
         """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns a function of the varying arguments.
 
         `varying`: names and examples of what changes from call to call. The random key is (stage, epoch, `salt`).
         """
-        body = "\n".join(f"    {line}" for line in [*self.before, *loop])
-        heads = ", ".join([*varying, "key", *self.arguments])
-        source = f'"""{self.stage}"""\n\n\ndef kernel({heads}):\n{body}\n'
         bound = tuple(self.arguments.values())
-        with self.worker.timed("compile"):
-            built = build(source, self.injected, (*varying.values(), self.purpose, *bound), jit=self.worker.jit)
+        names = [*varying, f"{self.prefix}key", *self.arguments]
+        examples = (*varying.values(), self.purpose, *bound)
+        built = compiled(self.worker, self.stage, names, examples, [*self.before, *loop], self.injected)
         worker, purpose = self.worker, self.purpose
 
         def run(*arguments: Any, salt: int = 0, epoch: int | None = None) -> None:
             built(*arguments, purpose ^ np.uint64((worker.epoch if epoch is None else epoch) | salt << 32), *bound)
 
         return run
+
+
+def compiled(
+    worker: Worker, title: str, names: Sequence[str], examples: tuple[Any, ...], lines: Sequence[str], injected: dict[str, Injected]
+) -> Kernel:
+    """``kernel(*names)`` with the body `lines`, for arguments like `examples`."""
+    body = "\n".join(f"    {line}" for line in lines)
+    source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
+    with worker.timed("compile"):
+        return build(source, injected, examples, jit=worker.jit)

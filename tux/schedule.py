@@ -1,6 +1,6 @@
 """Turns: the stages of an epoch as a sequence of clocks, each cut into segments by the synchronisations that must be answered in between.
 
-    MiniBatch                each of its blocks is a turn
+    MiniBatch                each of its blocks is a turn, unless one kernel runs all of them
     a run of other stages    one turn
     a segment                stages that run here, then the Applies or the GlobalSync that end it
 
@@ -64,6 +64,9 @@ def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
         if plain:
             yield Work(None, segments(plain))
             plain = []
+        if getattr(stage, "fused", None) is not None:
+            yield Work(None, segments([stage]))
+            continue
         cut = segments(stage.stages)  # type: ignore[attr-defined]
         for block in blocks(worker):
             yield Work(block, cut)

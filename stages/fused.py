@@ -1,0 +1,79 @@
+"""A mini-batch of which nothing travels, as one compiled loop over its blocks: a block may be less work than a call from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tux.program import Stage
+from tux.stages.apply import Apply
+from tux.stages.compile import Injected
+from tux.stages.exchange import Exchange
+from tux.stages.loops import indented
+from tux.stages.scope import Scope, compiled
+from tux.worker import Worker
+
+
+def can_be_fused(worker: Worker, stages: Sequence[Stage], role: str) -> bool:
+    """Whether all of a mini-batch's stages work on the block's own vertices, here: one worker, no tiles, no GlobalSync."""
+    declared = worker.program.edge
+    own = declared.ends[declared.roles.index(role)]
+    rows = [isinstance(s, Exchange) and not s.by_tile or isinstance(s, Apply) and s.over == own and s.f is not None for s in stages]
+    return worker.workers == 1 and bool(rows) and all(rows)
+
+
+class Fused:
+    """For each block b, rows lo..hi: the loop of each stage, then, after an Apply, its deltas cleared."""
+
+    def __init__(self, worker: Worker, stages: Sequence[Stage]) -> None:
+        """Write and compile the loop; `stages` are those of `can_be_fused`."""
+        self.exchanges: list[Exchange] = []
+        self._purposes: list[np.uint64] = []
+        self._bound: list[tuple[Any, ...]] = []
+        before: list[str] = []
+        inside: list[str] = []
+        names, injected = ["blocks", "cuts"], dict[str, Injected]()
+        for number, stage in enumerate(stages):
+            scope, lines, varying = self._stage(worker, stage, f"s{number}_")
+            before += scope.before
+            inside += lines
+            injected |= scope.injected
+            names += [*varying, f"{scope.prefix}key", *scope.arguments]
+            self._purposes.append(scope.purpose)
+            self._bound.append((tuple(varying.values()), tuple(scope.arguments.values())))
+        block = ["lo, hi = cuts[blocks[i]], cuts[blocks[i] + 1]", *inside]
+        examples = (np.zeros(1, np.int64), np.zeros(2, np.int64), *self._arguments(0))
+        title = f"MiniBatch({', '.join(stage.label for stage in stages)})"  # type: ignore[attr-defined]
+        lines = [*before, "for i in range(len(blocks)):", *indented(block)]
+        self._kernel = compiled(worker, title, names, examples, lines, injected)
+
+    def _stage(self, worker: Worker, stage: Any, prefix: str) -> tuple[Scope, list[str], dict[str, Any]]:
+        """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
+        if isinstance(stage, Exchange):
+            stage.lay_out(worker)
+            self.exchanges.append(stage)
+            loops, lines = stage.loops(worker, prefix)
+            return loops.scope, lines, loops.varying
+        scope = Scope(worker, "apply", stage.label, prefix=prefix)
+        lines, varying = stage.loop(scope), {}
+        for field, declared in worker.tables[stage.over].declared.items():
+            if declared.kind == "delta":
+                array = worker.tables[stage.over].arrays[field]
+                varying |= {f"{prefix}old_{field}": array, f"{prefix}none_{field}": array.dtype.type(declared.identity)}
+                lines += [f"{prefix}old_{field}[lo:hi] = {prefix}none_{field}"]
+        return scope, lines, varying
+
+    def _arguments(self, epoch: int) -> list[Any]:
+        out: list[Any] = []
+        for purpose, (varying, bound) in zip(self._purposes, self._bound, strict=True):
+            out += [*varying, purpose ^ np.uint64(epoch), *bound]
+        return out
+
+    def run(self, worker: Worker, blocks: np.ndarray, cuts: np.ndarray) -> None:
+        """Run all `blocks` (of numbers, in this order), which lie between `cuts`."""
+        with worker.timed("compute"):
+            self._kernel(blocks.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.epoch))
+        for exchange in self.exchanges:
+            worker.edges_visited += int(exchange.layout.bounds[cuts[-1]])
