@@ -57,7 +57,8 @@ class Fused:
             loops, lines = stage.loops(worker, prefix)
             return loops.scope, lines, loops.varying
         scope = Scope(worker, "apply", stage.label, prefix=prefix)
-        lines, varying = stage.loop(scope), {}
+        lines: list[str] = stage.loop(scope)
+        varying: dict[str, Any] = {}
         for field, declared in worker.tables[stage.over].declared.items():
             if declared.kind == "delta":
                 array = worker.tables[stage.over].arrays[field]
