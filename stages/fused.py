@@ -54,8 +54,8 @@ class Fused:
         if isinstance(stage, Exchange):
             stage.lay_out(worker)
             self.exchanges.append(stage)
-            loops, lines = stage.loops(worker, prefix)
-            return loops.scope, lines, loops.varying
+            loops, along = stage.loops(worker, prefix)
+            return loops.scope, along, loops.varying
         scope = Scope(worker, "apply", stage.label, prefix=prefix)
         lines: list[str] = stage.loop(scope)
         varying: dict[str, Any] = {}
