@@ -15,6 +15,21 @@ import numpy as np
 TOP = 10  # words that a topic is told by
 
 
+MANY, EACH = 1_000_000, 5_000  # occurrences, in all and a topic, from which WarpLDA has been faster to a likelihood: see docs/lda.md
+
+
+def suited(program, edges):
+    """An LDA with the sampler that it names or, for "auto", by the size of the corpus; one that is cut already is taken for large."""
+    from tux.apps.warplda import WarpLDA  # which is made of LDA's parts
+
+    sampler, tokens = program.sampler, int(edges.fields.get("count", np.zeros(0)).sum())
+    if sampler == "auto":
+        sampler = "sparse" if 0 < tokens < max(MANY, EACH * program.topics) else "warp"
+    if sampler == "sparse" or isinstance(program, WarpLDA):
+        return program if sampler == program.sampler else type(program)(**{**program.parameters, "sampler": sampler})
+    return WarpLDA(**{**program.parameters, "sampler": sampler})
+
+
 def tally(word, edges):
     """How often a word occurs."""
     word.seen += len(edges)
@@ -57,9 +72,21 @@ def report(tau, p):
     tau.loglik_per_token = (tau.likelihood + topics) / tau.tokens
 
 
+def top_words(counts):
+    """The most frequent words of each topic, (TOP, K), or fewer if there are fewer words; of equal ones the first. `counts` (V, K)."""
+    return np.stack([_most(counts[:, k]) for k in range(counts.shape[1])], axis=1)
+
+
+def _most(counts):
+    """Where the TOP largest stand, in their order; only they are sorted."""
+    least = np.sort(np.partition(counts, -TOP)[-TOP:])[0] if len(counts) > TOP else 0
+    (at,) = np.nonzero(counts >= least)
+    return at[np.argsort(-counts[at], kind="stable")][:TOP]
+
+
 def by_words(counts, words):
     """The topics of `counts` (V, K), largest first: their most frequent `words` (V,), their tokens and their numbers."""
-    tokens, top = counts.sum(axis=0), np.argsort(-counts, axis=0, kind="stable")[:TOP]
+    tokens, top = counts.sum(axis=0), top_words(counts)
     order = np.argsort(-tokens, kind="stable")
     told = [" ".join(str(words[w]) for w in top[:, k] if counts[w, k]) for k in order]
     return {"words": told, "tokens": tokens[order], "topic": order}

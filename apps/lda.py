@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps._topics import by_words, known, likely_topics, likely_words, occurs, report, tally
+from tux.apps._told import Topics, listed
+from tux.apps._topics import known, likely_topics, likely_words, occurs, report, suited, tally
 from tux.fields import metric, mirror, shared, total, value
-from tux.program import Context, Edge, Program, Vertex, param
+from tux.program import Context, Edge, Vertex, param
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
-_TOTALS = {name: total() for name in ("words", "likelihood", "tokens")}
+_TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
+_METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}
 GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums first
 
 
@@ -52,8 +54,7 @@ def draw(document, q, sums, whole, old, own, p, rng):
             if u < 0:
                 return np.int64(topics[i])
         return np.int64(topics[size - 1])
-    u = (u - listed) / p.alpha
-    g = 0
+    u, g = (u - listed) / p.alpha, 0
     while g < len(sums) - 1 and u >= sums[g]:
         u -= sums[g]
         g += 1
@@ -121,18 +122,20 @@ def sample(word, edges, tau, p, rng):
             edge.topic = k
 
 
-class LDA(Program):
+class LDA(Topics):
     """Topics of documents: each is a mixture of topics, and each topic a distribution of words."""
 
     topics: int = param(100, "number of topics", low=2, high=65_535)
     alpha: float = param(0.1, "prior of each topic in a document", low=1e-6)
     beta: float = param(0.01, "prior of each word in a topic", low=1e-6)
     parts: int = param(16, "mini-batches in an epoch: how often workers tell each other their counts", low=1)
+    sampler: str = param("auto", "how topics are drawn", choices=("sparse", "warp", "auto"))
     epochs = 100
-    document = Vertex(whole=True, topics=mirror("u2", "edges"), times=mirror("f4", "edges"), size=mirror("i4"))
+    document = Vertex(whole=True, topics=listed("u2"), times=listed("f4"), size=mirror("i4"))
     word = Vertex(n=shared("topics", "i4"), seen=shared("i4"))
     occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
-    tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), loglik_per_token=metric(), **_TOTALS)
+    tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), **_TOTALS, **_METRICS)
+    suited = suited
 
     def sweep(self, f):
         return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, rotate=True)
@@ -143,8 +146,5 @@ class LDA(Program):
     def stages(self):
         return [self.sweep(sample)]
 
-    def tables(self, fields, ids):
-        return {"topics": by_words(fields["word"]["n"], ids["word"])}
-
     def evaluate(self):
-        return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words)]
+        return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words), *self.completed()]

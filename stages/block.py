@@ -18,6 +18,7 @@ class Block(NamedTuple):
     number: int
     round: int = 0
     rounds: int = 1
+    share: float = 0.0  # of the round that is over
 
     @property
     def rows(self) -> tuple[int, int]:

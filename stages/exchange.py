@@ -33,7 +33,7 @@ class Exchange:
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left out, it is the mini-batch's,
     or the end that a per-vertex, enter or leave UDF asks for, or the first. A self-loop passes one row twice. Nothing is kept
     between calls but what UDFs write into fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the
-    held-out edges instead of the training edges.
+    held-out edges instead of the training edges; where there are none, `f` is neither called nor compiled.
     """
 
     def __init__(
@@ -64,7 +64,10 @@ class Exchange:
     def prepare(self, worker: Worker) -> None:
         """Lay out the edges and compile the loop."""
         self.lay_out(worker)
-        if self._tiles:
+        if self.held_out and not len(self._edges(worker)) and not (self.enter or self.leave):
+            worker.kernels += 1  # random numbers are those of a run with held-out edges
+            self._kernel = lambda *_: None
+        elif self._tiles:
             assert self.f is not None
             self._kernel = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker)).per_edge(self.f)
         else:

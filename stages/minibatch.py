@@ -14,6 +14,7 @@ from tux.stages.apply import Apply
 from tux.stages.block import Block
 from tux.stages.exchange import Exchange
 from tux.stages.fused import Fused, can_be_fused
+from tux.stages.generate import Generate
 from tux.worker import Worker
 
 VISIT = 700
@@ -61,6 +62,10 @@ class MiniBatch:
 
     def prepare(self, worker: Worker) -> None:
         """Cut the blocks and prepare the stages inside for them."""
+        self._generate = next((stage for stage in self.stages if isinstance(stage, Generate)), None)
+        if self._generate is not None:
+            self._prepare_generated(worker, self._generate)
+            return
         exchanges = [stage for stage in self.stages if isinstance(stage, Exchange)]
         if not exchanges and not self.over:
             raise ProgramError("MiniBatch has no Exchange inside and names no type", do='say over="..."')
@@ -93,6 +98,22 @@ class MiniBatch:
             for stage in self.stages:
                 stage.prepare(worker)
 
+    def _prepare_generated(self, worker: Worker, generate: Generate) -> None:
+        """Blocks are ranges of the positions of one type; each worker makes the edges of those vertices that it masters."""
+        if any(isinstance(stage, Exchange | Apply) for stage in self.stages) or self.edges:
+            raise ProgramError(
+                f"{generate.label} stands in a MiniBatch with Exchange, Apply or a size in edges", do="give it one of its own"
+            )
+        vertices = worker.graph.vertices[generate.over]
+        n = vertices.part.vertices if vertices.part is not None else vertices.known
+        size = -(-n // self.count) if self.count else self.vertices
+        self.role, self.cuts, self.fused = generate.over, blocks_by_vertices(n, size), None
+        generate.cuts = self._local_cuts = self.cuts
+        for stage in self.stages:
+            stage.prepare(worker)
+        self.stages = tuple(each for stage in self.stages for each in (generate.expanded(worker) if stage is generate else [stage]))
+        self.last = generate.last()
+
     def _cut(self, worker: Worker) -> np.ndarray:
         """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
         degrees = worker.graph.degrees(self.role)
@@ -109,8 +130,10 @@ class MiniBatch:
         count, order = len(self.cuts) - 1, self._order(worker)
         if self.rotate:
             order = np.roll(order, -(count * worker.rank // worker.workers))
-        rounds = self._rounds(worker)
-        return (Block(self.role, self._local_cuts, int(number), r, rounds) for r in range(rounds) for number in order)
+        rounds = self._generate.rounds if self._generate is not None else self._rounds(worker)
+        return (
+            Block(self.role, self._local_cuts, int(number), r, rounds, i / count) for r in range(rounds) for i, number in enumerate(order)
+        )
 
     def _order(self, worker: Worker) -> np.ndarray:
         """The order of blocks in this epoch."""

@@ -47,9 +47,20 @@ class Scope:
         self.injected[f"{self.prefix}edges_of"] = Injected(*injected)
         return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
+    def generated(self, other: Table, rows: str, span: str) -> str:
+        """The expression of a slice of edges without fields; the argument `rows` holds the arrays of the other end."""
+        self.injected[f"{self.prefix}edges_of"] = Injected("edges", ("generated", (), other.name, other.name, other.seen(self.side)[0]))
+        return f"{self.prefix}edges_of((), {rows}, {span})"
+
     def common(self) -> dict[str, Callable[[], str]]:
-        """What any UDF may ask for besides rows: the context, the parameters, and a random stream."""
-        return {"tau": self._tau, "p": self._parameters, "rng": self._stream}
+        """What any UDF may ask for besides rows: the context, the parameters, a random stream, and the whole graph if there is one."""
+        names = {"tau": self._tau, "p": self._parameters, "rng": self._stream}
+        return names | ({"topology": self._topology} if self.worker.topology else {})
+
+    def _topology(self) -> str:
+        assert self.worker.topology is not None
+        self._once(f"{self.prefix}topology = {self.row(self.worker.topology, '0')}")
+        return f"{self.prefix}topology"
 
     @property
     def tau(self) -> Table:

@@ -12,6 +12,7 @@ from tux.encoding import pack, unpack
 from tux.graph import Graph
 from tux.networks import from_arrays
 from tux.partition import PARTITIONERS
+from tux.partitioned import with_topology
 from tux.parts import cut
 from tux.together import Together
 from tux.training import Training
@@ -65,7 +66,7 @@ class Team:
     """k workers that run one program together; `delivery` decides the order in which messages arrive and workers go on."""
 
     def __init__(self, program, edges, test=None, *, k=2, by="random", seed=0, slack=0, delivery=0, jit=False):
-        parts = cut_up(edges, test, k=k, by=by, seed=seed)
+        parts = with_topology(program, cut_up(edges, test, k=k, by=by, seed=seed), edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "slack": slack, "workers": k}
         self.workers = [Worker(program, Graph.of(program, part), rank=rank, **options) for rank, part in enumerate(parts)]

@@ -126,7 +126,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("generate ratings --users 0 --out x.csv", "--users: at least 1 is needed", "--help"),
         ("generate ratings --out x.doc", "does not say which kind", "end its name"),
         ("generate graph --vertices 5 --edges 25 --out x.csv", "25 edges between 5", "from 1 to 2"),
-        ("predict", "--pairs", "--help"),
+        ("predict out", "needs DATA or --pairs FILE", "--help"),
         ("predict --pairs x.csv", "required: DIR", "--help"),
         ("info", "required: DIR|GRAPH", "--help"),
         ("info ratings.csv --types a", "--types a are not two types", "user,item"),

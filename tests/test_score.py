@@ -64,11 +64,11 @@ def test_a_scoring_udf_changes_nothing(jit):
 
 
 def test_errors():
-    with pytest.raises(ProgramError, match=r"(?s)UDF wants_edges of Score\(wants_edges\).*'edges'.*user, item, link, tau, p"):
-        start(Model(), EDGES, HELD).prepare([Score(wants_edges)])
+    with pytest.raises(ProgramError, match=r"(?s)UDF wants_more of Score\(wants_more\).*'other'.*user, item, link, tau, p"):
+        start(Model(), EDGES, HELD).prepare([Score(wants_more)])
     with pytest.raises(ProgramError, match="was given 3"):
         start(Model(), EDGES, HELD).prepare([Score(3)])
 
 
-def wants_edges(user, edges):
+def wants_more(user, other):
     return 0.0

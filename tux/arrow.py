@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.errors import DataError, DiskError
+from tux.lists import Lists
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
@@ -183,9 +184,6 @@ def _arrow(column: np.ndarray) -> Any:
     return pa.array(column) if column.dtype.kind in "iufb" else pa.array(column.tolist(), pa.large_string())
 
 
-# ---- reading
-
-
 def parse_text(text: bytes, width: int, picks: Sequence[int], kinds: Sequence[np.dtype | None], separator: str, *, quotes: bool) -> Any:
     """The picked columns of lines of text, as an Arrow table for `Pieces.add`.
 
@@ -279,7 +277,7 @@ def _good(column: Any) -> np.ndarray:
 
 
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The named (else all) columns: numbers (n,), fixed-size lists (n, k), strings (n,) StringDType.
+    """The named (else all) columns: numbers (n,), fixed-size lists (n, k), strings (n,) StringDType, `Lists`.
 
     Raises `DataError` if the file cannot be read or has no such column.
     """
@@ -290,18 +288,18 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     return {name: _array(table.column(name)) for name in table.column_names}
 
 
-def _array(column: Any) -> np.ndarray:
+def _array(column: Any) -> Any:
     import pyarrow as pa
 
+    if pa.types.is_large_list(column.type):
+        whole = column.combine_chunks()
+        return Lists(whole.offsets.to_numpy() - whole.offsets[0].as_py(), whole.flatten().to_numpy())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return np.array(column.to_pylist(), STRING)
     if not pa.types.is_fixed_size_list(column.type):
         return np.array(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(-1, column.type.list_size)
-
-
-# ---- writing
 
 
 @contextmanager
@@ -327,7 +325,9 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
 
     made: dict[str, Any] = {}
     for name, array in columns.items():
-        if array.ndim == 1:
+        if isinstance(array, Lists):
+            made[name] = pa.LargeListArray.from_arrays(pa.array(array.bounds), pa.array(array.values))
+        elif array.ndim == 1:
             made[name] = _arrow(array)
         elif flat:
             made |= {f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k])) for k in range(array.shape[1])}
@@ -384,7 +384,7 @@ def text_writer(path: str | os.PathLike[str], separator: str = ",", *, header: b
 
 
 def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """One Parquet file of 1-D arrays and 2-D arrays (fixed-size lists). Raises `DiskError`."""
+    """One Parquet file of 1-D arrays, 2-D arrays (fixed-size lists) and `Lists`. Raises `DiskError`."""
     with parquet_writer(path) as write:
         write(columns)
 

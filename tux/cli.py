@@ -1,4 +1,4 @@
-"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``info``, ``doctor``.
+"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``info``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for a compiler.
 """
@@ -25,8 +25,9 @@ SHOWN = 20  # rows of a table
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
-    "generate": "write ratings, a corpus or a graph with known truth",
-    "predict": "score pairs of ids by a trained model",
+    "generate": "write ratings, a corpus, samples or a graph with known truth",
+    "predict": "score pairs of ids, or new rows such as documents, by a trained model",
+    "export": "write what other programs want of a trained model",
     "info": "tell what is in a run's folder or a file of edges",
     "doctor": "examine this installation and machine",
 }
@@ -92,8 +93,8 @@ def _command(argv: list[str]) -> int:
         return 0
     if name not in ABOUT:
         raise UsageError(f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}")
-    commands = {"run": _run, "partition": _partition, "generate": _generate, "predict": _predict, "info": _info, "doctor": _doctor}
-    return commands[name](rest)
+    first = {"run": _run, "partition": _partition, "generate": _generate}
+    return {**first, "predict": _predict, "export": _export, "info": _info, "doctor": _doctor}[name](rest)
 
 
 def _help() -> str:
@@ -171,6 +172,8 @@ def _train(source: Source, argv: list[str]) -> int:
         show.grid(list(columns), rows[:SHOWN])
         if len(rows) > SHOWN:
             show.say(f"and {len(rows) - SHOWN} more {name}{f' in {given.out}/model/{name}.tsv' if given.out else ''}")
+    for name, value in program.summary(result.tables).items():
+        show.say(f"{name} {show.number(value)}")
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
@@ -250,7 +253,7 @@ def _partition(argv: list[str]) -> int:
 
 
 def _generate(argv: list[str]) -> int:
-    kinds = {"ratings": _generate_ratings, "corpus": _generate_corpus, "graph": _generate_graph}
+    kinds = {"ratings": _generate_ratings, "corpus": _generate_corpus, "clicks": _generate_clicks, "graph": _generate_graph}
     if not argv or argv[0] not in kinds:
         if argv and argv[0] in ("-h", "--help"):
             show.say(f"usage: tux generate {'|'.join(kinds)} [flags] --out FILE    tux generate ratings --help")
@@ -259,14 +262,15 @@ def _generate(argv: list[str]) -> int:
     return kinds[argv[0]](argv[1:])
 
 
-def _sized(flags: Flags, argv: list[str], **sizes: int) -> Namespace:
+TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
+
+
+def _sized(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Namespace:
     """Parse flags of sizes, --seed and --out."""
     for name, default in sizes.items():
         flags.add_argument(f"--{name}", metavar="N", type=at_least(1), default=default, help=f"number of {name} [default {default:,}]")
     flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed makes other data of the same shape [default 0]")
-    flags.add_argument(
-        "--out", metavar="FILE", required=True, help="file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
-    )
+    flags.add_argument("--out", metavar="FILE", required=True, help=out)
     return flags.parse(argv)
 
 
@@ -306,6 +310,27 @@ def _generate_corpus(argv: list[str]) -> int:
     return 0
 
 
+def _generate_clicks(argv: list[str]) -> int:
+    flags = Flags("tux generate clicks", "Samples with labels drawn from a sparse model of logistic regression.", "[flags] --out FILE")
+    flags.add_argument("--entries", metavar="N", type=at_least(1), default=30, help="features of a sample, on average [default 30]")
+    flags.add_argument("--weights", metavar="N", type=at_least(1), help="true weights that are not 0 [default a tenth of the features]")
+    flags.add_argument("--test", metavar="FILE", help="write samples held out to this file")
+    flags.add_argument("--test-share", metavar="X", type=real, help="share of samples to hold out [default 0.1 with --test]")
+    given = _sized(flags, argv, "file to write: .svm (libsvm's format), or .svm.gz", samples=5_000, features=2_000)
+    from tux.generate_clicks import check_names, clicks, write_clicks
+
+    check_names(given.out, given.test)
+    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
+    weights = given.weights or max(1, given.features // 10)
+    made = clicks(given.samples, given.features, given.entries, weights, given.seed, share)
+    rows = write_clicks(made, given.out, given.test)
+    for path, count in zip((given.out, given.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} samples")
+    show.say(f"the truth itself has a logloss of {made.logloss():.4f}{' on those held out' if rows[1] else ''}")
+    return 0
+
+
 def _generate_graph(argv: list[str]) -> int:
     flags = Flags("tux generate graph", "A random directed graph with power-law degrees.", "[flags] --out FILE")
     given = _sized(flags, argv, vertices=2_000, edges=20_000)
@@ -320,21 +345,15 @@ def _generate_graph(argv: list[str]) -> int:
 
 
 def _predict(argv: list[str]) -> int:
-    flags = Flags(
-        "tux predict", "Score each pair of a file by the model that tux run --out DIR has written.", "DIR --pairs FILE [--out FILE]"
-    )
-    flags.add_argument("dir", metavar="DIR", help="folder of a run")
-    flags.add_argument("--pairs", metavar="FILE", required=True, help="file whose first two columns, or those named so, are the pairs' ids")
-    flags.add_argument("--out", metavar="FILE", help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out")
-    given = flags.parse(argv)
-    from tux.predict import predict, writer
+    from tux.predict_command import command
 
-    write = writer(given.out) if given.out else show.table
-    columns = predict(given.dir, given.pairs, warn=show.warn)
-    write(columns)
-    if given.out:
-        show.say(f"{given.out}: {len(columns['score']):,} scores")
-    return 0
+    return command(argv)
+
+
+def _export(argv: list[str]) -> int:
+    from tux.export_command import command
+
+    return command(argv)
 
 
 def _info(argv: list[str]) -> int:

@@ -23,6 +23,9 @@ from tux.errors import ProgramError
 from tux.random import Initialiser, constant
 
 KINDS = ("value", "shared", "delta", "master", "mirror", "data")
+MODEL = ("value", "shared", "master")
+"""Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
+
 COMBINE = {"sum": np.add, "mean": np.add, "min": np.minimum, "max": np.maximum}
 COMBINES = {"shared": ("sum", "mean"), "delta": ("sum", "min", "max")}  # which combinations a kind has
 EDGES = "edges"
@@ -38,7 +41,8 @@ Init = Initialiser | Callable[[Any], Initialiser]
 class Field:
     """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters), initial value and combination.
 
-    A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges.
+    A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges, of which those count that its `length`
+    says: another field of the vertex, or all.
     """
 
     kind: str
@@ -47,6 +51,13 @@ class Field:
     init: Init
     combine: str = "sum"
     reported: bool = False  # one of the run's metrics
+    kept: bool = False  # part of the model, whatever its kind
+    length: str = ""
+
+    @property
+    def in_model(self) -> bool:
+        """Whether a model holds it."""
+        return self.kept or self.kind in MODEL
 
     @property
     def ragged(self) -> bool:
@@ -141,12 +152,16 @@ def master(*spec: int | str, init: Init | int | float | None = None) -> Field:
     return _field("master", spec, init, "sum")
 
 
-def mirror(*spec: int | str, init: Init | int | float | None = None) -> Field:
+def mirror(*spec: int | str, init: Init | int | float | None = None, kept: bool = False, length: str = "") -> Field:
     """State of each replica (or of an edge, where it lies); read and written by Exchange, never sent.
 
-    ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges.
+    ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges; where it is used as a list, `length` names the
+    field that says how many entries count. `kept` makes it a part of the model: only on types that are `whole`.
     """
-    return _field("mirror", spec, init, "sum")
+    field = replace(_field("mirror", spec, init, "sum"), kept=kept, length=length)
+    if length and not field.ragged:
+        raise ProgramError(f"a mirror field of shape {field.shape} has the length {length}", do='only one of shape ("edges",) can')
+    return field
 
 
 def data(*spec: int | str) -> Field:

@@ -21,7 +21,7 @@ from tux.errors import Refused
 from tux.partition.compiled import compiled
 
 MAGIC, VERSION = b"tux\x00", 1
-KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control")
+KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control", "pull", "pulled", "push")
 DTYPES = tuple(np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"))
 MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
 _HEADER = struct.Struct("<4sHBBQIIQIQQ")

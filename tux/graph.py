@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from tux.edges import EdgeData
 from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.layout import Layout, grouped, refine, tile_rows, tiled
-from tux.parts import Part, TypePart, seeded_order
+from tux.parts import Part, TypePart, seeded_order, without_rows
 from tux.program import Edge, Program
+from tux.topology import Topology, topology_of
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Graph:
     edges: Edges
     held_out: Edges
     part: Part | None = None
+    topology: Topology | None = None  # all neighbours, where the program asks for them
 
     def degrees(self, role: str) -> np.ndarray:
         """Training edges of each vertex at the end called `role`, over all workers, in the order of positions.
@@ -152,11 +154,16 @@ class Graph:
         """What one of several workers holds. DataError if the part's types are not the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(f"a graph of {' and '.join(part.types)} does not fit edges from {' to '.join(program.edge.ends)}")
-        vertices = {name: Vertices.local(each) for name, each in part.types.items()}
+        pulled = [name for name, declared in program.vertices.items() if declared.pulled]
+        vertices = {name: Vertices.local(without_rows(each) if name in pulled else each) for name, each in part.types.items()}
+        topology = Topology.from_arrays(part.topology) if part.topology else None
+        if pulled:
+            none = Edges(program.edge, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0))
+            return Graph(vertices, none, replace(none, fixed=True), part, topology)
         edges = _repeated(program, part.src, part.dst, part.fields)
         held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
-        return Graph(vertices, edges, held_out, part)
+        return Graph(vertices, edges, held_out, part, topology)
 
     @staticmethod
     def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
@@ -171,7 +178,7 @@ class Graph:
         }
         held_out = _edges(program, vertices, test)
         held_out.fixed = True
-        return Graph(vertices, _edges(program, vertices, train), held_out)
+        return Graph(vertices, _edges(program, vertices, train), held_out, topology=topology_of(program, train, seed))
 
 
 def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | None) -> Edges:

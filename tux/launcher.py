@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from tux import __version__, store
 from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
+from tux.edge_pieces import Pieces, of_parts
 from tux.edges import EdgeData
 from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
 from tux.frames import Message
@@ -169,6 +170,12 @@ class Team(Crew):
                     yield merged(heard.pop(number))
             elif isinstance(told, Trained):
                 self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
+
+    def edges(self) -> Pieces:
+        """The edges trained on, read when they are asked for; none where other machines have some of them."""
+        if len(self.ranks) < self.job.workers:
+            return ()
+        return of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
 
     def _receive(self, limit: float, waiting_for: str) -> Message:
         """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,11 +21,9 @@ import numpy as np
 from tux.arrow import read_parquet, replacing, write_parquet
 from tux.errors import DataError, DiskError, ProgramError, UsageError
 from tux.ids import Ids
+from tux.lists import Lists
 from tux.program import Program
-from tux.tables import Table
 from tux.worker import Worker
-
-KEPT = ("value", "shared", "master")  # kinds of fields that make up a model
 
 
 class App(msgspec.Struct, forbid_unknown_fields=True):
@@ -100,13 +99,11 @@ class RunFolder:
             try:
                 part.mkdir()
                 for name, vertices in worker.graph.vertices.items():
-                    rows = vertices.row_of[: vertices.known]
-                    columns = _columns(worker.tables[name], rows)
-                    write_parquet(part / f"{name}.parquet", {"id": vertices.ids.values[: vertices.known], **columns})
+                    write_parquet(part / f"{name}.parquet", {"id": vertices.ids.values[: vertices.known], **_columns(worker, name)})
                 for name, table in tables.items():
                     lines = [list(table), *zip(*table.values(), strict=True)]
                     (part / f"{name}.tsv").write_text("".join("\t".join(map(_cell, line)) + "\n" for line in lines))
-                if context := _columns(worker.tables["tau"], np.zeros(1, np.int64)):
+                if context := _columns(worker, "tau"):
                     write_parquet(part / "tau.parquet", context)
                 part.rename(self.path / "model")
             finally:
@@ -131,11 +128,12 @@ def _disk(path: Path) -> Iterator[None]:
         ) from None
 
 
-def tables_of(worker: Worker) -> Tables:
-    """The program's tables about the model that a worker holds."""
-    known = worker.graph.vertices
-    fields = {name: _columns(worker.tables[name], v.row_of[: v.known]) for name, v in known.items()}
-    return worker.program.tables(fields, {name: v.ids.values[: v.known] for name, v in known.items()})
+def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
+    """The program's tables about the model that a worker holds; `edges` for those that are made of the training edges too."""
+    known, program = worker.graph.vertices, worker.program
+    given: dict[str, Any] = {"edges": edges} if "edges" in signature(program.tables).parameters else {}
+    fields = {name: _columns(worker, name) for name in known}
+    return program.tables(fields, {name: v.ids.values[: v.known] for name, v in known.items()}, **given)
 
 
 def _cell(value: Any) -> str:
@@ -150,10 +148,11 @@ def check_names(program: Program) -> None:
             raise ProgramError(f"{name}.id: a saved model needs the column `id` for the vertices' ids", do="rename the field")
 
 
-def _columns(table: Table, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The fields kept, (n,) or (n, k), of `rows`; further dimensions are laid out flat."""
-    kept = {f: table.arrays[f] for f, declared in table.declared.items() if declared.kind in KEPT and table.arrays[f][:1].size}
-    return {f: array[rows] if array.ndim == 1 else array[rows].reshape(len(rows), -1) for f, array in kept.items()}
+def _columns(worker: Worker, name: str) -> dict[str, Any]:
+    """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out flat, and fields of no width left out."""
+    model = worker.model(name)
+    columns = {f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1) for f, array in model.items()}
+    return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
@@ -185,12 +184,15 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
 
 
 def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
-    """Put the model's fields into the rows of the vertices that it knows. DataError if the model is not this program's."""
+    """Put the model's fields into the rows of the vertices that it knows. DataError if the model is not this program's.
+
+    Lists are left out: a list has as many entries as the vertex has edges, which a model does not have.
+    """
     for name, table in worker.tables.items():
         vertices = worker.graph.vertices.get(name)
         rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
-        wanted = _columns(table, rows)
-        if not wanted:
+        wanted = {f: column for f, column in _columns(worker, name).items() if not isinstance(column, Lists)}
+        if not wanted or not len(rows):
             continue
         path = Path(folder, "model", f"{name}.parquet")
         stored = read_parquet(path, list(wanted))

@@ -15,6 +15,7 @@ from tux.errors import DataError, UsageError
 from tux.partition import PARTITIONERS
 from tux.parts import Part, cut, hold_out
 from tux.program import Program
+from tux.topology import topology_of, topology_of_parts
 
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
@@ -118,9 +119,19 @@ def _bare(data: EdgeData) -> EdgeData:
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.inputs.Inputs` are, or are cut into."""
     if inputs.folder:
-        return Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        made = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        return replace(made, parts=with_topology(program, made.parts, None, seed))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
-    return Partitioned.of(inputs.train, inputs.test, partitioner, k, seed, whole)
+    made = Partitioned.of(inputs.train, inputs.test, partitioner, k, seed, whole)
+    return replace(made, parts=with_topology(program, made.parts, inputs.train, seed))
+
+
+def with_topology(program: Program, parts: list[Part], train: EdgeData | None, seed: int) -> list[Part]:
+    """The same parts with the whole graph's neighbour lists, if the program looks at them; `train`: None where only the parts hold it."""
+    if not program.topology():
+        return parts
+    topology = topology_of(program, train, seed) if train is not None else topology_of_parts(program, parts)
+    return [replace(part, topology=topology.arrays) for part in parts] if topology else parts
 
 
 def _digest(test: EdgeData | None) -> str:

@@ -42,6 +42,8 @@ class TypePart:
     down: list[np.ndarray]
     peek_up: list[np.ndarray]
     peek_down: list[np.ndarray]
+    home: np.ndarray  # (vertices,) int16: the worker of each position's master, and
+    number: np.ndarray  # (vertices,) int32: its number there
     data: Mapping[str, np.ndarray] = field(default_factory=dict)  # what is known of each vertex, by dense index, over all workers
 
 
@@ -61,6 +63,7 @@ class Part:
     test_dst: np.ndarray
     test_fields: dict[str, np.ndarray]
     test_index: np.ndarray  # place of each held-out edge in the file
+    topology: Mapping[str, np.ndarray] = field(default_factory=dict)  # arrays of a `tux.topology.Topology`, the same on all workers
 
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -143,6 +146,13 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
     return out
 
 
+def without_rows(part: TypePart) -> TypePart:
+    """The same type where workers keep no rows of it, only masters."""
+    none = np.empty(0, np.int32)
+    nowhere = [none] * len(part.up)
+    return replace(part, cut=True, rows=none, known=0, up=nowhere, down=nowhere, peek_up=nowhere, peek_down=nowhere)
+
+
 def seeded_order(seed: int, side: int, n: int) -> np.ndarray:
     """Dense index of each position (n,): the order of the vertices of a type, which first occurs at end `side`, whatever its name."""
     return permutation(key(seed, "order", side), n)
@@ -187,9 +197,8 @@ def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) ->
     out = []
     for part in range(k):
         up, down = _routes(rows, placed.home, number, part, k, range_of=lambda w: (0, len(rows[w]))) if placed.cut else (none, none)
-        out.append(
-            TypePart(name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), mastered[part], up, down, none, none)
-        )
+        rest = (mastered[part], up, down, none, none, placed.home, number)
+        out.append(TypePart(name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), *rest))
     return out
 
 

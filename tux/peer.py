@@ -128,7 +128,7 @@ class Peer:
         worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
         training = Training(worker)
         self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
-        self.post.addresses[: self.job.workers] = self._meet()
+        self.post.meet(self._meet())
         for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
             self.tell(Record(record))
         self.tell(Trained(training.seconds, training.best_epoch))

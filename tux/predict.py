@@ -1,4 +1,4 @@
-"""Predictions of a trained model for pairs of vertices: `tux predict`."""
+"""Predictions of a trained model for pairs of vertices: `tux predict DIR --pairs FILE`. For new vertices: `tux.predict_rows`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,21 +21,22 @@ from tux.output import Run, fill, read_ids, read_run
 from tux.program import Program
 from tux.worker import Worker
 
+Warn = Callable[[str], None]
 
-def predict(
-    folder: str | os.PathLike[str], pairs: str | os.PathLike[str], *, warn: Callable[[str], None] = lambda text: None
-) -> dict[str, np.ndarray]:
+
+def predict(folder: str | os.PathLike[str], pairs: str | os.PathLike[str], *, warn: Warn = lambda text: None) -> dict[str, np.ndarray]:
     """Score each row of a file of pairs by the model in a run's folder.
 
-    Returns columns in the file's order: the ids of both ends under their names in UDFs, as given, and `score`, (m,) float64.
-    Pairs with ids that training never saw get what the program says of a fresh vertex; `warn` tells how many ids these are.
-    Raises DataError for files that cannot be read, ProgramError for a program that predicts nothing.
+    Returns columns in the file's order: the ids of both ends under their names in UDFs, as given, and the scores, (m,) float64, under
+    the stage's name. Pairs with ids that training never saw get what the program says of a fresh vertex; `warn` tells how many ids
+    these are. Raises DataError for files that cannot be read, ProgramError for a program that predicts nothing, UsageError for one that
+    predicts nothing about pairs.
     """
-    run = read_run(folder)
-    program = reopened(run, warn)
-    stage = program.predict()
-    if stage is None:
-        raise ProgramError(f"{type(program).__name__} predicts nothing about an edge", do="give it predict(), e.g. Score(f)")
+    run, program, stage, role = opened(folder, warn)
+    if role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for a {role}, not for pairs", do=f"tux predict {folder} FILE OF {role.upper()}S"
+        )
     ids = read_ids(folder, program)
     asked = read_edges(pairs, program.edge.ends, {}, against=ids)
     for kind, count in asked.unseen.items():
@@ -42,19 +44,45 @@ def predict(
             warn(f"{plural(count, kind)} of {named(pairs)} never occurred in training; of these the model knows nothing")
     # What a file of training edges would hold is not there to be read: zeros keep its place.
     asked = replace(asked, fields={name: np.zeros(len(asked), field.dtype) for name, field in data_fields(program).items()})
+    scores = ask(folder, run, program, stage, ids, asked)
+    first, second = program.edge.roles
+    ends = program.edge.ends
+    return {first: asked.ids[ends[0]].decode(asked.src), second: asked.ids[ends[1]].decode(asked.dst), stage.name: scores}
+
+
+def opened(folder: str | os.PathLike[str], warn: Warn) -> tuple[Run, Program, Any, str]:
+    """A run, its program, the stage that predicts, and the end that it is called for, if it is not called for each edge.
+
+    ProgramError if the program predicts nothing. (A `tux.stages.Score`, which the worker's side knows by what it has alone.)
+    """
+    run = read_run(folder)
+    program = reopened(run, warn)
+    stage: Any = program.predict()
+    if stage is None:
+        raise ProgramError(f"{type(program).__name__} predicts nothing", do="give it predict(), e.g. Score(f)")
+    return run, program, stage, stage.enumerated(program)
+
+
+def ask(folder: str | os.PathLike[str], run: Run, program: Program, stage: Any, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
+    """The scores of a stage for held-out edges `asked`, the model having vertices `ids`, which come first in those of `asked`."""
     none = np.empty(0, np.int32)
     known = EdgeData(asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()})
-    worker = Worker(program, Graph.whole(program, known, asked, run.seed), seed=run.seed, jit=bool(run.options.get("jit", True)))
+    # Nor are data of vertices, such as labels, there to be read.
+    missing = {name: {f: d for f, d in vertex.fields.items() if d.kind == "data"} for name, vertex in program.vertices.items()}
+    data = {
+        name: {f: np.zeros((len(asked.ids[name]), *d.sized(program.parameters).lengths), d.dtype) for f, d in fields.items()}
+        for name, fields in missing.items()
+        if fields
+    }
+    graph = Graph.whole(program, known, replace(asked, vertex_fields={**data, **asked.vertex_fields}), run.seed)
+    worker = Worker(program, graph, seed=run.seed, jit=bool(run.options.get("jit", True)))
     fill(folder, worker)
     stage.prepare(worker)
     stage.run(worker)
-    first, second = program.edge.roles
-    ends = program.edge.ends
-    scores: np.ndarray = stage.scores  # type: ignore[attr-defined]  # of tux.stages.Score, which the worker's side does not know
-    return {first: asked.ids[ends[0]].decode(asked.src), second: asked.ids[ends[1]].decode(asked.dst), "score": scores}
+    return np.asarray(stage.scores)
 
 
-def reopened(run: Run, warn: Callable[[str], None]) -> Program:
+def reopened(run: Run, warn: Warn) -> Program:
     """The program of a run with its parameters; `warn` if its source has changed since."""
     source = sources.find(run.app.name)
     if source.digest != run.app.digest:

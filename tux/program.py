@@ -8,17 +8,21 @@ from __future__ import annotations
 import inspect
 import math
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tux.edges import EdgeData
 from tux.errors import ProgramError, UsageError
 from tux.fields import Field
 
+if TYPE_CHECKING:
+    from tux.topology import Topology
+
 _DERIVED = ("edge", "context")  # set on each class by Program itself
-RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges")
+RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
 
 
 class Stage(Protocol):
@@ -91,11 +95,21 @@ class Vertex(Fields):
 
     ``whole=True``: the program is right only where all edges of such a vertex lie on one worker, as when state that never travels
     (`mirror`) must be one. Partitioners that can keep a side whole choose this one, and a graph in which the type is cut is refused.
+
+    ``pulled=True``: workers keep no rows of the type; they come, and their changes go, as generated edges touch them (`Generate`).
     """
 
-    def __init__(self, *, whole: bool = False, **fields: Field) -> None:
+    def __init__(self, *, whole: bool = False, pulled: bool = False, **fields: Field) -> None:
         super().__init__(**fields)
-        self.whole = whole
+        self.whole, self.pulled = whole, pulled
+        if (kept := [name for name, field in fields.items() if field.kept]) and not whole:
+            raise ProgramError(f"field {kept[0]} is kept, but it is different in each replica", do="declare the type whole=True")
+        for name, field in fields.items():
+            by = fields.get(field.length)
+            if field.length and not (by and by.kind == "mirror" and not by.shape and by.dtype.kind in "iu"):
+                raise ProgramError(
+                    f"field {name} has the length {field.length!r}", do='name a mirror field of the type, such as mirror("i4")'
+                )
 
 
 class Edge(Fields):
@@ -114,6 +128,8 @@ class Edge(Fields):
             raise ProgramError(f"edge field {repeats} is the number of repetitions too", do="drop the field: each repetition is an edge")
         if ragged := [name for name, field in fields.items() if field.ragged]:
             raise ProgramError(f"edge field {ragged[0]} has an entry for each edge", do="only a vertex can have that")
+        if kept := [name for name, field in fields.items() if field.kept]:
+            raise ProgramError(f"edge field {kept[0]} is kept, but a model has no edges", do="keep what matters in a vertex")
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -181,6 +197,24 @@ class Program:
         for name, chosen in self.parameters.items():
             setattr(self, name, chosen)
 
+    def topology(self) -> str:
+        """Whether every worker may look at the whole graph: "directed", "undirected" (each edge both ways), or not ("").
+
+        Both ends are of one type; where the program has the data field `weight`, neighbours come with their weights.
+        """
+        return ""
+
+    def tabulate(self, topology: Topology) -> dict[str, np.ndarray]:
+        """Arrays of the program's own for UDFs to read beside `topology`'s, by name: computed once a machine."""
+        return {}
+
+    def suited(self, edges: EdgeData) -> Program:
+        """The program to run in place of this one on these edges, which a partitioned folder does not show: itself, unless overridden.
+
+        Another program of the same edge type, or other parameters: what the run's record names, workers run and `tux predict` opens.
+        """
+        return self
+
     def setup(self) -> list[Stage]:
         """Stages that run once before the first epoch, timed: initial values, degrees."""
         return []
@@ -197,16 +231,30 @@ class Program:
         """Whether the run may end after an evaluated epoch with these metrics."""
         return False
 
-    def tables(self, fields: Mapping[str, Mapping[str, Any]], ids: Mapping[str, Any]) -> dict[str, dict[str, Sequence[Any]]]:
+    def tables(
+        self, fields: Mapping[str, Mapping[str, Any]], ids: Mapping[str, Any], edges: Iterable[tuple[Any, Any]] = ()
+    ) -> dict[str, dict[str, Sequence[Any]]]:
         """Tables for the user at the end of a run, by name: columns of equal length, the first of text.
 
         Their first rows are shown, all are kept as model/NAME.tsv. `fields`: of each vertex type the model's fields, (n, width) by
-        vertex; `ids`: each type's ids, (n,).
+        vertex, or `tux.lists.Lists`; `ids`: each type's ids, (n,). `edges`: the training edges in pieces, both ends by vertex, (m,) each,
+        read when they are asked for; none where this machine does not have them all. It may be left out of the parameters.
+        """
+        return {}
+
+    def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, float]:
+        """Numbers about the finished model, from its tables: they stand in the run's results, and are told at its end."""
+        return {}
+
+    def exports(self) -> dict[str, Callable[..., dict[str, Any]]]:
+        """What `tux export` can make of a model, by format: ``f(fields, ids, parameters)`` returns arrays by name.
+
+        `fields` and `ids` as those of `tables`, with the context's fields, of one row, as "tau"; `parameters` by name.
         """
         return {}
 
     def predict(self) -> Stage | None:
-        """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts nothing about an edge."""
+        """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts nothing."""
         return None
 
 

@@ -1,6 +1,6 @@
 """Turns: the stages of an epoch as a sequence of clocks, each cut into segments by the synchronisations that must be answered in between.
 
-    MiniBatch                each of its blocks is a turn, unless one kernel runs all of them
+    MiniBatch                each of its blocks is a turn, unless one kernel runs all of them; one more if it must hear of its last changes
     a run of other stages    one turn
     a segment                stages that run here, then the Applies or the GlobalSync that end it
 
@@ -70,5 +70,7 @@ def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
         cut = segments(stage.stages)  # type: ignore[attr-defined]
         for block in blocks(worker):
             yield Work(block, cut)
+        if last := segments(getattr(stage, "last", ())):
+            yield Work(None, last)
     if plain:
         yield Work(None, segments(plain))

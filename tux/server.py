@@ -3,6 +3,8 @@
     up      a worker's contribution to a synchronisation, here or at another server's request
     totals  its own worker's context, on the way to the special worker: this server's share is added
     down    the context's new value, which the server notes before its worker goes on with it
+    pull    a request for rows that its worker does not keep, and
+    push    their changes: see `tux.pulls`
 
 What a synchronisation makes of a complete set of contributions is the stage's business (`serve`).
 """
@@ -46,19 +48,28 @@ class Server:
 
     def handle(self, message: Message) -> bool:
         """One message; may send others. True if it was for the server alone, False if its worker wants it (too)."""
-        point = self.points[message.point] if message.kind in ("up", "totals", "down") else None
+        point = self.points[message.point] if message.kind in ("up", "totals", "down", "pull", "push") else None
+        if message.kind in ("pull", "push"):
+            start = time.perf_counter()
+            answers = point.handle(self, message)  # type: ignore[union-attr]
+            self.seconds += time.perf_counter() - start
+            for answer in answers:
+                if answer.dest != self.rank:
+                    self.bytes_sent[point.over] += sum(array.nbytes for array in answer.arrays)  # type: ignore[union-attr]
+                self.send(answer)
+            return True
         if message.kind == "totals":
-            arrays = self._with_totals(point, list(message.arrays))
-            self._post(Message("up", self.rank, 0, message.turn, message.point, arrays), point)
+            added = self._with_totals(point, list(message.arrays))
+            self._post(Message("up", self.rank, 0, message.turn, message.point, added), point)
             return True
         if message.kind == "up":
             complete = self._gather.add((message.turn, message.point), message.source, list(message.arrays))
             if complete is not None:
                 start = time.perf_counter()
-                answers = point.serve(self, complete)  # type: ignore[union-attr]
+                served = point.serve(self, complete)  # type: ignore[union-attr]
                 self.seconds += time.perf_counter() - start
-                for worker, answer in enumerate(answers):
-                    self._post(Message("down", self.rank, worker, message.turn, message.point, answer), point)
+                for worker, arrays in enumerate(served):
+                    self._post(Message("down", self.rank, worker, message.turn, message.point, arrays), point)
             return True
         if message.kind == "down" and not point.folds:  # type: ignore[union-attr]
             fields = [self.tau.arrays[name] for name in of_kinds(self.tau, DOWN)]

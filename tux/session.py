@@ -136,14 +136,13 @@ def run(
     options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, slack=slack, **_plain(reading))
     options |= {"epochs": program.epochs if epochs is None else epochs, "workers": workers or 1, "partitioner": partitioner or "bicut"}
     _check(program, options)
-    source = sources.of(program)
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(out)) if out is not None else None
         with clock.phase("load"):
-            inputs = load(program, data, test, warn=clock.watch.warn, **reading)
+            inputs, program = _load(program, data, test, clock.watch, reading)
             options |= _as_stored(inputs.folder, workers, partitioner, place) if inputs.folder else {}
-            note = Run(App(source.name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
-            note = _note(note, source, inputs, list(command)) if folder else note
+            note = Run(App(sources.of(program).name, ""), program.parameters, seed, options, Origin(inputs.origin, ""))
+            note = _note(note, sources.of(program), inputs, list(command)) if folder else note
         _introduce(clock.watch, data, program.edge_name, inputs)
         several = options["workers"] > 1 or place or inputs.folder
         many = _crew(program, inputs, seed, options, deadline, place, folder, clock) if several else None
@@ -156,7 +155,9 @@ def run(
         if folder:
             folder.write_run(note)
         records = _train(training, options, folder, clock.watch)
-        results, tables = _results(training, records, patience), tables_of(training.worker)
+        clock.watch.phase("tables")
+        tables = tables_of(training.worker, training.edges())
+        results = {**_results(training, records, patience), **training.worker.program.summary(tables)}
         if folder:
             clock.watch.phase("save")
             folder.write_model(training.worker, tables)
@@ -176,6 +177,16 @@ def _check(program: Program, options: dict[str, Any]) -> None:
     if (name := options["partitioner"]) not in (*PARTITIONERS, "auto"):
         raise UsageError(f"no partitioner {name!r}", do=f"{closest(name, PARTITIONERS)}there are auto, {', '.join(PARTITIONERS)}")
     check_names(program)
+
+
+def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher, reading: Reading) -> tuple[Inputs, Program]:
+    """The edges, and the program to run on them; what it has chosen by itself is said."""
+    inputs = load(program, data, test, warn=watch.warn, **reading)
+    chosen = program.suited(inputs.train)
+    for name, value in chosen.parameters.items():
+        if value != program.parameters.get(name, value):
+            watch.say(f"{name} {value}, which suits these data")
+    return inputs, chosen
 
 
 def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:

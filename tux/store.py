@@ -19,7 +19,7 @@ from tux.errors import DataError
 from tux.ids import Ids
 from tux.parts import Part, TypePart
 
-FORMAT, MANIFEST = 1, "manifest.json"
+FORMAT, MANIFEST = 2, "manifest.json"
 
 
 class TypeEntry(msgspec.Struct):
@@ -51,6 +51,7 @@ class Manifest(Header):
     digest: str  # of the edges that were cut
     partitioner: str
     seed: int
+    topology: list[str] = []  # arrays of all neighbours
 
 
 class StoredIds(Ids):
@@ -87,6 +88,8 @@ def save(
     for name, first in parts[0].types.items():
         write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
         np.save(folder / f"{name}.order.npy", first.order)
+        np.save(folder / f"{name}.home.npy", first.home)
+        np.save(folder / f"{name}.number.npy", first.number)
         known = [part.types[name].known for part in parts]
         for field, array in first.data.items():
             np.save(folder / f"{name}.data.{field}.npy", array)
@@ -101,7 +104,10 @@ def save(
             np.save(into / f"{name}.npy", array)
     fields, held = list(parts[0].fields), list(parts[0].test_fields)
     edges = sum(len(part.src) for part in parts)
-    manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed)
+    for name, array in parts[0].topology.items():
+        np.save(folder / f"topology.{name}.npy", array)
+    whole = list(parts[0].topology)
+    manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed, whole)
     (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
@@ -160,11 +166,13 @@ def load(folder: Path, number: int) -> Part:
         routes = [lists(f"types.{entry.name}.{route}") for route in ("up", "down", "peek_up", "peek_down")]
         order = array(folder / f"{entry.name}.order.npy")
         size, known = (entry.vertices, entry.cut), entry.known[number]
+        homes = array(folder / f"{entry.name}.home.npy"), array(folder / f"{entry.name}.number.npy")
         data = {field: array(folder / f"{entry.name}.data.{field}.npy") for field in entry.data}
         up, down, peek_up, peek_down = routes
-        types[entry.name] = TypePart(entry.name, ids, order, *size, own[0], known, own[1], up, down, peek_up, peek_down, data)
+        types[entry.name] = TypePart(entry.name, ids, order, *size, own[0], known, own[1], up, down, peek_up, peek_down, *homes, data)
     fields = {name: array(part / f"fields.{name}.npy") for name in manifest.fields}
     test_fields = {name: array(part / f"test_fields.{name}.npy") for name in manifest.test_fields}
     ends = [array(part / f"{name}.npy") for name in ("src", "dst", "test_src", "test_dst", "test_index")]
     degrees = array(folder / "degrees.0.npy"), array(folder / "degrees.1.npy")
-    return Part(types, degrees, ends[0], ends[1], fields, ends[2], ends[3], test_fields, ends[4])
+    topology = {name: array(folder / f"topology.{name}.npy") for name in manifest.topology}
+    return Part(types, degrees, ends[0], ends[1], fields, ends[2], ends[3], test_fields, ends[4], topology)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.edge_pieces import Pieces, of_graph
 from tux.worker import Worker
 
 TIMES = ("compute", "wait", "apply", "send")
@@ -51,6 +52,7 @@ class Training:
 
         All workers of a job see the same metrics, so they stop at the same epoch.
         """
+        self.worker.most_epochs = most
         yield from self._timed(self._setup, slack=0)
         self.worker.clock = since = 0
         for number in range(1, most + 1):
@@ -67,6 +69,10 @@ class Training:
                 break
         for array, best in zip(self._state(), self._best_state, strict=bool(self._best_state)):
             array[...] = best
+
+    def edges(self) -> Pieces:
+        """The edges trained on, read when they are asked for."""
+        return of_graph(self.worker.graph)
 
     def _state(self) -> list[np.ndarray]:
         """All that a run changes: the fields of vertices and masters, of the context, and of the training edges."""

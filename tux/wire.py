@@ -61,6 +61,7 @@ class Post:
         self.number, self.addresses, self.job, self.handle, self.partners = number, addresses, job, handle, list(partners)
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
         self.outbox: deque[Message] = deque()
+        self._held: list[Message] = []  # for members of which no address is known yet
         self.heard: dict[int, float] = {}  # when each member was last heard, of those that were
         self.refused = 0
         self._sequence = [0] * len(addresses)
@@ -121,6 +122,11 @@ class Post:
     def start(self) -> None:
         """Begin to send and receive."""
         self._thread.start()
+
+    def meet(self, addresses: Sequence[str]) -> None:
+        """The addresses of all workers are known."""
+        self.addresses[: len(addresses)] = addresses
+        self._ring()
 
     def send(self, message: Message) -> None:
         """Give a message to the thread; its arrays must not be written any more."""
@@ -194,6 +200,9 @@ class Post:
             self._admit()
         if self._router in ready:
             self._take()
+        held, self._held = self._held, []
+        for message in held:
+            self._deliver(message)
         while self.outbox:
             self._deliver(self.outbox.popleft())
         self._beat()
@@ -232,7 +241,9 @@ class Post:
             self._arrived(message)
             return
         if not self.addresses[message.dest]:
-            return  # a member that was never heard of; only the end of a job is told to those
+            if message.kind != "control":  # an answer to one that has met all before we did
+                self._held.append(message)
+            return  # only the end of a job is told to those that were never heard of
         numbered = Message(
             message.kind, message.source, message.dest, message.turn, message.point, message.arrays, self._sequence[message.dest]
         )

@@ -17,6 +17,7 @@ from tux.clock import Clock
 from tux.errors import DataError, ProgramError
 from tux.frames import Message
 from tux.graph import Edges, Graph
+from tux.lists import Lists, Piece, pieces
 from tux.parts import TypePart
 from tux.plain import Row
 from tux.program import Program, Stage
@@ -25,9 +26,6 @@ from tux.replicas import DOWN, Mirrors, flat, of_kinds
 from tux.schedule import Work, turns
 from tux.server import Server
 from tux.tables import Table
-
-KEPT = ("value", "shared", "master")
-"""Kinds of fields that a model consists of."""
 
 
 class Worker:
@@ -42,6 +40,7 @@ class Worker:
     ) -> None:
         self.program, self.graph, self.seed, self.jit = program, graph, seed, jit
         self.slack, self.rank, self.workers = slack, rank, workers
+        self.most_epochs = 1  # of the run, for what depends on how much of it is over
         self.epoch = self.clock = self.kernels = self.turn = self.most_stale = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
@@ -50,12 +49,15 @@ class Worker:
         self.parameters = _scalars(program)
         self.points: list[Any] = []
         self.inbox: deque[Message] = deque()
+        self.taken: dict[tuple[str, str], list[Piece]] = defaultdict(list)  # of ragged fields: see `take_rows`
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
         self.tables = {name: self._table(name, v.fields, len(graph.vertices[name]), graph) for name, v in program.vertices.items()}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
-        self.mirrors = {name: Mirrors(self.tables[name]) for name in (*self._cut_types(), "tau")} if workers > 1 else {}
+        self.topology = graph.topology.table if graph.topology else None
+        kept = [name for name in self._cut_types() if not program.vertices[name].pulled]
+        self.mirrors = {name: Mirrors(self.tables[name]) for name in (*kept, "tau")} if workers > 1 else {}
         masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
         taus = self._table("tau", program.context.fields, 1), self._table("tau", program.context.fields, 1)
         self.server = Server(rank, workers, masters, taus, lambda message: self.send(message))
@@ -141,6 +143,8 @@ class Worker:
         inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
         applied = {getattr(stage, "over", "") for stage in inner if getattr(stage, "folds", False)}
         for name in self._cut_types():
+            if self.program.vertices[name].pulled:
+                continue
             if self.program.vertices[name].whole:
                 raise ProgramError(
                     f"{name} is cut, and {type(self.program).__name__} needs each {name} whole", do="use --partitioner bicut or aweto"
@@ -204,7 +208,7 @@ class Worker:
         later = []
         while self.inbox:
             message = self.inbox.popleft()
-            if message.kind != "down":
+            if message.kind not in ("down", "pulled"):
                 later.append(message)
                 continue
             with self.timed("send"):
@@ -247,26 +251,45 @@ class Worker:
                     flat(self.tables[name].arrays[f])[part.peek_up[arrived[0].source]] = next(given)
 
     def rows(self, dest: int) -> Iterator[Message]:
-        """This worker's share of the model: for each vertex type, dense indices and fields of its masters; tau comes from rank 0."""
-        kept = {name: of_kinds(self.tables[name], KEPT) for name in self.tables}
-        names = [name for name in self.program.vertices if kept[name]]
+        """This worker's share of the model: for each vertex type, dense indices and fields of its masters; tau comes from rank 0.
+
+        A ragged field is two arrays: the lengths of the lists, and their values.
+        """
         for point, name in enumerate(self.program.vertices):
-            if name in names:
-                vertices, table = self.graph.vertices[name], self._masters(name)
+            vertices, table = self.graph.vertices[name], self._masters(name)
+            if kept := in_model(table):
                 ids = self.master_ids(name) if vertices.cut else vertices.order[: vertices.known]
-                yield Message("rows", self.rank, dest, 0, point, [ids, *(flat(table.arrays[f])[: len(ids)] for f in kept[name])])
-        tau = [flat(self.tables["tau"].arrays[f]) for f in kept["tau"]]
+                for lo, hi in pieces(table, len(ids)):
+                    arrays = [array for f in kept for array in _sent(table, f, lo, hi)]
+                    yield Message("rows", self.rank, dest, 0, point, [ids[lo:hi], *arrays])
+        tau = [flat(self.tables["tau"].arrays[f]) for f in in_model(self.tables["tau"])]
         yield Message("rows", self.rank, dest, 1, len(self.program.vertices), tau)
 
     def take_rows(self, message: Message) -> None:
         """What `rows` of a worker sent, into this one's, which holds every vertex."""
         names = [*self.program.vertices, "tau"]
         table = self.tables[names[message.point]]
-        arrays, at = list(message.arrays), np.zeros(1, np.int64)
-        if table.name != "tau":
-            at = self.graph.vertices[table.name].row_of[arrays.pop(0)]
-        for f, array in zip(of_kinds(table, KEPT), arrays, strict=True):
-            flat(table.arrays[f])[at] = array
+        arrays = iter(message.arrays)
+        ids = next(arrays) if table.name != "tau" else np.zeros(1, np.int64)
+        at = ids if table.name == "tau" else self.graph.vertices[table.name].row_of[ids]
+        for f in in_model(table):
+            if table.declared[f].ragged:
+                self.taken[table.name, f].append((ids, next(arrays), next(arrays)))
+            else:
+                flat(table.arrays[f])[at] = next(arrays)
+
+    def model(self, name: str) -> dict[str, np.ndarray | Lists]:
+        """The model's fields of a vertex type, by vertex known in training, or of "tau": (n, ...), and ragged ones as lists."""
+        vertices, table = self.graph.vertices.get(name), self.tables[name]
+        rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
+
+        def column(f: str) -> np.ndarray | Lists:
+            if not table.declared[f].ragged:
+                return table.arrays[f][rows]
+            came = self.taken.get((name, f))
+            return Lists.gathered(came, len(rows), table.arrays[f].dtype) if came else Lists.of_rows(table, f, rows)
+
+        return {f: column(f) for f in in_model(table)}
 
     def _peeked(self, name: str) -> list[str]:
         return of_kinds(self.tables[name], DOWN)
@@ -321,6 +344,19 @@ class Worker:
                         f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
                         do="the step is too large for these data: try a smaller --step",
                     )
+
+
+def in_model(table: Table) -> list[str]:
+    """Names of the fields that a model holds."""
+    return [name for name, field in table.declared.items() if field.in_model]
+
+
+def _sent(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
+    """The first rows of a field as `Worker.rows` sends them."""
+    if not table.declared[field].ragged:
+        return [flat(table.arrays[field])[lo:hi]]
+    lists = Lists.of_rows(table, field, np.arange(lo, hi))
+    return [lists.counts, lists.values]
 
 
 def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:

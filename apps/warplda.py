@@ -1,0 +1,123 @@
+"""Latent Dirichlet allocation by Metropolis-Hastings steps, at a cost for an occurrence that does not grow with the number of topics.
+
+Two kinds of steps take turns, as in WarpLDA (Chen, Li, Zhu and Chen, VLDB 2016). An occurrence of word w in document d has topic s. The
+document proposes t, the topic of one of its own occurrences or with probability K alpha / (K alpha + N_d) any; the word does likewise
+with beta. What the one has proposed the other accepts, when its own turn comes, with probability
+
+    min(1, (n_t + prior)(N_s - 1 + V beta) / ((n_s - 1 + prior)(N_t + V beta)))
+
+by its own counts n and prior, and the totals N of the topics: the proposer's part of p(t) / p(s) is what it has drawn by. So a document
+looks at its occurrences alone, and so does a word. Unlike there, what is accepted counts at once, and first topics are drawn in turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps._topics import known, occurs, tally
+from tux.apps.lda import GROUP, LDA, add, count, draw, weigh
+from tux.fields import mirror
+from tux.program import Edge, param
+from tux.stages import Apply, Exchange, GlobalSync
+
+TOPIC, PROPOSED, COUNTED = 0, 1, 2  # of an occurrence, side by side: its topic, the one proposed, the one that its word has counted
+SPREAD = 64  # topics by occurrence up to which a word's counts are read as a whole: its occurrences look at four cache lines each
+
+
+def begin(word, edges, tau, p, rng):
+    """Give each occurrence of a word its first topic, given those that have one already."""
+    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    whole = weigh(word, q, sums, tau, p)
+    for edge in edges:
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), p, rng)
+        add(edge.document, k)
+        edge.z[TOPIC] = edge.z[PROPOSED] = k
+        whole += count(word, q, sums, k, 1, tau, p)
+
+
+def walk(edges, bag, n, prior, tau, p, rng):
+    """For each occurrence of a document or word with counts `n`: accept what is proposed to it, or not; then propose to the other side.
+
+    `bag`: the topics to propose, if these are not those of `edges`.
+    """
+    size, some = len(bag) or len(edges), np.float64(prior)
+    whole, inverse = size + p.topics * some, 1 / some
+    for edge in edges:
+        # What x has before the point draws the proposal, what is behind it decides on the waiting one. No branches: none is foreseeable.
+        x = rng.uniform() * whole
+        y = x if x < size else (x - size) * inverse
+        k = np.int64(y)
+        u, j = y - k, min(k, size - 1)
+        copied = np.int64(bag[j] if len(bag) else edges[j].z[TOPIC])
+        s, t = np.int64(edge.z[TOPIC]), np.int64(edge.z[PROPOSED])
+        stay = (n[s] - 1 + prior) * (tau.n[t] + tau.smooth)
+        move = (n[t] + prior) * (tau.n[s] - 1 + tau.smooth)
+        if s != t and u * stay < move:
+            n[s] -= 1
+            n[t] += 1
+            tau.n[s] -= 1
+            tau.n[t] += 1
+            edge.z[TOPIC] = t
+        edge.z[PROPOSED] = copied if x < size else min(k, p.topics - 1)
+
+
+def by_document(document, edges, tau, p, rng):
+    """A document's turn."""
+    n = np.zeros(p.topics, np.int32)
+    for edge in edges:
+        n[edge.z[TOPIC]] += 1
+        edge.z[COUNTED] = edge.z[TOPIC]
+    walk(edges, np.empty(0, np.uint16), n, p.alpha, tau, p, rng)
+
+
+def by_word(word, edges, tau, p, rng):
+    """A word's turn. It first counts what documents have changed."""
+    cut = len(edges) < word.seen
+    occurrences = read(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
+    for edge in edges:
+        if edge.z[COUNTED] != edge.z[TOPIC]:
+            word.n[edge.z[COUNTED]] -= 1
+            word.n[edge.z[TOPIC]] += 1
+    bag = np.empty(occurrences if cut else 0, np.uint16)
+    fill(bag, word, p)
+    walk(edges, bag, word.n, p.beta, tau, p, rng)
+
+
+def read(word, p):
+    """How often a word occurs. That is known, but the sum brings its counts into the cache in one sweep."""
+    occurrences = 0
+    for k in range(p.topics):
+        occurrences += word.n[k]
+    return occurrences
+
+
+def fill(bag, word, p):
+    """The topics of all occurrences of a word, of which some lie on other workers; none if the bag is empty."""
+    i = 0
+    for k in range(p.topics if len(bag) else 0):
+        for _ in range(word.n[k]):
+            bag[i] = k
+            i += 1
+
+
+def enlist(document, edges):
+    """List a document's topics, which a model keeps and evaluation reads."""
+    document.size = 0
+    for edge in edges:
+        add(document, np.int64(edge.z[TOPIC]))
+
+
+class WarpLDA(LDA):
+    """Topics of documents: each is a mixture of topics, and each topic a distribution of words."""
+
+    sampler: str = param("warp", "how topics are drawn", choices=("warp",))
+    occurrence = Edge("document", "word", repeats="count", z=mirror("u2", 3))
+
+    def setup(self):
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin)]
+
+    def stages(self):
+        return [Exchange(by_document), GlobalSync(), self.sweep(by_word)]
+
+    def evaluate(self):
+        return [Exchange(enlist), *super().evaluate()]

@@ -1,0 +1,39 @@
+"""What tests of labelled samples share: what was read, and what was refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tux.errors import DataError
+from tux.samples import read_samples
+
+
+def writer(folder):
+    """A function that writes a file and returns its path; one test's files may be written over each other."""
+
+    def make(content: str | bytes, name: str = "s.svm") -> Path:
+        path = folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make
+
+
+def entries(samples):
+    """The entries as a set of row id, feature and value."""
+    edges = samples.edges
+    ids = [edges.ids[end].decode(code).tolist() for end, code in zip(edges.ends, (edges.src, edges.dst), strict=True)]
+    return set(zip(*ids, *(values.tolist() for values in edges.fields.values()), strict=True))
+
+
+def told(samples):
+    return samples.label.tolist(), samples.classes
+
+
+def fails(says, path, where="", **how):
+    """Reading is refused with these words, at this place; returns what would help."""
+    with pytest.raises(DataError, match=re.escape(says)) as error:
+        read_samples(path, **how)
+    assert error.value.where == (f"{path}:{where}" if where else error.value.where)
+    return error.value.do

@@ -1,0 +1,72 @@
+"""What other programs want of a trained model, as arrays in one file: `tux export`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.arrow import STRING, read_parquet, replacing
+from tux.errors import ProgramError, UsageError
+from tux.output import finite, read_ids, read_run
+from tux.predict import reopened
+from tux.program import Program
+
+ENDINGS = (".npz", ".json")
+
+
+def export(folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], None] = lambda text: None) -> dict[str, np.ndarray]:
+    """What the program of a run's folder makes of its model for `form`, one of its `exports`: arrays by name.
+
+    Raises UsageError naming the formats there are for another, DataError if there is no model, ProgramError for what is no array of
+    numbers or text.
+    """
+    run = read_run(folder)
+    program = reopened(run, warn)
+    made = program.exports()
+    if form not in made:
+        known = f"there are: {', '.join(made)}" if made else f"{type(program).__name__} has none; give it exports()"
+        raise UsageError(f"no format {form!r}", do=known)
+    fields, ids = _model(folder, program)
+    arrays = {name: np.asarray(array) for name, array in made[form](fields, ids, program.parameters).items()}
+    arrays = {name: np.array(array.tolist(), "U") if array.dtype == STRING else array for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufU":
+            raise ProgramError(f"{name} of {form} holds {array.dtype}", do="give arrays of numbers or of text")
+    return arrays
+
+
+def _model(folder: str | os.PathLike[str], program: Program) -> tuple[dict[str, dict[str, Any]], dict[str, np.ndarray]]:
+    """The model's fields and ids by vertex type, and the context's fields as "tau"."""
+    ids = {name: each.values for name, each in read_ids(folder, program).items()}
+    fields = {}
+    for name in [*program.vertices, "tau"]:
+        path = Path(folder, "model", f"{name}.parquet")
+        columns = read_parquet(path) if name != "tau" or path.exists() else {}
+        fields[name] = {field: column for field, column in columns.items() if field != "id"}
+    return fields, ids
+
+
+def exporter(path: str | os.PathLike[str]) -> Callable[[Mapping[str, Any]], None]:
+    """What writes arrays to a new file: .npz (numpy's, of plain arrays), or .json (nested lists; no NaN).
+
+    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
+    """
+    name = Path(path)
+    if name.exists():
+        raise UsageError(f"{path} exists", do="name another file, or remove this one")
+    if name.suffix not in ENDINGS:
+        raise UsageError(f"{path} does not say which kind of file to write", do=f"end its name in {' or '.join(ENDINGS)}")
+
+    def write(arrays: Mapping[str, Any]) -> None:
+        with replacing(path) as part, open(part, "wb") as file:
+            if name.suffix == ".npz":
+                np.savez(file, **arrays)
+            else:
+                file.write(msgspec.json.encode(finite({each: array.tolist() for each, array in arrays.items()})))
+
+    return write

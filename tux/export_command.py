@@ -1,0 +1,23 @@
+"""The body of ``tux export``."""
+
+from __future__ import annotations
+
+from tux import show
+from tux.export import export, exporter
+from tux.flags import Flags
+
+
+def command(argv: list[str]) -> int:
+    """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do."""
+    about = "Write what another program wants of a trained model, such as pyldavis of one of topics."
+    flags = Flags("tux export", about, "DIR --format NAME --out FILE")
+    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument("--format", metavar="NAME", required=True, help="one of those that the model's app has")
+    flags.add_argument("--out", metavar="FILE", required=True, help="file to write: .npz or .json")
+    given = flags.parse(argv)
+    write = exporter(given.out)
+    arrays = export(given.dir, given.format, warn=show.warn)
+    write(arrays)
+    shapes = ", ".join(f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items())
+    show.say(f"{given.out}: {shapes}")
+    return 0

@@ -1,0 +1,50 @@
+"""The body of ``tux predict``: for pairs of ids, or for the rows of a file, whichever the model's program predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux import show
+from tux.errors import UsageError
+from tux.flags import Flags
+from tux.inputs import plural
+from tux.predict import predict, writer
+from tux.predict_rows import predict_rows
+
+
+def command(argv: list[str]) -> int:
+    """Do what ``tux predict`` with these arguments says. Raises what `predict` and `predict_rows` do."""
+    about = "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR has written."
+    flags = Flags("tux predict", about, "DIR --pairs FILE | DIR DATA [--out FILE]")
+    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument("data", metavar="DATA", nargs="?", help="file whose rows are new vertices, in any format of training")
+    flags.add_argument("--pairs", metavar="FILE", help="file whose first two columns, or those named so, are the pairs' ids")
+    flags.add_argument("--out", metavar="FILE", help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out")
+    flags.add_argument("--form", choices=("docword", "lda-c", "svm", "text"), help="form of DATA [default: found by its first lines]")
+    flags.add_argument("--vocab", metavar="FILE", help="the columns' names (words), one a line, if DATA has numbers and the model names")
+    flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
+    flags.add_argument("--columns", metavar="A,B,..", help="names, or numbers from 1, of the columns of a table [default: found by name]")
+    flags.add_argument("--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows of DATA [default stop]")
+    given = flags.parse(argv)
+    if (given.data is None) == (given.pairs is None):
+        raise UsageError("tux predict needs DATA or --pairs FILE, one of them", do="tux predict --help")
+    write = writer(given.out) if given.out else shown
+    if given.pairs:
+        columns = predict(given.dir, given.pairs, warn=show.warn)
+    else:
+        reading = {name: getattr(given, name) for name in ("form", "vocab", "stop", "columns") if getattr(given, name) is not None}
+        columns = predict_rows(given.dir, given.data, warn=show.warn, on_bad_row=given.on_bad_row, **reading)
+    write(columns)
+    if given.out:
+        first, *_ = columns
+        count = len(columns[first])
+        show.say(f"{given.out}: {f'{count:,} scores' if given.pairs else plural(count, first)}")
+    return 0
+
+
+def shown(columns: dict[str, np.ndarray]) -> None:
+    """Columns as lines of text, those of (n, width) numbers as one for each number."""
+    flat: dict[str, np.ndarray] = {}
+    for name, array in columns.items():
+        flat |= {name: array} if array.ndim == 1 else {f"{name}_{k}": array[:, k].astype(str) for k in range(array.shape[1])}
+    show.table(flat)
