@@ -22,6 +22,11 @@ VISIT = 700
 last worker's edges so far that those of the others no longer fit (measured on 100 M ratings: a test error of .574 instead of .547)."""
 
 
+def _run(blocks: int) -> int:
+    """Small blocks that one kernel works through are shuffled in runs of neighbours: memory is read in streams, at twice the speed."""
+    return max(1, min(64, blocks // 16))
+
+
 class MiniBatch:
     """For each block b of the enumerated type, in an order shuffled by (seed, epoch):
 
@@ -138,7 +143,13 @@ class MiniBatch:
     def _order(self, worker: Worker) -> np.ndarray:
         """The order of blocks in this epoch."""
         count = len(self.cuts) - 1
-        return permutation(key(worker.seed, "blocks", worker.epoch), count) if self.shuffle else np.arange(count)
+        if not self.shuffle:
+            return np.arange(count)
+        stream = key(worker.seed, "blocks", worker.epoch)
+        if self.fused is None:
+            return permutation(stream, count)
+        runs = np.array_split(np.arange(count), -(-count // _run(count)))
+        return np.concatenate([runs[i] for i in permutation(stream, len(runs))])
 
     def _rounds(self, worker: Worker) -> int:
         """How often a worker comes to each block in an epoch, with another share of the other end's vertices each time."""

@@ -51,13 +51,13 @@ class Field:
     init: Init
     combine: str = "sum"
     reported: bool = False  # one of the run's metrics
-    kept: bool = False  # part of the model, whatever its kind
+    kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
 
     @property
     def in_model(self) -> bool:
         """Whether a model holds it."""
-        return self.kept or self.kind in MODEL
+        return self.kind in MODEL if self.kept is None else self.kept
 
     @property
     def ragged(self) -> bool:
@@ -129,9 +129,9 @@ def _field(kind: str, spec: tuple[int | str, ...], init: Init | int | float | No
     return replace(field, init=constant(field.identity)) if kind == "delta" else field
 
 
-def value(*spec: int | str, init: Init | int | float | None = None) -> Field:
-    """State of the master that mirrors read: written by Apply, sent to the mirrors after it."""
-    return _field("value", spec, init, "sum")
+def value(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+    """State of the master that mirrors read: written by Apply, sent to the mirrors after it. `kept=False`: no part of the model."""
+    return replace(_field("value", spec, init, "sum"), kept=None if kept else False)
 
 
 def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
@@ -147,9 +147,9 @@ def delta(*spec: int | str, combine: str = "sum") -> Field:
     return _field("delta", spec, None, combine)
 
 
-def master(*spec: int | str, init: Init | int | float | None = None) -> Field:
-    """State that only the master holds; read and written by Apply."""
-    return _field("master", spec, init, "sum")
+def master(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+    """State that only the master holds; read and written by Apply. `kept=False`: no part of the model."""
+    return replace(_field("master", spec, init, "sum"), kept=None if kept else False)
 
 
 def mirror(*spec: int | str, init: Init | int | float | None = None, kept: bool = False, length: str = "") -> Field:

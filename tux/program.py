@@ -158,6 +158,12 @@ class Program:
     monitor: str = ""
     """Name of the metric (smaller is better) that decides the best epoch and early stopping; empty: none."""
 
+    workers: int = 1
+    """How many workers the run has, and"""
+
+    slack: int = 0
+    """how many clocks they may be apart: set before `setup`, `stages` and `evaluate` are asked for."""
+
     params: dict[str, Param] = {}
     vertices: dict[str, Vertex] = {}
     edge_name: str = ""

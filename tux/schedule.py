@@ -32,6 +32,7 @@ class Work:
 
     block: Any
     segments: list[Segment]
+    alone: bool = False  # starts when nothing is under way, and nothing starts beside it
 
 
 def segments(stages: Sequence[Any]) -> list[Segment]:
@@ -62,7 +63,7 @@ def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
             plain.append(stage)
             continue
         if plain:
-            yield Work(None, segments(plain))
+            yield _together(plain)
             plain = []
         if getattr(stage, "fused", None) is not None:
             yield Work(None, segments([stage]))
@@ -73,4 +74,9 @@ def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
         if last := segments(getattr(stage, "last", ())):
             yield Work(None, last)
     if plain:
-        yield Work(None, segments(plain))
+        yield _together(plain)
+
+
+def _together(stages: Sequence[Stage]) -> Work:
+    """The turn of a run of stages outside mini-batches."""
+    return Work(None, segments(stages), any(getattr(stage, "alone", False) for stage in stages))

@@ -46,6 +46,7 @@ class Worker:
         self.bytes_sent: dict[str, int] = defaultdict(int)
         self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.edges_visited = 0
+        program.workers, program.slack = workers, slack
         self.parameters = _scalars(program)
         self.points: list[Any] = []
         self.inbox: deque[Message] = deque()
@@ -177,10 +178,11 @@ class Worker:
         works: dict[int, Work] = {}
         while True:
             self._install(clock, first)
+            works = {number: work for number, work in works.items() if number >= clock.finished}
             ready = clock.next_segment()
             if ready is not None:
                 self._segment(clock, first, ready, works)
-            elif following is not None and clock.may_start():
+            elif following is not None and clock.may_start() and (clock.idle or not (following.alone or _alone(works))):
                 works[clock.start(len(following.segments))] = following
                 following = next(upcoming, None)
             elif clock.idle and following is None:
@@ -198,8 +200,6 @@ class Worker:
             stage.run(self, work.block)
         with self.timed("send"):
             answers = sum(sync.send(self, first + number, work.block) for sync in segment.syncs)
-        if position + 1 == len(work.segments):
-            del works[number]
         clock.ran(number, answers)
 
     def _install(self, clock: Clock, first: int) -> None:
@@ -344,6 +344,11 @@ class Worker:
                         f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
                         do="the step is too large for these data: try a smaller --step",
                     )
+
+
+def _alone(works: dict[int, Work]) -> bool:
+    """Whether one of the turns under way lets none start beside it."""
+    return any(work.alone for work in works.values())
 
 
 def in_model(table: Table) -> list[str]:

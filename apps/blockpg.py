@@ -1,0 +1,140 @@
+"""Logistic regression with an L1 penalty, by block proximal steps on blocks of features (TUX2, section 5; Li et al., OSDI 2014).
+
+    min F(w, b) = sum_i c_i log(1 + exp(-y_i m_i)) + l1 sum_j |w_j| + l2/2 sum_j w_j^2,     m_i = x_i.w + b
+
+In a pass, sample i keeps slope r_i and curvature h_i of its loss, which move along their tangent with m_i: coordinate descent on the
+quadratic model at the pass's start, which is made anew every pass (newGLMNET: Yuan, Ho and Lin, JMLR 2012). Passes over the active
+features come between full ones; `_span` follows each. Samples are whole, features cut: masters hold what mirrors don't (displacements),
+mirrors what masters don't (the weight last used, by which scatter finds the change to pass on).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps._judged import JUDGED, judged, probability
+from tux.apps._logistic import attempt, follow, keep, measure, pass_on, wake, weigh
+from tux.apps._span import ALL, KEPT, SPANNED, accept, choose, decide, displaced, lower, reach, settle, settled
+from tux.fields import data, delta, master, metric, mirror, value
+from tux.program import Context, Edge, Program, Vertex, param
+from tux.stages import Apply, Drain, Exchange, GlobalSync, MiniBatch, Score
+
+CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
+BLOCKS = 64  # of features in a pass, with several workers
+
+
+def gather(feature, edges, tau):
+    """Slope and curvature of the loss along a feature; of one at rest a bound, which spares the samples' curvatures."""
+    if not (tau.full or feature.active):
+        return
+    g, s = np.float32(0), np.float32(0)
+    if feature.active:
+        for edge in edges:
+            g += edge.value * edge.sample.r
+            s += edge.value * edge.value * edge.sample.u
+    elif tau.crowd > 0:
+        for edge in edges:
+            g += edge.value * edge.sample.r
+            s += edge.value * edge.value * np.float32(tau.top * (1 + tau.crowd * edge.sample.near))
+    else:
+        for edge in edges:
+            g += edge.value * edge.sample.r
+            s += edge.value * edge.value
+        s *= np.float32(tau.top)
+    feature.g += g
+    feature.s += s
+
+
+def step(feature, tau, p):
+    """The minimiser of the model along the feature; one at zero that wants to stay is at rest (the KKT filter)."""
+    if not (tau.full or feature.active):
+        return
+    w, g = feature.w, feature.g + p.l2 * feature.w
+    feature.active = not (w == 0 and -tau.l1 <= g <= tau.l1)
+    if feature.active:
+        s = feature.s + p.l2 + 1e-12
+        if g + tau.l1 <= s * w:
+            feature.w = w - (g + tau.l1) / s
+        elif g - tau.l1 >= s * w:
+            feature.w = w - (g - tau.l1) / s
+        else:
+            feature.w = 0.0
+
+
+def scatter(feature, edges):
+    """Pass the change of a weight on to the samples."""
+    d = feature.w - feature.used
+    if d == 0:
+        return
+    feature.used, d4 = feature.w, np.float32(d)
+    for edge in edges:
+        edge.sample.m += edge.value * d
+        edge.sample.r += edge.sample.h * (edge.value * d4)
+
+
+class BlockPG(Program):
+    """Sparse logistic regression of labelled samples: the sum of losses, with a penalty on |w|."""
+
+    l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
+    l2: float = param(0.0, "penalty on half the sum of w squared", low=0, dtype="f8")
+    intercept: bool = param(False, "fit an intercept, which is not penalised")
+    positive_weight: float = param(1.0, "weight of samples of the second class", low=1e-9, dtype="f8")
+    tol: float = param(1e-7, "end when a full pass changes the objective by a smaller share", low=0, dtype="f8")
+    gap: float = param(0.0, "end when the duality gap is a smaller share of the objective", low=0, dtype="f8")
+    path: int = param(1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000)
+    blocks: int = param(0, "blocks of features in a pass; 0: single features with one worker, else 64", low=0)
+    negative: str = param("", "label of the first class, if not the smaller one")
+    positive: str = param("", "label of the second class")
+    epochs = 500
+    sample = Vertex(
+        whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), m=mirror("f8"), r=mirror("f4"), h=mirror("f4"), u=mirror("f4"),
+        near=mirror("i4"), before=mirror("f8"), moved=mirror("f8", ALL), dual=mirror("f8"),
+    )  # fmt: skip
+    feature = Vertex(
+        w=value("f8"), active=value("b1", kept=False), g=delta("f8"), s=delta("f8"), used=mirror("f8"), before=master("f8", kept=False),
+        moved=master("f8", KEPT, kept=False),
+    )  # fmt: skip
+    entry = Edge("sample", "feature", value=data("f4"))
+    tau = Context(
+        objective=metric(), nonzeros=metric(), change=metric(), penalty_l1=metric(), **SPANNED, **JUDGED
+    )  # fmt: skip
+
+    def _blocks(self):
+        return self.blocks or (BLOCKS if self.workers > 1 else 0)
+
+    def setup(self):
+        def begin(tau, p):
+            tau.crowd = CROWD * (self.slack + 1) / self._blocks() if self._blocks() else 0.0
+            tau.heaviest, tau.l1, tau.full, tau.stiff, tau.growth, tau.changed = tau.most, p.l1, True, 1.0, 1.0, True
+            tau.top = tau.heaviest / 4
+
+        def started(tau, p):
+            tau.F, tau.largest = tau.loss, max(tau.steepest, p.l1)
+            tau.l1 = tau.largest if p.path > 1 else p.l1
+
+        stages = [Exchange(None, enter=weigh), GlobalSync(begin), Exchange(None, enter=keep)]
+        if self._blocks() or self.path > 1:
+            stages += [Exchange(gather), Apply("feature", wake), Exchange(pass_on)]
+        return [*stages, GlobalSync(started)]
+
+    def stages(self):
+        count = self._blocks()
+        steps = Exchange(gather), Apply("feature", step), Exchange(scatter)
+        return [
+            *([GlobalSync(lower)] if self.path > 1 else []),
+            MiniBatch(*steps, blocks=count) if count else MiniBatch(*steps, vertices=1),
+            Drain(), Exchange(None, enter=measure), Apply("feature", displaced), GlobalSync(decide),
+            GlobalSync(choose, aggregate=reach), Exchange(None, enter=attempt), GlobalSync(accept),
+            Apply("feature", settle), Exchange(None, enter=follow), Exchange(pass_on), Exchange(None, enter=keep), GlobalSync(settled),
+        ]  # fmt: skip
+
+    def evaluate(self):
+        return judged()
+
+    def converged(self, metrics):
+        return metrics["penalty_l1"] <= self.l1 and (
+            metrics.get("change", np.inf) <= self.tol or metrics.get("duality_gap", np.inf) <= self.gap * metrics["objective"]
+        )
+
+    def predict(self):
+        return Score(probability, over="sample", name="probability")
