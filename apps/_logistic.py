@@ -22,8 +22,10 @@ def renew(sample, tau):
 
 
 def weigh(sample, tau, p):
-    """Before the first pass: classes have weights too; the heaviest sample."""
+    """Before the first pass: classes have weights too; what those of each weigh; the heaviest sample."""
     sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
+    tau.up += sample.c if sample.label > 0 else 0.0
+    tau.down += sample.c if sample.label < 0 else 0.0
     tau.most = max(tau.most, sample.c)
 
 

@@ -21,9 +21,9 @@ STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4  # curvature after a pass
 ROUNDING, AMPLE = 1e-14, 1e8  # relative changes of F that mean nothing; growth of rounding at which m is made anew
 
 
-_FLAGS = {name: value("b1") for name in ("full", "rose", "taken", "undone", "anew", "changed")}
+_FLAGS = {name: value("b1") for name in ("full", "rose", "taken", "undone", "anew", "changed", "ended")}
 _PASS = ("F", "l1", "b", "last", "penalty", "last_penalty", "trial_penalty", "gained_full", "since", "before")
-_NUMBERS = {name: value("f8") for name in (*_PASS, "stiff", "floor", "top", "heaviest", "largest", "size", "crowd", "growth")}
+_NUMBERS = {name: value("f8") for name in (*_PASS, "stiff", "floor", "top", "heaviest", "largest", "mark", "size", "crowd", "growth")}
 _SPANNED = {"slopes": (ALL,), "curves": (ALL, ALL), "signs": (KEPT,), "pulls": (KEPT,), "norms": (KEPT, KEPT)}
 _SUMS = {name: total() for name in ("loss", "absolute", "square", "nonzero")} | {name: total(*n) for name, n in _SPANNED.items()}
 _SUMS |= {name: total(len(SHARES)) for name in ("lengths", "squares")} | {name: total(combine="max") for name in ("most", "steepest")}
@@ -52,7 +52,9 @@ def decide(tau, p):
     tau.penalty = tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.F, tau.size, tau.nonzeros = tau.loss + tau.penalty, tau.absolute, tau.nonzero
     gained, tau.rose = tau.last - tau.F, not tau.F <= tau.last * (1 + ROUNDING)
-    tau.change = abs(gained) / max(tau.F, 1e-300) if tau.full and not tau.rose else np.nan
+    tau.change = np.nan
+    if tau.full and not tau.rose:  # since the last such pass, the searches after it and the passes between included
+        tau.change, tau.mark = abs(tau.mark - tau.F) / max(tau.F, 1e-300), tau.F
     if tau.full:
         tau.gained_full, tau.since, tau.full = gained, 0, False
     else:
@@ -60,7 +62,7 @@ def decide(tau, p):
         tau.full = bool(gained < SHARE * tau.gained_full or tau.since >= MOST)
     tau.moved[tau.at] = tau.b - tau.before
     slow = 1e-13 * tau.last < gained < SLOW * tau.last
-    tau.x[:] = _direction(tau, p) if (tau.rose or slow or p.intercept) and not tau.change <= p.tol else 0
+    tau.x[:] = _direction(tau, p) if p.intercept or (tau.rose or slow) and not tau.change <= p.tol else 0
 
 
 def _direction(tau, p):
@@ -106,6 +108,7 @@ def accept(tau, p):
     if tau.taken:
         tau.F, tau.penalty = trial, tau.trial_penalty
         tau.growth *= max(1.0, np.abs(tau.x).max())
+        tau.change = abs(tau.last - trial) / max(trial, 1e-300) if tau.change >= 0 else np.nan
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
     stiff, floor = tau.stiff, tau.floor
     if tau.rose:
@@ -140,14 +143,14 @@ def settled(tau, p):
     """F as it is now, and the place of the next displacement."""
     if tau.changed:
         tau.F = tau.loss + tau.penalty
-    tau.objective, tau.penalty_l1 = tau.F, tau.l1
+    tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
     tau.at = (tau.at + 1) % KEPT
 
 
 def lower(tau, p):
     """Along a path: where the last pass has ended one penalty's run, the next one's begins with its weights."""
-    if tau.change <= p.tol and tau.l1 > p.l1:
+    if tau.ended and tau.l1 > p.l1:
         next_l1 = max(p.l1, tau.l1 * (p.l1 / tau.largest) ** (1 / (p.path - 1)))
         tau.penalty += (next_l1 - tau.l1) * tau.size
         tau.F += (next_l1 - tau.l1) * tau.size
-        tau.l1, tau.full = next_l1, True
+        tau.l1, tau.full, tau.mark = next_l1, True, np.inf

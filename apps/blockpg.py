@@ -15,8 +15,9 @@ import numpy as np
 from tux.apps._judged import JUDGED, judged, probability
 from tux.apps._logistic import attempt, follow, keep, measure, pass_on, wake, weigh
 from tux.apps._span import ALL, KEPT, SPANNED, accept, choose, decide, displaced, lower, reach, settle, settled
+from tux.apps._weights import Sparse
 from tux.fields import data, delta, master, metric, mirror, value
-from tux.program import Context, Edge, Program, Vertex, param
+from tux.program import Context, Edge, Vertex, param
 from tux.stages import Apply, Drain, Exchange, GlobalSync, MiniBatch, Score
 
 CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
@@ -72,14 +73,14 @@ def scatter(feature, edges):
         edge.sample.r += edge.sample.h * (edge.value * d4)
 
 
-class BlockPG(Program):
+class BlockPG(Sparse):
     """Sparse logistic regression of labelled samples: the sum of losses, with a penalty on |w|."""
 
     l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
     l2: float = param(0.0, "penalty on half the sum of w squared", low=0, dtype="f8")
     intercept: bool = param(False, "fit an intercept, which is not penalised")
     positive_weight: float = param(1.0, "weight of samples of the second class", low=1e-9, dtype="f8")
-    tol: float = param(1e-7, "end when a full pass changes the objective by a smaller share", low=0, dtype="f8")
+    tol: float = param(1e-7, "end when the objective has changed by a smaller share since the last full pass", low=0, dtype="f8")
     gap: float = param(0.0, "end when the duality gap is a smaller share of the objective", low=0, dtype="f8")
     path: int = param(1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000)
     blocks: int = param(0, "blocks of features in a pass; 0: single features with one worker, else 64", low=0)
@@ -102,17 +103,23 @@ class BlockPG(Program):
     def _blocks(self):
         return self.blocks or (BLOCKS if self.workers > 1 else 0)
 
+    def suited(self, edges):
+        """The same with the names of the classes, so that the model knows them."""
+        named = dict(zip(("negative", "positive"), edges.classes, strict=True)) if edges.classes else {}
+        return type(self)(**self.parameters | named)
+
     def setup(self):
         def begin(tau, p):
             tau.crowd = CROWD * (self.slack + 1) / self._blocks() if self._blocks() else 0.0
             tau.heaviest, tau.l1, tau.full, tau.stiff, tau.growth, tau.changed = tau.most, p.l1, True, 1.0, 1.0, True
-            tau.top = tau.heaviest / 4
+            tau.top, tau.anew = tau.heaviest / 4, True
+            tau.b = tau.before = np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
 
         def started(tau, p):
-            tau.F, tau.largest = tau.loss, max(tau.steepest, p.l1)
+            tau.F, tau.mark, tau.largest = tau.loss, np.inf, max(tau.steepest, p.l1)
             tau.l1 = tau.largest if p.path > 1 else p.l1
 
-        stages = [Exchange(None, enter=weigh), GlobalSync(begin), Exchange(None, enter=keep)]
+        stages = [Exchange(None, enter=weigh), GlobalSync(begin), Exchange(None, enter=follow), Exchange(None, enter=keep)]
         if self._blocks() or self.path > 1:
             stages += [Exchange(gather), Apply("feature", wake), Exchange(pass_on)]
         return [*stages, GlobalSync(started)]

@@ -33,7 +33,8 @@ class Exchange:
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left out, it is the mini-batch's,
     or the end that a per-vertex, enter or leave UDF asks for, or the first. A self-loop passes one row twice. Nothing is kept
     between calls but what UDFs write into fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the
-    held-out edges instead of the training edges; where there are none, `f` is neither called nor compiled.
+    held-out edges instead of the training edges, vertices without any being passed over; where there are none, `f` is neither called
+    nor compiled.
     """
 
     def __init__(
@@ -98,7 +99,10 @@ class Exchange:
         """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges in tiles."""
         loops = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker), prefix=prefix)
         per_vertex = self.f is not None and self._per_vertex
-        return loops, loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+        head, *body = loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+        if self.held_out and self.f:
+            body = [f"    if {prefix}bounds[v] == {prefix}bounds[v + 1]:", "        continue", *body]
+        return loops, [head, *body]
 
     def _groups(self, block: Block | None) -> tuple[int, int]:
         """The block's groups of the layout: its tiles, or its rows. Without a block, all."""

@@ -21,6 +21,7 @@ from tux.flags import Flags, add_parameters, at_least, closest, parameters, real
 if TYPE_CHECKING:
     from tux.sources import Source
 
+FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
 SHOWN = 20  # rows of a table
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
@@ -155,7 +156,7 @@ def _train(source: Source, argv: list[str]) -> int:
             patience=given.patience,
             columns=given.columns,
             on_bad_row=given.on_bad_row,
-            **{name: getattr(given, name) for name in ("form", "vocab", "stop") if getattr(given, name, None) is not None},
+            **{name: getattr(given, name) for name in FORMS_OF_DATA if getattr(given, name, None) is not None},
             jit=not given.no_jit,
             workers=given.workers,
             slack=given.slack,
@@ -182,6 +183,8 @@ def _train(source: Source, argv: list[str]) -> int:
 
 
 def _run_flags(source: Source, app: str) -> Flags:
+    from tux.labelled import FORMS, wants_labels
+
     flags = Flags(f"tux run {app}", source.about, "[DATA] [flags]")
     flags.add_argument(
         "data", metavar="DATA", nargs="?", help="file of edges, packed or not, or folder of tux partition; small generated data if left out"
@@ -196,6 +199,11 @@ def _run_flags(source: Source, app: str) -> Flags:
     flags.add_argument(
         "--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows that cannot be read [default stop]"
     )
+    if wants_labels(source.program):
+        flags.add_argument("--form", choices=FORMS, help="form of DATA [default: found by its name and first lines]")
+        flags.add_argument("--label", metavar="NAME", help="column of the labels, in a table [default: label, y, target or class]")
+        flags.add_argument("--weight", metavar="NAME", help="column of the samples' weights, in a table")
+        flags.add_argument("--labels", metavar="FILE", help="labels of DATA that has none: text, one a line, or .npy")
     columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
     flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
     if source.program.edge.repeats:

@@ -27,6 +27,7 @@ class EdgeData:
     first_skipped: str = ""  # "file:line: reason" of the first of them
     unseen: Mapping[str, int] = field(default_factory=dict)  # by vertex type: ids that the given maps did not have
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)  # by vertex type, each (len(ids), ...)
+    classes: tuple[str, ...] = ()  # what labels of -1 and +1 stand for
 
     @classmethod
     def of(

@@ -12,6 +12,7 @@ from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
+from tux.labelled import labelled, read_labelled, wants_labels
 from tux.partitioned import without_edges
 from tux.program import Program
 from tux.recognise import Form
@@ -22,24 +23,27 @@ COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and ab
 
 
 class Reading(TypedDict, total=False):
-    """How files are read: see `tux.formats.read_edges`, and for the last three `tux.bags.read_bags`."""
+    """How files are read: see `tux.formats.read_edges`, `tux.bags.read_bags`, and `tux.samples.read_samples`."""
 
     columns: str | None
     on_bad_row: OnBadRow
     form: Form | None
     vocab: str | os.PathLike[str] | None
     stop: str | os.PathLike[str] | None
+    label: str | None
+    weight: str | None
+    labels: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Edges of one run; `test` has the ids of `train` first. `truth`: the RMSE of the truth itself, of generated ratings."""
+    """Edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how good the truth itself is, in words."""
 
     train: EdgeData
     test: EdgeData | None = None
     origin: str = "generated"  # absolute path of the file, "memory" or "generated"
     test_origin: str = ""
-    truth: float | None = None
+    truth: str = ""
     sizes: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
 
@@ -61,7 +65,10 @@ def load(
     Raises UsageError if there are no data and none can be made up, and what `tux.formats.read_edges` raises.
     """
     if data is None:
-        flags = {"--test": test, **{f"--{name}": reading.get(name) for name in ("columns", "form", "vocab", "stop")}}
+        flags = {
+            "--test": test,
+            **{f"--{name}": reading.get(name) for name in ("columns", "form", "vocab", "stop", "label", "weight", "labels")},
+        }
         if given := [name for name, value in flags.items() if value is not None]:
             raise UsageError(f"{given[0]} without DATA", do="name the file of edges to train on first")
         train, held_out, truth = generated(program)
@@ -71,6 +78,8 @@ def load(
     def read(source: Data, against: EdgeData | None) -> EdgeData:
         if isinstance(source, EdgeData):
             return source
+        if wants_labels(program):
+            return read_labelled(source, program, wanted, against, **reading)
         return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
@@ -95,15 +104,23 @@ def _read(source: Any, ends: tuple[str, str], wanted: dict[str, Any], against: A
     return read_held_out(source, ends, wanted, against, on_bad_row=bad, **bags)
 
 
-def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None]:
-    """Small data for a program: ratings, a tenth of them held out, with the RMSE of their truth; or a random graph. Always the same."""
+def generated(program: Program) -> tuple[EdgeData, EdgeData | None, str]:
+    """Small data for a program, always the same, and how good their truth is: ratings or samples, a tenth held out; documents; a graph."""
     first, second = ends = program.edge.ends
     fields = list(data_fields(program))
+    if wants_labels(program) and len(fields) <= 1:
+        from tux.generate_clicks import clicks
+
+        drawn = clicks(test_share=0.1)
+        samples, others = drawn.split(ends, {name: field.dtype for name, field in data_fields(program).items()})
+        known = labelled(samples, program)
+        told = f"the truth behind these samples has a logloss of {drawn.logloss():.4f} on those held out"
+        return known, labelled(others, program, known) if others else None, told
     if program.edge.repeats and first != second and len(fields) == 1:
         from tux.generate_corpus import corpus
 
         bags = corpus()
-        return EdgeData.of(ends, bags.document, bags.word, {fields[0]: bags.count}), None, None
+        return EdgeData.of(ends, bags.document, bags.word, {fields[0]: bags.count}), None, ""
     if first != second and len(fields) <= 1:
         from tux.generate import ratings
 
@@ -112,11 +129,12 @@ def generated(program: Program) -> tuple[EdgeData, EdgeData | None, float | None
         columns = [{name: part["rating"].astype(program.edge.fields[name].dtype) for name in fields} for part in (train, test)]
         known = EdgeData.of(ends, train["user"], train["item"], columns[0])
         held_out = EdgeData.of(ends, test["user"], test["item"], columns[1], against=known.ids)
-        return known, held_out, made.floor if fields else None
+        floor = f"the truth behind these ratings has an RMSE of {made.floor:.4f}: noise that no model can predict"
+        return known, held_out, floor if fields else ""
     if first == second and not fields:
         from tux.generate_graph import graph
 
-        return EdgeData.of(ends, *graph(), {}), None, None
+        return EdgeData.of(ends, *graph(), {}), None, ""
     told = ", ".join(fields) or "no number"
     raise UsageError(f"{type(program).__name__} needs DATA", do=f"name a file of edges: {first}, {second}, {told}")
 

@@ -69,7 +69,8 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
         name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids) for entry, name in zip(manifest.ends, ends, strict=True)
     }
     none = np.empty(0, np.int32)
-    return EdgeData(ends, ids, none, none, {name: np.empty(0, dtype) for name, dtype in wanted.items()})
+    given = {name: store.vertex_fields(folder, stored[entry]) for entry, name in zip(manifest.ends, ends, strict=True)}
+    return EdgeData(ends, ids, none, none, {name: np.empty(0, dtype) for name, dtype in wanted.items()}, vertex_fields=given)
 
 
 def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The body of ``tux predict``: for pairs of ids, or for the rows of a file, whichever the model's program predicts."""
+"""The body of ``tux predict``: for pairs of ids, or the rows of a file, whichever the model's program predicts; or an id's nearest."""
 
 from __future__ import annotations
 
@@ -8,28 +8,37 @@ from tux import show
 from tux.errors import UsageError
 from tux.flags import Flags
 from tux.inputs import plural
+from tux.nearest import COUNT, nearest_of
 from tux.predict import predict, writer
 from tux.predict_rows import predict_rows
 
 
 def command(argv: list[str]) -> int:
     """Do what ``tux predict`` with these arguments says. Raises what `predict` and `predict_rows` do."""
-    about = "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR has written."
-    flags = Flags("tux predict", about, "DIR --pairs FILE | DIR DATA [--out FILE]")
+    about = "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR has written; or find an id's nearest."
+    flags = Flags("tux predict", about, "DIR --pairs FILE | DIR DATA | DIR --nearest ID [--out FILE]")
     flags.add_argument("dir", metavar="DIR", help="folder of a run")
     flags.add_argument("data", metavar="DATA", nargs="?", help="file whose rows are new vertices, in any format of training")
     flags.add_argument("--pairs", metavar="FILE", help="file whose first two columns, or those named so, are the pairs' ids")
+    flags.add_argument("--nearest", metavar="ID", help="list the vertices whose vectors are nearest to this one's, by cosine")
+    flags.add_argument("--count", metavar="N", type=int, help="how many of them [default 10]")
+    flags.add_argument("--field", metavar="TYPE.NAME", help="the vectors [default: the first field of several numbers of its type]")
     flags.add_argument("--out", metavar="FILE", help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out")
-    flags.add_argument("--form", choices=("docword", "lda-c", "svm", "text"), help="form of DATA [default: found by its first lines]")
+    forms = ("docword", "lda-c", "svm", "text", "table", "npz")
+    flags.add_argument("--form", choices=forms, help="form of DATA [default: found by its first lines]")
     flags.add_argument("--vocab", metavar="FILE", help="the columns' names (words), one a line, if DATA has numbers and the model names")
     flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
     flags.add_argument("--columns", metavar="A,B,..", help="names, or numbers from 1, of the columns of a table [default: found by name]")
     flags.add_argument("--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows of DATA [default stop]")
     given = flags.parse(argv)
-    if (given.data is None) == (given.pairs is None):
-        raise UsageError("tux predict needs DATA or --pairs FILE, one of them", do="tux predict --help")
+    if sum(each is not None for each in (given.data, given.pairs, given.nearest)) != 1:
+        raise UsageError("tux predict needs DATA or --pairs FILE or --nearest ID, one of them", do="tux predict --help")
+    if given.nearest is None and (given.count is not None or given.field):
+        raise UsageError(f"{'--field' if given.field else '--count'} without --nearest ID", do="name the vertex first")
     write = writer(given.out) if given.out else shown
-    if given.pairs:
+    if given.nearest is not None:
+        columns = nearest_of(given.dir, given.nearest, COUNT if given.count is None else given.count, given.field or "", warn=show.warn)
+    elif given.pairs:
         columns = predict(given.dir, given.pairs, warn=show.warn)
     else:
         reading = {name: getattr(given, name) for name in ("form", "vocab", "stop", "columns") if getattr(given, name) is not None}

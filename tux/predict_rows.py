@@ -16,6 +16,7 @@ from tux.errors import UsageError
 from tux.formats import read_edges
 from tux.ids import Ids
 from tux.inputs import Reading, data_fields, named, plural
+from tux.labelled import READING, wants_labels
 from tux.market import is_market
 from tux.output import read_ids
 from tux.predict import ask, opened
@@ -45,13 +46,26 @@ def predict_rows(
         raise UsageError(f"the rows of {data} would be {kind}s that its columns are too, of which there are no new ones")
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = read_ids(folder, program)[other]
-    rows, left_out, total = _read(data, program, kind, other, known, reading)
+    rows, left_out, total = (_samples if wants_labels(program) else _read)(data, program, kind, other, known, reading)
     if rows.skipped:
         warn(f"{plural(rows.skipped, 'bad row')} of {named(data)} skipped; the first is {rows.first_skipped}")
     if left_out:
         warn(f"{left_out:,} of {plural(total, other)} of {named(data)} {'is' if left_out == 1 else 'are'} not in the model: left out")
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
     return {role: rows.ids[kind].values, stage.name: ask(folder, run, program, stage, ids, rows)}
+
+
+def _samples(data: Any, program: Program, kind: str, other: str, known: Ids, reading: Reading) -> tuple[EdgeData, int, int]:
+    """Samples, of which labels are not asked for."""
+    from tux.samples import read_samples
+
+    wanted = {name: field.dtype for name, field in data_fields(program).items()}
+    how = {name: reading[name] for name in READING if name in reading}  # type: ignore[literal-required]
+    bad = reading.get("on_bad_row") or "stop"
+    found = read_samples(
+        data, program.edge.ends, wanted, against={other: known}, unknown="skip", on_bad_row=bad, require_labels=False, **how
+    )
+    return found.edges, found.unknown, found.unknown + len(found.edges)
 
 
 def _read(data: Any, program: Program, kind: str, other: str, known: Ids, reading: Reading) -> tuple[EdgeData, int, int]:

@@ -248,6 +248,10 @@ class Program:
         """
         return {}
 
+    def history(self, records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Sequence[Any]]]:
+        """Tables made of the epochs' records, shown and kept as those of `tables`."""
+        return {}
+
     def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, float]:
         """Numbers about the finished model, from its tables: they stand in the run's results, and are told at its end."""
         return {}

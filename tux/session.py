@@ -157,6 +157,7 @@ def run(
         records = _train(training, options, folder, clock.watch)
         clock.watch.phase("tables")
         tables = tables_of(training.worker, training.edges())
+        tables = {**tables, **program.history(records)}
         results = {**_results(training, records, patience), **training.worker.program.summary(tables)}
         if folder:
             clock.watch.phase("save")
@@ -213,8 +214,8 @@ def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> 
     if inputs.test is not None:
         sizes.append(f"{len(inputs.test):,} held out")
     watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
-    if inputs.truth is not None:
-        watch.say(f"the truth behind these ratings has an RMSE of {inputs.truth:.4f}: noise that no model can predict")
+    if inputs.truth:
+        watch.say(inputs.truth)
 
 
 def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Clock) -> Training:

@@ -143,6 +143,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(f"not a partitioned graph: {error}", where=str(path)) from None
 
 
+def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
+    """What is known of the vertices of one type, by dense index, mapped."""
+    return {field: open_memmap(folder / f"{entry.name}.data.{field}.npy", mode="r") for field in entry.data}
+
+
 def load(folder: Path, number: int) -> Part:
     """Part `number` of a folder, its arrays mapped. DataError if a file is missing or is no array."""
     manifest, part = read_manifest(folder), folder / f"part-{number}"
