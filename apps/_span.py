@@ -59,10 +59,10 @@ def decide(tau, p):
         tau.gained_full, tau.since, tau.full = gained, 0, False
     else:
         tau.since += 1
-        tau.full = bool(gained < SHARE * tau.gained_full or tau.since >= MOST)
+        tau.full = bool(gained <= SHARE * tau.gained_full or tau.since >= MOST)
     tau.moved[tau.at] = tau.b - tau.before
     slow = 1e-13 * tau.last < gained < SLOW * tau.last
-    tau.x[:] = _direction(tau, p) if p.intercept or (tau.rose or slow) and not tau.change <= p.tol else 0
+    tau.x[:] = _direction(tau, p) if (tau.rose or slow or p.intercept) and not tau.change <= p.tol else 0
 
 
 def _direction(tau, p):
@@ -108,7 +108,6 @@ def accept(tau, p):
     if tau.taken:
         tau.F, tau.penalty = trial, tau.trial_penalty
         tau.growth *= max(1.0, np.abs(tau.x).max())
-        tau.change = abs(tau.last - trial) / max(trial, 1e-300) if tau.change >= 0 else np.nan
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
     stiff, floor = tau.stiff, tau.floor
     if tau.rose:
@@ -145,12 +144,3 @@ def settled(tau, p):
         tau.F = tau.loss + tau.penalty
     tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
     tau.at = (tau.at + 1) % KEPT
-
-
-def lower(tau, p):
-    """Along a path: where the last pass has ended one penalty's run, the next one's begins with its weights."""
-    if tau.ended and tau.l1 > p.l1:
-        next_l1 = max(p.l1, tau.l1 * (p.l1 / tau.largest) ** (1 / (p.path - 1)))
-        tau.penalty += (next_l1 - tau.l1) * tau.size
-        tau.F += (next_l1 - tau.l1) * tau.size
-        tau.l1, tau.full, tau.mark = next_l1, True, np.inf

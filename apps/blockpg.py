@@ -14,7 +14,8 @@ import numpy as np
 
 from tux.apps._judged import JUDGED, judged, probability
 from tux.apps._logistic import attempt, follow, keep, measure, pass_on, wake, weigh
-from tux.apps._span import ALL, KEPT, SPANNED, accept, choose, decide, displaced, lower, reach, settle, settled
+from tux.apps._path import lower
+from tux.apps._span import ALL, KEPT, SPANNED, accept, choose, decide, displaced, reach, settle, settled
 from tux.apps._weights import Sparse
 from tux.fields import data, delta, master, metric, mirror, value
 from tux.program import Context, Edge, Vertex, param

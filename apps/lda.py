@@ -137,14 +137,14 @@ class LDA(Topics):
     tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), **_TOTALS, **_METRICS)
     suited = suited
 
-    def sweep(self, f):
-        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, rotate=True)
+    def sweep(self, f, **order):
+        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, **order)
 
     def setup(self):
-        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin)]
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]
 
     def stages(self):
-        return [self.sweep(sample)]
+        return [self.sweep(sample, rotate=True)]
 
     def evaluate(self):
         return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words), *self.completed()]

@@ -114,10 +114,10 @@ class WarpLDA(LDA):
     occurrence = Edge("document", "word", repeats="count", z=mirror("u2", 3))
 
     def setup(self):
-        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin)]
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]
 
     def stages(self):
-        return [Exchange(by_document), GlobalSync(), self.sweep(by_word)]
+        return [Exchange(by_document), GlobalSync(), self.sweep(by_word, rotate=True)]
 
     def evaluate(self):
         return [Exchange(enlist), *super().evaluate()]

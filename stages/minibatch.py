@@ -44,6 +44,10 @@ class MiniBatch:
     epoch goes round several times, each with another share of the other end's vertices. For programs that gather deltas instead,
     rotating would only cost messages.
 
+    `follow=True`: worker w goes through the blocks in the same order as the others, w turns behind the first. So it meets each block as
+    the one before it has left it, and what the workers make of a blank start is one whole; for a first pass, since the last turns
+    of one worker are idle for another.
+
     With one worker, where nothing travels, the stages of all blocks are one compiled loop (`tux.stages.fused`), so that blocks may be as
     small as a vertex.
     """
@@ -57,8 +61,9 @@ class MiniBatch:
         over: str = "",
         shuffle: bool = True,
         rotate: bool = False,
+        follow: bool = False,
     ) -> None:
-        self.stages, self.over, self.shuffle, self.rotate = stages, over, shuffle, rotate
+        self.stages, self.over, self.shuffle, self.rotate, self.follow = stages, over, shuffle, rotate, follow
         self.vertices, self.edges, self.count = vertices, edges, blocks
         if sum(size != 0 for size in (vertices, edges, blocks)) > 1:
             raise ProgramError("MiniBatch has more than one of vertices, edges and blocks", do="give one")
@@ -121,6 +126,10 @@ class MiniBatch:
 
     def _cut(self, worker: Worker) -> np.ndarray:
         """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
+        cuts = self._cut_in_use(worker)
+        return np.append(cuts, cuts[-1]) if self.follow and worker.workers > 1 else cuts
+
+    def _cut_in_use(self, worker: Worker) -> np.ndarray:
         degrees = worker.graph.degrees(self.role)
         if self.vertices:
             return blocks_by_vertices(len(degrees), self.vertices)
@@ -135,6 +144,9 @@ class MiniBatch:
         count, order = len(self.cuts) - 1, self._order(worker)
         if self.rotate:
             order = np.roll(order, -(count * worker.rank // worker.workers))
+        if self.follow and worker.workers > 1:
+            nothing = np.full(worker.workers - 1, count - 1)  # the last block is empty
+            order = np.concatenate([nothing[: worker.rank], order[order < count - 1], nothing[worker.rank :]])
         rounds = self._generate.rounds if self._generate is not None else self._rounds(worker)
         return (
             Block(self.role, self._local_cuts, int(number), r, rounds, i / count) for r in range(rounds) for i, number in enumerate(order)

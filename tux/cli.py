@@ -173,8 +173,9 @@ def _train(source: Source, argv: list[str]) -> int:
         show.grid(list(columns), rows[:SHOWN])
         if len(rows) > SHOWN:
             show.say(f"and {len(rows) - SHOWN} more {name}{f' in {given.out}/model/{name}.tsv' if given.out else ''}")
-    for name, value in program.summary(result.tables).items():
-        show.say(f"{name} {show.number(value)}")
+    for name, value in result.results.items():
+        if isinstance(value, float) and name != "seconds":
+            show.say(f"{name} {show.number(value)}")
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
@@ -199,6 +200,10 @@ def _run_flags(source: Source, app: str) -> Flags:
     flags.add_argument(
         "--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows that cannot be read [default stop]"
     )
+    if source.program.labels:
+        flags.add_argument(
+            "--labels", metavar="FILE", help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat"
+        )
     if wants_labels(source.program):
         flags.add_argument("--form", choices=FORMS, help="form of DATA [default: found by its name and first lines]")
         flags.add_argument("--label", metavar="NAME", help="column of the labels, in a table [default: label, y, target or class]")

@@ -15,8 +15,11 @@ from tux.errors import ProgramError, UsageError
 from tux.output import finite, read_ids, read_run
 from tux.predict import reopened
 from tux.program import Program
+from tux.word2vec import write_binary, write_text
 
 ENDINGS = (".npz", ".json")
+WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}
+"""Forms with a kind of file of their own: of the arrays `id` and `vector`."""
 
 
 def export(folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], None] = lambda text: None) -> dict[str, np.ndarray]:
@@ -51,14 +54,16 @@ def _model(folder: str | os.PathLike[str], program: Program) -> tuple[dict[str, 
     return fields, ids
 
 
-def exporter(path: str | os.PathLike[str]) -> Callable[[Mapping[str, Any]], None]:
-    """What writes arrays to a new file: .npz (numpy's, of plain arrays), or .json (nested lists; no NaN).
+def exporter(path: str | os.PathLike[str], form: str = "") -> Callable[[Mapping[str, Any]], None]:
+    """What writes arrays to a new file: .npz (numpy's, of plain arrays), or .json (nested lists; no NaN); of some forms, their own kind.
 
     Raises UsageError for another ending, or if the file exists; writing raises DiskError.
     """
     name = Path(path)
     if name.exists():
         raise UsageError(f"{path} exists", do="name another file, or remove this one")
+    if form in WORD2VEC:
+        return lambda arrays: WORD2VEC[form](path, arrays["id"], arrays["vector"])
     if name.suffix not in ENDINGS:
         raise UsageError(f"{path} does not say which kind of file to write", do=f"end its name in {' or '.join(ENDINGS)}")
 

@@ -68,7 +68,7 @@ def read_edges(
 
     A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its vertices are numbered from 1, and
     an edge without a direction becomes one in each ("both") or is read once, from the lower end or the row ("once").
-    A file whose rows are bags of columns (UCI docword, lda-c, libsvm) is recognised by its first lines: see `tux.bags`.
+    A file of bags of columns (UCI docword, lda-c, libsvm) is recognised by its first lines: see `tux.bags`; of .mat see `tux.mat`.
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an id, or with a number
     missing or not finite is an error, or with `on_bad_row` "skip" left out and counted. Raises `DataError` with file and

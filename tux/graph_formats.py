@@ -1,4 +1,4 @@
-"""Graph files that know their vertices' number and whether edges have a direction, METIS and Matrix Market, as edges."""
+"""Graph files that know their vertices' number: METIS and Matrix Market, which say too whether edges have a direction, and MATLAB's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.ids import Ids, believed
 from tux.market import Market, is_market, read_market
+from tux.mat import is_mat, read_mat_edges
 from tux.metis import Metis, is_metis, read_metis
 
 
@@ -23,10 +24,13 @@ def read_graph(
     against: Mapping[str, Ids] | None,
     both: bool,
 ) -> EdgeData | None:
-    """The edges of a METIS or Matrix Market file, None if it is neither; vertices without edges are vertices too. See `read_edges`.
+    """The edges of a METIS, Matrix Market or MATLAB file, None if it is none; vertices without edges are vertices too. See `read_edges`.
 
-    With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two, one in each direction.
+    Of a MATLAB file, `columns` names the matrix. With `both` an undirected edge, or an entry off the diagonal of a symmetric Matrix
+    Market one, becomes two, one in each direction.
     """
+    if is_mat(path):
+        return read_mat_edges(path, ends, columns, fields, against)
     metis = is_metis(path)
     if not metis and not is_market(path):
         return None

@@ -130,10 +130,14 @@ def _disk(path: Path) -> Iterator[None]:
 
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
     """The program's tables about the model that a worker holds; `edges` for those that are made of the training edges too."""
-    known, program = worker.graph.vertices, worker.program
-    given: dict[str, Any] = {"edges": edges} if "edges" in signature(program.tables).parameters else {}
-    fields = {name: _columns(worker, name) for name in known}
-    return program.tables(fields, {name: v.ids.values[: v.known] for name, v in known.items()}, **given)
+    given: dict[str, Any] = {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
+    return worker.program.tables(*model_of(worker), **given)
+
+
+def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The model's fields and the ids, by vertex type, of the vertices known in training."""
+    known = worker.graph.vertices
+    return {name: _columns(worker, name) for name in known}, {name: v.ids.values[: v.known] for name, v in known.items()}
 
 
 def _cell(value: Any) -> str:

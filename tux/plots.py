@@ -1,22 +1,31 @@
-"""Pictures of partitions side by side. No other file imports matplotlib, which is installed by the extra `plot`."""
+"""Pictures of partitions side by side, and of vectors in two dimensions.
+
+No other file imports matplotlib, which is installed by the extra `plot`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tux import arrow
 from tux.errors import UsageError
+from tux.labels import Labels
 from tux.partition.quality import Quality
+from tux.random import key, permutation
 
 ENDINGS = (".png", ".svg", ".pdf")
 COLOURS = ("#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#ee8866")  # told apart by all eyes (Tol)
 WIDEST = 2.0  # balances beyond are written at the edge
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 QUIET, LOUD = "#a9b8c9", "#4477aa"
+NAMED, OTHER, NONE = (LOUD, *COLOURS[:5], COLOURS[6]), "#bdbdbd", "#e4e4e4"  # of labels
+POINTS = 20_000  # of a scatter, at most
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -32,11 +41,26 @@ def save(path: str | os.PathLike[str], judged: Sequence[tuple[str, Quality]], be
 
     Raises UsageError as `check` does, `DiskError` if the file cannot be written.
     """
+    _save(path, lambda: draw(judged, best))
+
+
+def save_vectors(path: str | os.PathLike[str], vectors: np.ndarray, labels: Labels | None = None) -> None:
+    """Draw vectors (n, d), n and d at least 2, as points in their two principal directions, coloured by label if there are labels.
+
+    Raises as `save` does, and UsageError for fewer vectors or numbers.
+    """
+    if vectors.ndim != 2 or min(vectors.shape) < 2:
+        raise UsageError(f"vectors of shape {vectors.shape} cannot be drawn in two dimensions")
+    _save(path, lambda: draw_vectors(vectors, labels))
+
+
+def _save(path: str | os.PathLike[str], drawn: Callable[[], Any]) -> None:
+    """Write a figure to a file, which appears whole."""
     check(path)
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "tux", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"}):
-        figure = draw(judged, best)
+        figure = drawn()
         with arrow.replacing(path) as part, open(part, "wb") as out:
             suffix = Path(path).suffix.lower().removeprefix(".")
             figure.savefig(out, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
@@ -131,3 +155,70 @@ def _by_degree(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> N
 
 def _unit(most: int) -> tuple[int, str]:
     return next(((size, unit) for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")) if most >= size), (1, "bytes"))
+
+
+# ---- vectors
+
+
+def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors (n, d) in their two principal directions, (n, 2), and the shares of the variance that these have, (2,).
+
+    Of both signs a direction might have, that one in which its largest entry is positive.
+    """
+    middle = vectors.mean(0, dtype=np.float64)
+    spread = np.zeros((vectors.shape[1],) * 2)
+    for at in range(0, len(vectors), POINTS):
+        piece = vectors[at : at + POINTS] - middle
+        spread += piece.T @ piece
+    directions, variance, _ = np.linalg.svd(spread, hermitian=True)
+    top = directions[:, :2]
+    top = top * np.sign(top[np.abs(top).argmax(0), range(2)])
+    return (vectors - middle) @ top, variance[:2] / max(float(variance.sum()), 1e-300)
+
+
+def draw_vectors(vectors: np.ndarray, labels: Labels | None = None) -> Any:
+    """The figure that `save_vectors` writes."""
+    from matplotlib.figure import Figure
+
+    points, shares = principal(vectors)
+    chosen = permutation(key(0, "plot"), len(points))[:POINTS]  # in random order, so that no label hides another
+    colour, legend, top = _coloured(labels, len(points))
+    chosen = chosen[np.argsort(colour[chosen] < len(NAMED), kind="stable")]  # but those with no colour below
+    figure = Figure(figsize=(8.5 if legend else 6.5, 6), layout="constrained")
+    axes: Any = figure.subplots()
+    shades = np.array([*NAMED, OTHER, NONE, LOUD])
+    size = float(np.clip(30_000 / len(chosen), 4, 40))
+    axes.scatter(*points[chosen].T, s=size, c=shades[colour[chosen]], alpha=0.75, linewidths=0, rasterized=True)
+    for name, at in legend:
+        axes.scatter([], [], s=36, color=shades[at], label=name)
+        if labels and at < len(NAMED):  # where its vertices are on average
+            axes.scatter(*points[labels.member[:, top[at]]].mean(0), s=110, color=shades[at], edgecolors="black", linewidths=1.2, zorder=3)
+    if top:
+        axes.scatter([], [], s=70, color="white", edgecolors="black", linewidths=1.2, label="mean of a label")
+    if legend:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, title="label (vertices)", alignment="left")
+    told = f"{len(points):,} vertices" + (f", {len(chosen):,} of them drawn" if len(chosen) < len(points) else "")
+    axes.set_title(f"{told}: the first two of {vectors.shape[1]} principal components", loc="left")
+    for axis, share, name in zip((axes.xaxis, axes.yaxis), shares, ("first", "second"), strict=True):
+        axis.set_label_text(f"{name} component, {100 * share:.1f} % of the variance")
+        axis.set_ticks([])
+    axes.set_aspect("equal", adjustable="box")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _coloured(labels: Labels | None, n: int) -> tuple[np.ndarray, list[tuple[str, int]], list[int]]:
+    """Each vertex's colour, (n,), what colours mean, and the labels that have one, the most frequent. A vertex shows its rarest."""
+    if labels is None:
+        return np.full(n, len(NAMED) + 2), [], []
+    times = labels.member.sum(0)
+    top = [int(label) for label in np.argsort(-times, kind="stable")[: len(NAMED)] if times[label]]
+    other, none = len(NAMED), len(NAMED) + 1
+    colour = np.where(labels.member.any(1), other, none)
+    for at, label in enumerate(top):
+        colour[labels.member[:, label]] = at
+    legend = [(f"{labels.names[label]} ({times[label]:,})", at) for at, label in enumerate(top)]
+    rest = int(np.count_nonzero(times)) - len(top)
+    legend += [(f"{rest:,} other{'s' * (rest > 1)} only ({int((colour == other).sum()):,})", other)] if rest else []
+    legend += [(f"none ({int((colour == none).sum()):,})", none)] if (colour == none).any() else []
+    return colour, legend, top

@@ -18,6 +18,7 @@ from tux.ids import Ids
 from tux.inputs import Reading, data_fields, named, plural
 from tux.labelled import READING, wants_labels
 from tux.market import is_market
+from tux.mat import is_mat
 from tux.output import read_ids
 from tux.predict import ask, opened
 from tux.program import Program
@@ -76,7 +77,7 @@ def _read(data: Any, program: Program, kind: str, other: str, known: Ids, readin
     form = reading.get("form") or recognised(data)
     if form is None and all(value is None for value in bags.values()):
         table = read_edges(data, program.edge.ends, wanted, columns=reading.get("columns"), on_bad_row=bad, against={other: known})
-        return _known_only(table, program, kind, other, known, numbered=is_market(data))
+        return _known_only(table, program, kind, other, known, numbered=is_market(data) or is_mat(data))
     if program.edge.ends[0] != kind:
         raise UsageError(f"the rows of {data} are {other}s, but the model predicts for a {kind}", do=f"give a table of {kind}s")
     if reading.get("columns") is not None:

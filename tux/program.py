@@ -10,7 +10,7 @@ import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -74,6 +74,14 @@ def param(
     Strings are seen by `stages()` only, never by a UDF.
     """
     return Param(default, help, low, high, tuple(choices), dtype)
+
+
+class Asked(NamedTuple):
+    """What a finished model is judged by: edges held out, a file of labels, and the run's seed."""
+
+    held_out: EdgeData | None
+    labels: Any
+    seed: int
 
 
 class Fields:
@@ -164,6 +172,9 @@ class Program:
     slack: int = 0
     """how many clocks they may be apart: set before `setup`, `stages` and `evaluate` are asked for."""
 
+    labels: bool = False
+    """Whether `--labels FILE` may name labels of vertices, by which `judge` judges the model."""
+
     params: dict[str, Param] = {}
     vertices: dict[str, Vertex] = {}
     edge_name: str = ""
@@ -250,6 +261,19 @@ class Program:
 
     def history(self, records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Sequence[Any]]]:
         """Tables made of the epochs' records, shown and kept as those of `tables`."""
+        return {}
+
+    def held_out(self, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
+        """Edges to train on and edges to judge by, where no file of the latter is named."""
+        return edges, None
+
+    def judge(
+        self, fields: Mapping[str, Mapping[str, Any]], ids: Mapping[str, Any], edges: Iterable[tuple[Any, Any]], asked: Asked
+    ) -> dict[str, float]:
+        """How good the finished model is by held-out edges or labels, outside training time: numbers for the run's results.
+
+        The first three as for `tables`.
+        """
         return {}
 
     def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, float]:

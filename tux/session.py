@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -17,10 +17,10 @@ from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
 from tux.inputs import Data, Inputs, Reading, load, named, plural
-from tux.output import App, Origin, Run, RunFolder, Tables, check_names, tables_of
+from tux.output import App, Origin, Run, RunFolder, Tables, check_names, model_of, tables_of
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
-from tux.program import Program
+from tux.program import Asked, Program
 from tux.records import metrics
 from tux.store import read_manifest
 from tux.training import Training
@@ -149,22 +149,34 @@ def run(
         training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock)
         if place and place.rank:
             return _elsewhere(training, place, clock)
+        asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
         del inputs  # the graph holds the edges in its own order
         clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
         note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
         if folder:
             folder.write_run(note)
         records = _train(training, options, folder, clock.watch)
-        clock.watch.phase("tables")
-        tables = tables_of(training.worker, training.edges())
-        tables = {**tables, **program.history(records)}
-        results = {**_results(training, records, patience), **training.worker.program.summary(tables)}
+        results, tables = _told(training, records, patience, asked, clock.watch)
         if folder:
             clock.watch.phase("save")
             folder.write_model(training.worker, tables)
             note.results = results
             folder.write_run(note)
     return Result(training.worker, records, results, note.setup_seconds, tables)
+
+
+def _told(
+    training: Training | Team, records: list[dict[str, Any]], patience: int, asked: Asked, watch: Watcher
+) -> tuple[dict[str, Any], Tables]:
+    """The run's results, and the program's tables."""
+    watch.phase("tables")
+    program = training.worker.program
+    tables = {**tables_of(training.worker, training.edges()), **program.history(records)}
+    results = {**_results(training, records, patience), **program.summary(tables)}
+    if asked.held_out is not None or asked.labels is not None:
+        watch.phase("judge")
+        results |= program.judge(*model_of(training.worker), training.edges(), asked)
+    return results, tables
 
 
 def _check(program: Program, options: dict[str, Any]) -> None:
@@ -183,6 +195,9 @@ def _check(program: Program, options: dict[str, Any]) -> None:
 def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher, reading: Reading) -> tuple[Inputs, Program]:
     """The edges, and the program to run on them; what it has chosen by itself is said."""
     inputs = load(program, data, test, warn=watch.warn, **reading)
+    if inputs.test is None and not inputs.folder:
+        train, held = program.held_out(inputs.train)
+        inputs = replace(inputs, train=train, test=held) if held is not None else inputs
     chosen = program.suited(inputs.train)
     for name, value in chosen.parameters.items():
         if value != program.parameters.get(name, value):

@@ -14,6 +14,7 @@ from tux.edges import EdgeData
 from tux.errors import DataError
 from tux.formats import ITEMS, NUMBER, SEPARATORS, USERS, read_edges
 from tux.market import is_market, shape
+from tux.mat import is_mat, mat_shape
 from tux.metis import is_metis
 
 ONE, TWO = ("vertex", "vertex"), ("source", "target")
@@ -33,7 +34,7 @@ def read_graph(path: str | os.PathLike[str], bipartite: bool | None = None, colu
     """Read a graph of any format; `bipartite` None: see for yourself. Raises what `tux.formats.read_edges` does."""
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
-        bipartite, why = _by_format(path)
+        bipartite, why = _by_format(path, columns)
     edges = read_edges(path, TWO if bipartite else ONE, {}, columns=two, undirected="once")
     if bipartite is not None:
         return Graph(edges, bipartite, why)
@@ -52,7 +53,7 @@ def read_whole(path: str | os.PathLike[str], bipartite: bool, columns: str | Non
 
 def numbered(path: str | os.PathLike[str]) -> bool:
     """Whether the edges of a file seem to have a number each."""
-    if arrow.is_parquet(path) or is_metis(path) or is_market(path):
+    if arrow.is_parquet(path) or is_mat(path) or is_metis(path) or is_market(path):
         try:
             read_edges(path, ONE, {"value": "f4"})
         except DataError:
@@ -62,15 +63,15 @@ def numbered(path: str | os.PathLike[str]) -> bool:
     return any(len(cells) > 2 and NUMBER.fullmatch(cells[2]) for cells in row)
 
 
-def _by_format(path: str | os.PathLike[str]) -> tuple[bool | None, str]:
+def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool | None, str]:
     """What the format or the names of the columns say, if anything."""
     if arrow.is_parquet(path):
         names = arrow.parquet_names(path)
     elif is_metis(path):
         return False, "METIS graphs are undirected"
-    elif is_market(path):
-        rows, columns = shape(path)
-        return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
+    elif is_mat(path) or is_market(path):
+        high, wide = mat_shape(path, columns) if is_mat(path) else shape(path)
+        return high != wide, f"it is a matrix of {high:,} x {wide:,}"
     else:
         names = next(iter(_rows(path, 1)), [])
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]

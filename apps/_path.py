@@ -1,0 +1,14 @@
+"""A path of penalties, from the least at which no weight moves down to the one asked for; each begins with the weights of the last."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def lower(tau, p):
+    """Along a path: where the last pass has ended one penalty's run, the next one's begins with its weights."""
+    if tau.ended and tau.l1 > p.l1:
+        next_l1 = max(p.l1, tau.l1 * (p.l1 / tau.largest) ** (1 / (p.path - 1)))
+        tau.penalty += (next_l1 - tau.l1) * tau.size
+        tau.F += (next_l1 - tau.l1) * tau.size
+        tau.l1, tau.full, tau.mark = next_l1, True, np.inf
