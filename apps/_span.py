@@ -23,7 +23,9 @@ ROUNDING, AMPLE = 1e-14, 1e8  # relative changes of F that mean nothing; growth 
 
 _FLAGS = {name: value("b1") for name in ("full", "rose", "taken", "undone", "anew", "changed", "ended")}
 _PASS = ("F", "l1", "b", "last", "penalty", "last_penalty", "trial_penalty", "gained_full", "since", "before")
-_NUMBERS = {name: value("f8") for name in (*_PASS, "stiff", "floor", "top", "heaviest", "largest", "mark", "size", "crowd", "growth")}
+_NUMBERS = {
+    name: value("f8") for name in (*_PASS, "stiff", "floor", "top", "heaviest", "largest", "mark", "backed", "size", "crowd", "growth")
+}
 _SPANNED = {"slopes": (ALL,), "curves": (ALL, ALL), "signs": (KEPT,), "pulls": (KEPT,), "norms": (KEPT, KEPT)}
 _SUMS = {name: total() for name in ("loss", "absolute", "square", "nonzero")} | {name: total(*n) for name, n in _SPANNED.items()}
 _SUMS |= {name: total(len(SHARES)) for name in ("lengths", "squares")} | {name: total(combine="max") for name in ("most", "steepest")}
@@ -117,6 +119,7 @@ def accept(tau, p):
     tau.anew = bool(tau.growth > AMPLE)
     tau.changed = bool(tau.taken or tau.undone or tau.anew or (stiff, floor) != (tau.stiff, tau.floor) or tau.crowd > 0)
     if tau.undone:
+        tau.backed += 1
         tau.b, tau.penalty, tau.F, tau.moved[:] = tau.before, tau.last_penalty, tau.last, 0
     elif tau.taken:
         tau.b += tau.x[KEPT] + tau.x[:KEPT] @ tau.moved
@@ -142,5 +145,6 @@ def settled(tau, p):
     """F as it is now, and the place of the next displacement."""
     if tau.changed:
         tau.F = tau.loss + tau.penalty
+    tau.undone_passes = tau.backed if tau.backed else np.nan  # told once there is one
     tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
     tau.at = (tau.at + 1) % KEPT

@@ -98,7 +98,7 @@ class BlockPG(Sparse):
     )  # fmt: skip
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
-        objective=metric(), nonzeros=metric(), change=metric(), penalty_l1=metric(), **SPANNED, **JUDGED
+        objective=metric(), nonzeros=metric(), change=metric(), penalty_l1=metric(), undone_passes=metric(), **SPANNED, **JUDGED
     )  # fmt: skip
 
     def _blocks(self):

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.errors import ProgramError
 from tux.frames import Message
-from tux.pulls import Arrays, Home, Kept, fixed, listed, placed, touched
+from tux.pulls import Arrays, Home, Kept, fixed, joined, listed, placed, share, touched
 from tux.replicas import of_kinds
 from tux.server import Server
 from tux.stages.bind import Udf, named
@@ -25,13 +25,14 @@ class Generate:
 
         make(start, path, noise, topology, p, rng, round)     # `start` is v's number; write those of others into the lists
         pull the rows of all vertices in the lists            # from their masters; those of later blocks meanwhile, as slack allows
-        use(path, noise, tau, p, rng, progress)               # path[i].page.u[k]: for each v, in the block's order
+        use(path, noise, tau, p, rng, progress, share)        # path[i].page.u[k]: for each v, in the block's order
         push the changes of their shared fields
 
     `lists` names the lists and gives the most that each can hold, a number or an integer parameter: ``path="length"``. In `make` they are
     int32 arrays, full of -1; what stands before the first -1 is the list. In `use` they are slices of edges: `len`, and by the type's
-    name the row at the other end. `topology` is the whole graph (`tux.topology`), `progress` the share of the run that is over. The
-    type is declared ``Vertex(pulled=True)``: with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
+    name the row at the other end. `topology` is the whole graph (`tux.topology`), `progress` the part of the run that is over, `share`
+    the part that masters take of changes to fields declared combine="mean" (`tux.pulls.share`; of other fields all). The type is
+    declared ``Vertex(pulled=True)``: with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
     """
 
     def __init__(self, make: Udf, use: Udf, over: str, *, rounds: int = 1, **lists: str | int) -> None:
@@ -52,7 +53,7 @@ class Generate:
         self._widths = {name: self._width(worker, length) for name, length in self.lists.items()}
         self._make, self._use = self._compile_make(worker), self._compile_use(worker)
         self._made: dict[tuple[int, int], dict[str, np.ndarray]] = {}  # lists of the blocks that are under way
-        self._asker = Asker(self, worker) if worker.workers > 1 else None
+        self._asker = Asker(self, worker) if part is not None else None
 
     def _width(self, worker: Worker, length: str | int) -> int:
         chosen = worker.program.parameters.get(length) if isinstance(length, str) else length
@@ -76,9 +77,9 @@ class Generate:
             return lambda: scope.generated(table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]")
 
         names = {name: edges(name) for name in self.lists}
-        call = scope.call(self.use, names | {"progress": lambda: "progress"}, lambda: "starts[i], turn")
+        call = scope.call(self.use, names | {"progress": lambda: "progress", "share": lambda: "share"}, lambda: "starts[i], turn")
         varying: dict[str, Any] = {"rows": table.seen("exchange")[1], "starts": fixed(np.zeros(1, np.int32)), "turn": 0}
-        varying["progress"] = np.float32(0)
+        varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
         return scope.kernel(varying, ["for i in range(len(starts)):", *indented(call)])
@@ -121,7 +122,7 @@ class Generate:
         progress = np.float32((worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1))
         flattened = [each for name, array in lists.items() for each in (array.reshape(-1), counts[name])]
         with worker.timed("compute"):
-            self._use(rows, self.starts(block), block.round, progress, *flattened)
+            self._use(rows, self.starts(block), block.round, progress, np.float32(share(worker.workers)), *flattened)
         worker.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
@@ -146,6 +147,7 @@ class Asker:
             raise ProgramError(
                 f"{stage.over}.{strange[0]} is a {self.table.declared[strange[0]].kind} field", do="what is pulled is shared"
             )
+        self._parts = [self._part(worker, f) for f in self._fields]
         masters = worker.server.tables[stage.over]
         self.home = Home([masters.arrays[f] for f in self._fields], worker.workers)
         self._place = np.full(len(self._home), -1, np.int32)
@@ -157,6 +159,11 @@ class Asker:
         self.point = len(worker.points)
         worker.points.append(self)
         self._warm()
+
+    def _part(self, worker: Worker, field: str) -> Any:
+        """What part of a field's changes its masters take."""
+        declared = self.table.declared[field]
+        return declared.dtype.type(share(worker.workers) if declared.combine == "mean" else 1)
 
     def _warm(self) -> None:
         """Compile, or load, what the first step must not wait for."""
@@ -198,7 +205,7 @@ class Asker:
         step = self._steps.pop((block.number, block.round))
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
         with worker.timed("send"):
-            rows = [np.concatenate([arrays[j] for _, arrays in answers]) for j in range(len(self._fields))]
+            rows = [joined([arrays[j] for _, arrays in answers]) for j in range(len(self._fields))]
             ids = np.concatenate(self._ids[step])
             self._place[ids] = np.arange(len(ids), dtype=np.int32)
             self._kept.add(step, [folded for folded, _ in answers], self._place, rows)
@@ -216,12 +223,13 @@ class Asker:
         self._steps[block.number, block.round] = step
 
     def push(self, worker: Worker, turn: int, block: Block) -> int:
-        """Send every home the changes of its rows; no answer comes."""
+        """Send every home the changes of its rows, or the share of them that it takes; no answer comes."""
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
         if worker.slack:
             self._kept.keep(step, [fixed(each) for each in ids], changes)
-        return self._tell(worker, turn, step, changes)
+        sent = [[each if part == 1 else each * part for each, part in zip(home, self._parts, strict=True)] for home in changes]
+        return self._tell(worker, turn, step, sent)
 
     def push_nothing(self, worker: Worker, turn: int, block: Block | None) -> int:
         """What belongs to `pull_nothing`."""

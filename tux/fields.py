@@ -124,6 +124,8 @@ def _field(kind: str, spec: tuple[int | str, ...], init: Init | int | float | No
             f"a {kind} field of shape {shape}", do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")'
         )
     dtype = np.dtype(dtypes[0] if dtypes else "f4")
+    if combine == "mean" and dtype.kind != "f":
+        raise ProgramError(f"a {kind} field of dtype {dtypes[0]} cannot be combined by 'mean'", do="declare it f4 or f8, or use a sum")
     start = init if callable(init) else constant(init or 0)
     field = Field(kind, dtype, shape, start, combine)
     return replace(field, init=constant(field.identity)) if kind == "delta" else field
@@ -137,7 +139,8 @@ def value(*spec: int | str, init: Init | int | float | None = None, kept: bool =
 def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
     """State that Exchange changes in place on any replica.
 
-    The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's local edges.
+    The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's local edges. Of a type that is
+    `pulled`, "mean" is a sum of which the master takes one part in the root of the number of workers: see `tux.pulls`.
     """
     return _field("shared", spec, init, combine)
 

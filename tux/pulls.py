@@ -7,6 +7,11 @@
 Steps are numbered from 0 on, the same on all workers. A home folds the changes of a step when all workers have sent them, in worker
 order, steps in order; it answers a pull when enough are folded. So a worker at step t and slack s sees all of steps up to t - s - 1 of
 everyone, and whole steps only. Its own later changes it adds itself: `Kept`. State machines without sockets, threads or time.
+
+Changes that workers make at the same time from the same rows add up. Where each goes as far as it would alone, many together go too far:
+skip-gram diverges with four workers. Of fields combined by "mean" a home takes a `share`, and a program may make its changes so much
+larger; what they agree in then grows by the root of the number of workers. A worker adds its own later changes whole, which stands for
+what others do meanwhile.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import numpy as np
 from tux.errors import Refused
 from tux.partition.compiled import compiled
 from tux.replicas import flat
+from tux.tables import aligned
 
 Arrays = list[np.ndarray]
 
@@ -103,6 +109,17 @@ class Kept:
                 if known <= number < step:
                     for own, change in zip(fields, changes[home], strict=True):
                         _add_known(own, place, ids[home], change)
+
+
+def share(workers: int) -> float:
+    """The part of a change to a field combined by "mean" that its master takes: 1 / sqrt(workers), between a sum's and a true mean's."""
+    return float(workers**-0.5)
+
+
+def joined(pieces: Arrays) -> np.ndarray:
+    """Arrays one after the other, at an address that suits vector loads."""
+    out = aligned((sum(len(piece) for piece in pieces), *pieces[0].shape[1:]), pieces[0].dtype)
+    return np.concatenate(pieces, out=out)
 
 
 def fixed(array: np.ndarray) -> np.ndarray:

@@ -1,0 +1,73 @@
+"""DeepWalk: vertices as points, close where random walks from one come by the other.
+
+Walks from every vertex are read as sentences of a text, and skip-gram with negative sampling learns a vector of each vertex from what is
+near it (Perozzi, Al-Rfou and Skiena, KDD 2014); with p or q other than 1 walks are those of node2vec (Grover and Leskovec, KDD 2016).
+"""
+
+from __future__ import annotations
+
+from tux.apps._embedding import Embedding
+from tux.apps._skipgram import fill, learn, table
+from tux.apps._walks import chosen
+from tux.fields import data, shared
+from tux.program import Edge, Vertex, param
+from tux.random import uniform
+from tux.stages import Generate, MiniBatch
+
+BLOCKS = 5  # mini-batches in a round of walks, and as many more for each clock of slack and each two workers beyond the first two
+TOKENS = 400_000  # vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
+
+
+def small(p):
+    """Where vectors start: so close to 0 that all products are small."""
+    return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
+
+
+def with_negatives(walk):
+    """A UDF that makes a walk and its pool of negatives."""
+
+    def make(start, path, noise, topology, p, rng):
+        walk(start, path, topology, p, rng)
+        fill(noise, topology, rng)
+
+    return make
+
+
+class DeepWalk(Embedding):
+    """Vectors of a graph's vertices, from random walks."""
+
+    dimensions: int = param(128, "length of a vertex's vector", low=1)
+    window: int = param(10, "steps on a walk within which two vertices are near", low=1)
+    walks: int = param(10, "walks from each vertex in an epoch", low=1)
+    length: int = param(40, "vertices on a walk", low=1)
+    negatives: int = param(5, "vertices drawn at random for each that is near", low=1)
+    pool: int = param(100, "vertices among which a walk's negatives are", low=1)
+    step: float = param(0.0275, "learning rate at the start", low=1e-4)
+    p: float = param(1.0, "node2vec: above 1, walks seldom go back at once", low=1e-3, high=1e3)
+    q: float = param(1.0, "node2vec: below 1, walks lead away, above they stay near", low=1e-3, high=1e3)
+    directed: bool = param(False, "walk along edges only from their first end to their second")
+    weighted: bool = param(False, "read a third column, and walk in proportion to it")
+    batch: int = param(0, "vertices whose walks lie between two exchanges of changes; 0: a fifth of all or less", low=0)
+    epochs = 1
+    node = Vertex(pulled=True, u=shared("dimensions", init=small, combine="mean"), c=shared("dimensions", combine="mean"))
+    link = Edge("node", "node")
+
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        if self.weighted:
+            self.edge = Edge("node", "node", weight=data("f4"))
+
+    def topology(self):
+        return "directed" if self.directed else "undirected"
+
+    def tabulate(self, topology):
+        return table(topology)
+
+    def suited(self, edges):
+        most = max(1, TOKENS // self.length)
+        return self if self.batch or len(edges.ids["node"]) <= BLOCKS * most else type(self)(**{**self.parameters, "batch": most})
+
+    def stages(self):
+        walks = Generate(with_negatives(chosen(self)), learn, "node", rounds=self.walks, path="length", noise="pool")
+        blocks = 0 if self.batch else BLOCKS * (self.slack + max(1, self.workers // 2))
+        return [MiniBatch(walks, vertices=self.batch, blocks=blocks)]

@@ -1,0 +1,199 @@
+"""What it is worth that types, samples, and masters and mirrors may differ: BlockPG as four programs, on four workers.
+
+usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
+
+    (a) Alike      one layout for all vertices; every field is synchronised, and samples are cut and brought together like features
+    (a') Alike     the same where no sample is cut: it is tracked all the same
+    (b) Untracked  the same layout; samples, which are whole, are not brought together: what is theirs never travels
+    (c) Compact    features hold nothing that is a sample's
+    (d) BlockPG    the app: masters hold what mirrors don't, mirrors what masters don't, and neither travels
+
+All take the same steps. Seconds and bytes are those of a pass (of the messages between workers, which hold what has changed), the least
+and the mean of several runs in turn. `dense`: bytes of the same rows if all of their values travelled, as in engines that send rows whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tux.apps._span import ALL, KEPT
+from tux.apps.blockpg import BlockPG, pass_on, scatter, step
+from tux.edges import EdgeData
+from tux.fields import data, delta, shared, value
+from tux.generate_clicks import clicks
+from tux.labelled import labelled
+from tux.program import Vertex
+from tux.session import run
+from tux.sources import find
+from tux.stages import Apply, Exchange, MiniBatch
+
+WORKERS = 4
+NEVER = 100_000
+PROGRAMS = {
+    "a": ("Alike", "hdrf"),
+    "a'": ("Alike", "source"),
+    "b": ("Untracked", "source"),
+    "c": ("Compact", "source"),
+    "d": ("Split", "source"),
+}
+
+
+def step_and_tell(feature, tau, p):  # type: ignore[no-untyped-def]
+    """`step`; the master says which weight mirrors have used."""
+    feature.used = feature.w
+    step(feature, tau, p)
+
+
+def scatter_told(feature, edges):  # type: ignore[no-untyped-def]
+    """`scatter`, of which the master has said where the change begins."""
+    d = feature.w - feature.used
+    if d == 0:
+        return
+    for edge in edges:
+        edge.sample.m += edge.value * d
+        edge.sample.r += edge.sample.h * (edge.value * d)
+
+
+def pass_on_told(feature, edges, tau):  # type: ignore[no-untyped-def]
+    """`pass_on` without what the master says."""
+    if tau.anew and feature.w != 0:
+        for edge in edges:
+            edge.sample.m += edge.value * feature.w
+    if tau.crowd > 0 and feature.active:
+        for edge in edges:
+            edge.sample.near += 1
+
+
+def folded(sample):  # type: ignore[no-untyped-def]
+    """Nothing more than what bringing together does by itself."""
+    sample.near += 0
+
+
+TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: pass_on_told}
+
+
+def told(stages: Sequence[Any]) -> list[Any]:
+    """The same stages, of which no mirror keeps what it has used."""
+    out: list[Any] = []
+    for stage in stages:
+        if isinstance(stage, MiniBatch):
+            out.append(MiniBatch(*told(stage.stages), blocks=stage.count))
+        elif isinstance(stage, Exchange) and stage.f in TOLD:
+            out.append(Exchange(TOLD[stage.f]))
+        elif isinstance(stage, Apply) and stage.f in TOLD:
+            out.append(Apply(stage.over, TOLD[stage.f]))
+        else:
+            out.append(stage)
+    return out
+
+
+def tracked(stages: Sequence[Any]) -> list[Any]:
+    """The same stages, of which all that changes samples is brought together, and what is done to samples is done by their masters."""
+    out: list[Any] = []
+    for stage in stages:
+        if isinstance(stage, MiniBatch):
+            out.append(MiniBatch(*stage.stages, Apply("sample", folded), blocks=stage.count))
+        elif isinstance(stage, Exchange) and stage.enter:
+            out.append(Apply("sample", stage.enter))
+        else:
+            out += [stage, Apply("sample", folded)] if isinstance(stage, Exchange) and stage.f is pass_on_told else [stage]
+    return out
+
+
+def fields(**own: Any) -> dict[str, Any]:
+    """All fields of either type, synchronised; `own` are those that differ."""
+    numbers = {name: value("f8") for name in ("w", "used", "c", "m", "before")} | {name: value("f4") for name in ("r", "h", "u")}
+    all_ = {**numbers, "active": value("b1"), "near": value("i4"), "moved": value("f8", ALL), "g": delta("f8"), "s": delta("f8")}
+    return all_ | own
+
+
+class Split(BlockPG):
+    """(d) The app, without its evaluation."""
+
+    def evaluate(self) -> list[Any]:
+        """Nothing."""
+        return []
+
+
+class Compact(Split):
+    """(c) Types of their own; masters and mirrors of features alike."""
+
+    feature = Vertex(
+        w=value("f8"),
+        active=value("b1"),
+        g=delta("f8"),
+        s=delta("f8"),
+        used=value("f8"),
+        before=value("f8"),
+        moved=value("f8", KEPT),
+    )
+
+    def setup(self) -> list[Any]:
+        """The same, told by masters."""
+        return told(super().setup())
+
+    def stages(self) -> list[Any]:
+        """The same, told by masters."""
+        return told(super().stages())
+
+
+class Untracked(Compact):
+    """(b) Features have all fields; samples are not brought together."""
+
+    feature = Vertex(**fields())
+
+
+class Alike(Compact):
+    """(a) Both types have all fields, and both are brought together."""
+
+    feature = Vertex(**fields(), label=value("f4"), weight=value("f4"))
+    sample = Vertex(**fields(m=shared("f8"), r=shared("f4"), near=shared("i4")), label=data("f4"), weight=data("f4"))
+
+    def setup(self) -> list[Any]:
+        """The same, samples brought together."""
+        return tracked(super().setup())
+
+    def stages(self) -> list[Any]:
+        """The same, samples brought together."""
+        return tracked(super().stages())
+
+
+def made(entries: int) -> EdgeData:
+    """Clicks of 40 entries a sample."""
+    samples = max(100, entries // 40)
+    return labelled(clicks(samples, 2 * samples, 40, max(10, samples // 100)).split()[0], BlockPG())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--entries", type=int, default=4_000_000)
+    arguments.add_argument("--passes", type=int, default=12)
+    arguments.add_argument("--runs", type=int, default=3)
+    given = arguments.parse_args(argv)
+    write, edges = sys.stdout.write, made(given.entries)
+    write(f"BlockPG, clicks of {len(edges):,} entries, l1 2, {WORKERS} workers, slack 0; a pass, of {given.passes}\n")
+    seconds: dict[str, list[float]] = {letter: [] for letter in PROGRAMS}
+    last: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(given.runs):
+        for letter, (name, cut) in PROGRAMS.items():
+            program = find(f"{Path(__file__)}:{name}").program(l1=2.0, tol=0.0)
+            last[letter] = run(program, edges, epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut).records
+            seconds[letter].append((last[letter][-1]["seconds"] - last[letter][0]["seconds"]) / (given.passes - 1))
+    write(f"{'program':<14} {'objective':>14} {'bytes sent':>12} {'dense':>12} {'seconds':>8} {'mean':>8}")
+    write("".join(f" {f'of ({first})':>7}" for first in ("a", "a'")) + "\n")
+    for letter, (name, _) in PROGRAMS.items():
+        records, taken = last[letter], seconds[letter]
+        sent, dense = (sum(r[what] for r in records) / len(records) for what in ("bytes_sent", "bytes_dense"))
+        write(f"{f'({letter}) {name}':<14} {records[-1]['objective']:>14.6f} {sent:>12,.0f} {dense:>12,.0f} ")
+        write(f"{min(taken):>8.3f} {statistics.mean(taken):>8.3f} ")
+        write("".join(f" {min(taken) / min(seconds[first]):>7.2f}" for first in ("a", "a'")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Teams that run BlockPG on made samples until little changes."""
+
+import numpy as np
+from blockpg_oracle import drawn
+from team import Team
+
+from tux.apps.blockpg import BlockPG
+
+MADE = drawn()
+
+
+def fit(data, test=None, *, epochs=300, k=1, by="source", slack=0, seed=0, jit=True, delivery=0, program=BlockPG, every=1000, **parameters):
+    """A team that has been trained to a tight tolerance."""
+    edges = data.edges()
+    program = program(**{"tol": 1e-13, **parameters})
+    team = Team(program, edges, None if test is None else test.edges(edges), k=k, by=by, slack=slack, seed=seed, jit=jit, delivery=delivery)
+    return team.train(epochs, every=every)
+
+
+def found(team):
+    """(F of the last record, w, b)."""
+    return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)
+
+
+def unbalanced():
+    """One of nine samples is of the second class."""
+    rng = np.random.default_rng(5)
+    return MADE._replace(y=np.where(rng.random(len(MADE.y)) < 1 / 9, 1.0, -1.0))
