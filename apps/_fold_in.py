@@ -2,9 +2,9 @@
 
 With the words' shares of topics as trained, phi_wk = (n_wk + beta) / (n_k + V beta), a document's topics theta are found by EM:
 
-    theta_k = (alpha + sum_i g_ik) / (N + K alpha),    g_ik ~ theta_k phi_(w_i)k over its N words that are known
+    theta_k = (alpha_k + sum_i g_ik) / (N + sum_j alpha_j),    g_ik ~ theta_k phi_(w_i)k over its N words that are known
 
-so theta + 1 pseudo-count of alpha a topic is the most probable one (Asuncion et al., UAI 2009). Held-out documents are judged by document
+so theta + 1 pseudo-count of alpha_k a topic is the most probable one (Asuncion et al., UAI 2009). Held-out documents are judged by document
 completion (Wallach et al., ICML 2009; Asuncion et al. 2009): theta from one half of the words, every other one, and
 
     perplexity = exp(- mean over the other half's words w of  ln sum_k theta_k phi_wk).
@@ -25,23 +25,23 @@ def shares(scale, tau, p):
         scale[k] = np.float32(1) / (np.float32(tau.n[k]) + tau.smooth)
 
 
-def settle(edges, step, theta, scale, p):
+def settle(edges, step, theta, scale, tau, p):
     """The topics `theta` (K,) of a document, by its words 0, step, 2 step, ... that are known; even if none is."""
     likely, found = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
     for k in range(p.topics):
         theta[k] = np.float32(1) / np.float32(p.topics)
     for _ in range(PASSES):
         for k in range(p.topics):
-            likely[k], found[k] = theta[k] * scale[k], p.alpha
+            likely[k], found[k] = theta[k] * scale[k], tau.alpha[k]
         for i in range(0, len(edges), step):
             word = edges[i].word
             if word.seen > 0:
                 whole = np.float32(0)
                 for k in range(p.topics):
-                    whole += likely[k] * (np.float32(word.n[k]) + p.beta)
+                    whole += likely[k] * (np.float32(word.n[k]) + tau.beta)
                 share = np.float32(1) / whole
                 for k in range(p.topics):
-                    found[k] += share * likely[k] * (np.float32(word.n[k]) + p.beta)
+                    found[k] += share * likely[k] * (np.float32(word.n[k]) + tau.beta)
         whole = np.float32(0)
         for k in range(p.topics):
             whole += found[k]
@@ -53,7 +53,7 @@ def infer(edges, out, tau, p):
     """The topics of a document, (K,), which sum to 1."""
     scale = np.empty(p.topics, np.float32)
     shares(scale, tau, p)
-    settle(edges, 1, out, scale, p)
+    settle(edges, 1, out, scale, tau, p)
 
 
 def complete(edges, tau, p):
@@ -61,13 +61,13 @@ def complete(edges, tau, p):
     if len(edges) > 1:
         scale, theta = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
         shares(scale, tau, p)
-        settle(edges, 2, theta, scale, p)
+        settle(edges, 2, theta, scale, tau, p)
         for i in range(1, len(edges), 2):
             word = edges[i].word
             if word.seen > 0:
                 chance = np.float32(0)
                 for k in range(p.topics):
-                    chance += theta[k] * scale[k] * (np.float32(word.n[k]) + p.beta)
+                    chance += theta[k] * scale[k] * (np.float32(word.n[k]) + tau.beta)
                 tau.told += math.log(chance)
                 tau.asked += 1
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from tux.apps._coherence import npmi
 from tux.apps._fold_in import complete, infer, perplexity
-from tux.apps._topics import by_words, top_words
+from tux.apps._priors import optimised
+from tux.apps._topics import by_words, suited, top_words
 from tux.fields import Field, mirror
 from tux.program import Program
 from tux.stages import Exchange, GlobalSync, Score
@@ -21,6 +22,9 @@ def listed(dtype: str) -> Field:
 
 class Topics(Program):
     """A program whose words count topics in `n`, and whose documents list theirs in `topics` and `times`."""
+
+    suited = suited
+    optimised = optimised
 
     def completed(self):
         """Stages that judge held-out documents: `test_perplexity`, of the context's totals `told` and `asked`."""
@@ -61,15 +65,15 @@ def pyldavis(fields: dict[str, Any], ids: dict[str, Any], parameters: dict[str, 
     lengths = np.zeros((len(listed), parameters["topics"]))
     lengths[np.repeat(np.arange(len(listed)), listed.counts), listed.values] = times.values
     return {
-        "topic_term_dists": shares(counts.T, parameters["beta"]),
-        "doc_topic_dists": shares(lengths, parameters["alpha"]),
+        "topic_term_dists": shares(counts.T, fields["tau"]["beta"][0]),
+        "doc_topic_dists": shares(lengths, fields["tau"]["alpha"][0]),
         "doc_lengths": lengths.sum(1).astype(np.int64),
         "vocab": np.array([str(word) for word in ids["word"]]),
         "term_frequency": counts.sum(1),
     }
 
 
-def shares(counts: np.ndarray, prior: float) -> np.ndarray:
-    """Rows (n, k) of counts and a prior of each, as shares of their sums."""
+def shares(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Rows (n, k) of counts and a prior of each, (k,) or one of all, as shares of their sums."""
     smooth = counts + prior
     return np.asarray(smooth / smooth.sum(1, keepdims=True))

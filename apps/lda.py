@@ -2,120 +2,112 @@
 
 The topic k of an occurrence of word w in document d is drawn anew given all others (Griffiths and Steyvers, PNAS 2004; n: their counts):
 
-    p(k) ~ (n_dk + alpha) q_k,    q_k = (n_wk + beta) / (n_k + V beta)
+    p(k) ~ (n_dk + alpha_k) q_k,    q_k = (n_wk + beta) / (n_k + V beta)
 
-Split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009): n_dk q_k over the few topics of d, a list that never travels, and alpha q_k,
-of which the sum is kept. Words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015).
+Split as in SparseLDA (Yao, Mimno and McCallum, KDD 2009): n_dk q_k over the few topics of d, a list that never travels, and alpha_k
+q_k, of which sums are kept. Words come one after the other, so that q is one small array, as in F+LDA (Yu et al., WWW 2015).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tux.apps._lists import add, drop
+from tux.apps._priors import scaled
 from tux.apps._told import Topics, listed
-from tux.apps._topics import known, likely_topics, likely_words, occurs, report, suited, tally
-from tux.fields import metric, mirror, shared, total, value
+from tux.apps._topics import CONTEXT, known, likely_topics, likely_words, occurs, report, tally
+from tux.fields import mirror, shared
 from tux.program import Context, Edge, Vertex, param
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
-_TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
-_METRICS = {name: metric() for name in ("loglik_per_token", "test_perplexity")}
 GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums first
 
 
-def weight(word, k, tau, p):
+def weight(word, k, tau):
     """q_k of a word."""
-    return (np.float32(word.n[k]) + p.beta) / (np.float32(tau.n[k]) + tau.smooth)
+    return (np.float32(word.n[k]) + tau.beta) / (np.float32(tau.n[k]) + tau.smooth)
 
 
-def weigh(word, q, sums, tau, p):
-    """All q_k of a word, and their sums by group; returns the sum of all."""
+def weigh(word, q, sums, tau, p, lean=None):
+    """All q_k of a word, and their sums by group; returns the sum of all.
+
+    Where topics differ in alpha, sums are of lean_k q_k, alpha_k being the mean times `lean` (K,); None otherwise, which costs nothing.
+    """
     for k in range(p.topics):
-        q[k] = weight(word, k, tau, p)
+        q[k] = weight(word, k, tau)
     whole = np.float32(0)
     for g in range(len(sums)):
         sums[g] = np.float32(0)
         for k in range(g * GROUP, min((g + 1) * GROUP, p.topics)):
-            sums[g] += q[k]
+            sums[g] += scaled(q[k], lean, k)
         whole += sums[g]
     return whole
 
 
-def draw(document, q, sums, whole, old, own, p, rng):
+def draw(document, q, sums, whole, old, own, alpha, p, rng, lean=None):
     """A topic for an occurrence in a document. The list still counts its topic `old` (-1: none yet), of which q is `own`."""
     topics, times, size = document.topics, document.times, document.size
     listed = -own
     for i in range(size):
         listed += times[i] * q[topics[i]]
-    u = np.float32(rng.uniform()) * (listed + p.alpha * whole)
+    u = np.float32(rng.uniform()) * (listed + alpha * whole)
     if u < listed:
         for i in range(size):
             u -= times[i] * q[topics[i]] - (own if topics[i] == old else np.float32(0))
             if u < 0:
                 return np.int64(topics[i])
         return np.int64(topics[size - 1])
-    u, g = (u - listed) / p.alpha, 0
+    u, g = (u - listed) / alpha, 0
     while g < len(sums) - 1 and u >= sums[g]:
         u -= sums[g]
         g += 1
     k = g * GROUP
-    while k < min((g + 1) * GROUP, p.topics) - 1 and u >= q[k]:
-        u, k = u - q[k], k + 1
+    while k < min((g + 1) * GROUP, p.topics) - 1 and u >= scaled(q[k], lean, k):
+        u, k = u - scaled(q[k], lean, k), k + 1
     return np.int64(k)
 
 
-def drop(document, k):
-    """One occurrence less of topic k, which is in the document's list."""
-    i = 0
-    while document.topics[i] != k and i < document.size - 1:
-        i += 1
-    document.times[i] -= 1
-    if document.times[i] == 0:
-        document.size -= 1
-        document.topics[i], document.times[i] = document.topics[document.size], document.times[document.size]
-
-
-def add(document, k):
-    """One occurrence more of topic k."""
-    i = 0
-    while i < document.size and document.topics[i] != k:
-        i += 1
-    if i == document.size:
-        document.topics[i], document.times[i] = k, 0
-        document.size += 1
-    document.times[i] += 1
-
-
-def count(word, q, sums, k, step, tau, p):
-    """`step` occurrences more of a word have topic k; returns by how much the sum of all q has changed."""
+def count(word, q, sums, k, step, tau, lean=None):
+    """`step` occurrences more of a word have topic k; returns by how much the sum of all has changed."""
     before = q[k]
     word.n[k] += step
     tau.n[k] += step
-    q[k] = weight(word, k, tau, p)
-    sums[k // GROUP] += q[k] - before
-    return q[k] - before
+    q[k] = weight(word, k, tau)
+    change = scaled(q[k] - before, lean, k)
+    sums[k // GROUP] += change
+    return change
 
 
 def begin(word, edges, tau, p, rng):
     """Give each occurrence of a word its first topic, given those that have one already."""
     q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
-    whole = weigh(word, q, sums, tau, p)
+    whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), p, rng)
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), alpha, p, rng)
         add(edge.document, k)
         edge.topic = k
-        whole += count(word, q, sums, k, 1, tau, p)
+        whole += count(word, q, sums, k, 1, tau)
 
 
 def sample(word, edges, tau, p, rng):
     """Draw the topics of a word's occurrences anew."""
+    resample(word, edges, tau, p, rng, None)
+
+
+def sample_unevenly(word, edges, tau, p, rng):
+    """The same where topics differ in alpha."""
+    resample(word, edges, tau, p, rng, tau.lean)
+
+
+def resample(word, edges, tau, p, rng, lean):
+    """`sample` with the topics' `lean`, or None."""
     q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
-    whole = weigh(word, q, sums, tau, p)
+    whole, alpha = weigh(word, q, sums, tau, p, lean), tau.alpha_mean
     for edge in edges:
         old = np.int64(edge.topic)
-        whole += count(word, q, sums, old, -1, tau, p)
-        k = draw(edge.document, q, sums, whole, old, q[old], p, rng)
-        whole += count(word, q, sums, k, 1, tau, p)
+        whole += count(word, q, sums, old, -1, tau, lean)
+        k = draw(edge.document, q, sums, whole, old, q[old], alpha, p, rng, lean)
+        whole += count(word, q, sums, k, 1, tau, lean)
         if k != old:
             drop(edge.document, old)
             add(edge.document, k)
@@ -128,14 +120,15 @@ class LDA(Topics):
     topics: int = param(100, "number of topics", low=2, high=65_535)
     alpha: float = param(0.1, "prior of each topic in a document", low=1e-6)
     beta: float = param(0.01, "prior of each word in a topic", low=1e-6)
+    optimise: int = param(0, "estimate alpha and beta anew every so many epochs; 0: never", low=0)
+    asymmetric: bool = param(False, "estimate an alpha for each topic")
     parts: int = param(16, "mini-batches in an epoch: how often workers tell each other their counts", low=1)
     sampler: str = param("auto", "how topics are drawn", choices=("sparse", "warp", "auto"))
     epochs = 100
     document = Vertex(whole=True, topics=listed("u2"), times=listed("f4"), size=mirror("i4"))
     word = Vertex(n=shared("topics", "i4"), seen=shared("i4"))
     occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
-    tau = Context(n=shared("topics", "i4"), V=value("f8"), smooth=value("f4"), **_TOTALS, **_METRICS)
-    suited = suited
+    tau = Context(n=shared("topics", "i4"), **CONTEXT)
 
     def sweep(self, f, **order):
         return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, **order)
@@ -144,7 +137,8 @@ class LDA(Topics):
         return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]
 
     def stages(self):
-        return [self.sweep(sample, rotate=True)]
+        f = sample_unevenly if self.asymmetric else sample
+        return [self.sweep(f, rotate=True), *self.optimised()]
 
     def evaluate(self):
         return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words), *self.completed()]

@@ -122,7 +122,8 @@ def test_the_five_arrays():
         "times": Lists(np.array([0, 2, 2, 3]), np.float32([2, 3, 2])),
     }
     ids = {"word": np.array(["ash", "bay", "elm"]), "document": np.arange(3)}
-    found = _told.pyldavis({"word": {"n": n}, "document": documents}, ids, {"topics": 2, "alpha": 0.5, "beta": 0.1})
+    tau = {"alpha": np.array([[0.5, 0.5]]), "beta": np.array([0.1])}
+    found = _told.pyldavis({"word": {"n": n}, "document": documents, "tau": tau}, ids, {"topics": 2})
     assert list(found) == ["topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab", "term_frequency"]
     np.testing.assert_allclose(found["topic_term_dists"], [np.array([3.1, 1.1, 0.1]) / 4.3, np.array([0.1, 2.1, 1.1]) / 3.3])
     np.testing.assert_allclose(found["doc_topic_dists"], [[3.5 / 6, 2.5 / 6], [0.5, 0.5], [0.5 / 3, 2.5 / 3]])

@@ -42,9 +42,9 @@ class Fixed:
 def test_weight_and_weigh():
     p, topics = parameters(topics=70), 70
     n_w, n = np.arange(topics) % 5, 10 + np.arange(topics) % 7
-    word, tau = Row(n=n_w), Row(n=n, smooth=3.0)
+    word, tau = Row(n=n_w), Row(n=n, smooth=3.0, beta=0.25)
     expected = (n_w + 0.25) / (n + 3.0)
-    assert lda.weight(word, 6, tau, p) == pytest.approx(expected[6])
+    assert lda.weight(word, 6, tau) == pytest.approx(expected[6])
     q, sums = np.empty(70), np.empty(3)
     assert lda.weigh(word, q, sums, tau, p) == pytest.approx(expected.sum(), rel=1e-6)
     np.testing.assert_allclose(q, expected, rtol=1e-6)
@@ -65,7 +65,7 @@ def test_draw_takes_each_topic_in_its_share(old):
     share /= share.sum()
     fine = 4000
     own = q[old] if old >= 0 else 0.0
-    drawn = [lda.draw(document, q, sums, q.sum(), old, own, p, Fixed((i + 0.5) / fine)) for i in range(fine)]
+    drawn = [lda.draw(document, q, sums, q.sum(), old, own, p.alpha, p, Fixed((i + 0.5) / fine)) for i in range(fine)]
     found = np.bincount(drawn, minlength=topics) / fine
     np.testing.assert_allclose(found, share, atol=2.5 / fine)
 
@@ -74,8 +74,8 @@ def test_draw_at_the_very_end_is_a_topic():
     """Sums in single precision may be too small by a hair."""
     p, q = parameters(topics=33), np.full(33, 1.0)
     sums, almost = np.array([31.9, 0.9]), 1 - 1e-9
-    assert lda.draw(listing([], []), q, sums, 33.0, -1, 0.0, p, Fixed(almost)) == 32
-    assert 0 <= lda.draw(listing([7, 9], [1, 2]), q, sums, 33.0, 7, 1.0, p, Fixed(0.0)) < 33
+    assert lda.draw(listing([], []), q, sums, 33.0, -1, 0.0, p.alpha, p, Fixed(almost)) == 32
+    assert 0 <= lda.draw(listing([7, 9], [1, 2]), q, sums, 33.0, 7, 1.0, p.alpha, p, Fixed(0.0)) < 33
 
 
 def test_add_and_drop():
@@ -92,17 +92,17 @@ def test_add_and_drop():
 
 
 def test_count():
-    p, tau, word = parameters(topics=40), Row(n=np.full(40, 6), smooth=2.0), Row(n=np.full(40, 3))
+    tau, word = Row(n=np.full(40, 6), smooth=2.0, beta=0.25), Row(n=np.full(40, 3))
     q, sums = np.full(40, 3.25 / 8), np.array([32 * 3.25 / 8, 8 * 3.25 / 8])
-    change = lda.count(word, q, sums, 35, 1, tau, p)
+    change = lda.count(word, q, sums, 35, 1, tau)
     assert word.n[35] == 4 and tau.n[35] == 7 and word.n.sum() == 121 and q[35] == pytest.approx(4.25 / 9)
     assert change == pytest.approx(4.25 / 9 - 3.25 / 8) and sums[1] == pytest.approx(7 * 3.25 / 8 + 4.25 / 9)
-    assert change + lda.count(word, q, sums, 35, -1, tau, p) == pytest.approx(0) and word.n[35] == 3 and tau.n[35] == 6
+    assert change + lda.count(word, q, sums, 35, -1, tau) == pytest.approx(0) and word.n[35] == 3 and tau.n[35] == 6
 
 
 def test_begin_and_sample_in_plain_python():
     p, rng = parameters(topics=3), np.random.default_rng(1)
-    word, tau = Row(n=np.zeros(3, int)), Row(n=np.zeros(3, int), smooth=1.0)
+    word, tau = Row(n=np.zeros(3, int)), Row(n=np.zeros(3, int), smooth=1.0, alpha_mean=0.5, beta=0.25)
     first, second = listing([], []), listing([], [])
     edges = [Row(document=first, topic=0), Row(document=second, topic=0), Row(document=second, topic=0)]
     for udf in (lda.begin, *[lda.sample] * 20):
@@ -114,7 +114,8 @@ def test_begin_and_sample_in_plain_python():
 
 
 def test_likelihood_in_plain_python():
-    p, tau = parameters(topics=3), Row(words=0, likelihood=0.0, tokens=0.0, n=np.array([3, 0, 2]))
+    p, empty = parameters(topics=3), {name: np.zeros(3) for name in ("alpha", "lean", "upto")}
+    tau = Row(words=0, likelihood=0.0, tokens=0.0, n=np.array([3, 0, 2]), **empty)
     words = [Row(seen=0) for _ in range(3)]
     for word, edges in zip(words, ([1, 2], [], [3]), strict=True):
         _topics.tally(word, edges)
@@ -122,14 +123,14 @@ def test_likelihood_in_plain_python():
     _topics.known(tau, p)
     assert (tau.V, tau.smooth) == (2, 0.5)
     by_document, by_word = np.array([[2, 0, 2], [1, 0, 0]]), np.array([[3, 0, 1], [0, 0, 1]])
-    _topics.likely_topics(listing([2, 0], [2, 2]), tau, p)
-    _topics.likely_topics(listing([0], [1]), tau, p)
-    _topics.likely_topics(listing([], []), tau, p)
+    _topics.likely_topics(listing([2, 0], [2, 2]), tau)
+    _topics.likely_topics(listing([0], [1]), tau)
+    _topics.likely_topics(listing([], []), tau)
     for n in by_word:
         _topics.likely_words(Row(n=n), tau, p)
-    _topics.report(tau, p)
+    _topics.report(tau)
     nothing = Row(tokens=0, loglik_per_token=np.nan)
-    _topics.report(nothing, p)
+    _topics.report(nothing)
     assert np.isnan(nothing.loglik_per_token)
     assert tau.tokens == 5 and tau.loglik_per_token * 5 == pytest.approx(oracle.log_likelihood(by_document, by_word, 0.5, 0.25), rel=1e-12)
 
@@ -227,9 +228,9 @@ def counts_own(word, edges, tau, p, rng):
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
-        k = draw(edge.document, q, sums, whole, old, q[old], p, rng)
-        whole += count(word, q, sums, old, -1, tau, p)
-        whole += count(word, q, sums, k, 1, tau, p)
+        k = draw(edge.document, q, sums, whole, old, q[old], tau.alpha_mean, p, rng)
+        whole += count(word, q, sums, old, -1, tau)
+        whole += count(word, q, sums, k, 1, tau)
         drop(edge.document, old)
         add(edge.document, k)
         edge.topic = k
@@ -241,9 +242,9 @@ def counts_own_in_document(word, edges, tau, p, rng):
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
-        whole += count(word, q, sums, old, -1, tau, p)
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), p, rng)
-        whole += count(word, q, sums, k, 1, tau, p)
+        whole += count(word, q, sums, old, -1, tau)
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), tau.alpha_mean, p, rng)
+        whole += count(word, q, sums, k, 1, tau)
         drop(edge.document, old)
         add(edge.document, k)
         edge.topic = k

@@ -130,8 +130,8 @@ def test_known_topics_are_found_in_new_documents():
 
 def test_functions_in_plain_python():
     p, tau = (
-        Row(topics=2, alpha=np.float32(0.5), beta=np.float32(0.1)),
-        Row(n=np.array([30, 10]), smooth=np.float32(0.3), told=0.0, asked=0),
+        Row(topics=2),
+        Row(n=np.array([30, 10]), alpha=np.full(2, 0.5), beta=np.float32(0.1), smooth=np.float32(0.3), told=0.0, asked=0),
     )
     words = [Row(n=np.array([9, 1]), seen=10), Row(n=np.array([0, 0]), seen=0), Row(n=np.array([0, 5]), seen=5)]
     phi = np.array([(w.n + 0.1) / (tau.n + 0.3) for w in words])

@@ -84,7 +84,7 @@ def test_a_cut_word_proposes_by_all_its_occurrences():
     found, rng, p = np.zeros(4), np.random.default_rng(0), parameters()
     for _ in range(2000):
         word, edges = Row(n=np.array([1, 6, 0, 3]), seen=10), [occurrence(0)]
-        warplda.by_word(word, edges, Row(n=np.array([5, 9, 4, 6]), smooth=2.0), p, rng)
+        warplda.by_word(word, edges, Row(n=np.array([5, 9, 4, 6]), smooth=2.0, beta=0.25), p, rng)
         found[edges[0].z[PROPOSED]] += 1
     expected = np.array([1.25, 6.25, 0.25, 3.25]) / 11
     assert np.abs(found / 2000 - expected).max() < 0.05
@@ -104,7 +104,7 @@ def test_a_word_counts_what_documents_have_changed(topics):
     """Whether or not its counts are read as a whole."""
     n = np.zeros(topics, int)
     n[:3] = 2, 0, 1
-    word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0)
+    word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0, beta=0.25)
     edges = [occurrence(1, counted=0), occurrence(0), occurrence(1, counted=2)]
     warplda.by_word(word, edges, tau, parameters(topics=topics), np.random.default_rng(0))
     assert word.n[:3].tolist() == [1, 2, 0] and word.n.sum() == 3 and [edge.z[TOPIC] for edge in edges] == [1, 0, 1]
@@ -112,7 +112,7 @@ def test_a_word_counts_what_documents_have_changed(topics):
 
 def test_a_document_remembers_what_words_have_counted():
     p, rng = parameters(topics=3), np.random.default_rng(0)
-    edges, tau = [occurrence(0, 1), occurrence(0, 2), occurrence(2, 0)], Row(n=np.array([5, 5, 5]), smooth=1.0)
+    edges, tau = [occurrence(0, 1), occurrence(0, 2), occurrence(2, 0)], Row(n=np.array([5, 5, 5]), smooth=1.0, alpha_mean=0.5)
     moved = 0
     for _ in range(50):
         before = [edge.z[TOPIC] for edge in edges]
