@@ -27,8 +27,8 @@ def matrix(directed, weighted):
     """Weights of steps, by brute force: A[u, v] of the step from u to v."""
     found = np.zeros((N, N))
     for u, v, w in zip(SRC, DST, WEIGHTS if weighted else np.ones(len(SRC)), strict=True):
-        for a, b in [(u, v)] if directed or u == v else [(u, v), (v, u)]:
-            found[a, b] = found[a, b] + w if weighted else 1.0
+        for a, b in [(u, v)] if directed else [(u, v), (v, u)]:
+            found[a, b] = 0.0 if a == b else found[a, b] + w if weighted else 1.0
     return found
 
 

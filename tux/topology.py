@@ -34,21 +34,23 @@ class Topology:
 
     @staticmethod
     def of(src: np.ndarray, dst: np.ndarray, n: int, *, directed: bool, weights: np.ndarray | None = None) -> Topology:
-        """From edges (m,) between positions. Undirected: each edge leads both ways, a loop once; the weights of repeated edges add up.
+        """From edges (m,) between positions. Undirected: each edge leads both ways. Loops lead nowhere, and are left out; the weights of
+        repeated edges add up.
 
         DataError for a weight that is not above 0.
         """
         if weights is not None and len(weights) and not weights.min() > 0:
             raise DataError(f"an edge of weight {weights.min()}", do="Give weights above 0, or leave such edges out.")
+        apart = src != dst
+        src, dst, weights = src[apart], dst[apart], None if weights is None else weights[apart]
         keys = src.astype(np.int64) * n + dst
         if not directed:
-            apart = src != dst
-            keys = np.concatenate([keys, dst[apart].astype(np.int64) * n + src[apart]])
+            keys = np.concatenate([keys, dst.astype(np.int64) * n + src])
         if weights is None:
             keys.sort()
             keys, sums = keys[np.diff(keys, prepend=-1) > 0], None
         else:
-            both = weights if directed else np.concatenate([weights, weights[apart]])
+            both = weights if directed else np.concatenate([weights, weights])
             order = np.argsort(keys, kind="stable")
             keys, first = np.unique(keys[order], return_index=True)
             each = np.add.reduceat(both[order].astype(np.float64), first) if len(first) else np.empty(0)
