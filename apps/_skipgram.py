@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.alias import fill_aliases
 
 LAST = np.float32(1e-4)  # the step at the end
 AT_ONCE = 4  # rows multiplied in one loop, so that the centre's is read once for all
@@ -110,33 +110,6 @@ def table(topology):
         each[firsts] = topology.sums[firsts]
         each *= m / each.sum()
     come = np.bincount(topology.ends, weights=each, minlength=n) + 1.0
-    keep, other = np.empty(n, np.float32), np.empty(n, np.int32)
-    alias(come**0.75, keep, other)
-    return {"keep": keep, "other": other}
-
-
-@compiled
-def alias(weight, keep, other):
-    """Walker's table of `weight` (n,) as Vose (1991) fills it: slot i is i with probability keep[i], and else other[i]."""
-    n = len(weight)
-    share = weight * (n / weight.sum())
-    order = np.empty(n, np.int64)  # small shares from the left, large ones from the right
-    small, large = 0, n
-    for i in range(n):
-        keep[i], other[i] = 1, i
-        if share[i] < 1:
-            order[small] = i
-            small += 1
-        else:
-            large -= 1
-            order[large] = i
-    k = 0
-    while k < small and large < n:
-        i, j = order[k], order[large]
-        k += 1
-        keep[i], other[i] = share[i], j
-        share[j] -= 1 - share[i]
-        if share[j] < 1:
-            order[small] = j
-            small += 1
-            large += 1
+    keep, other = np.empty((1, n), np.float32), np.empty((1, n), np.int32)
+    fill_aliases(come[None] ** 0.75, keep, other)
+    return {"keep": keep[0], "other": other[0]}

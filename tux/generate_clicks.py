@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from tux.alias import fill_aliases
 from tux.arrow import replacing
 from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.generate import _spread
-from tux.generate_corpus import _aliases, _uniform
+from tux.generate_corpus import _uniform
 from tux.partition.compiled import compiled
 from tux.random import GOLDEN, key, mix, permutation, uniforms
 from tux.samples import CLASSES, Samples
@@ -155,7 +156,7 @@ def clicks(
     weights = np.zeros(features, np.float32)
     weights[name - 1] = _truth(seed, -np.expm1(-entries_per_sample * popularity), popularity, true_weights, signal)
     chance, alias = np.empty((1, features), np.float32), np.empty((1, features), np.int32)
-    _aliases(popularity[None], chance, alias)
+    fill_aliases(popularity[None], chance, alias)
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     feature, margin, label = np.empty(total, np.int32), np.empty(samples, np.float32), np.empty(samples, np.int8)
     ids = np.arange(samples, dtype=np.uint64)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.alias import fill_aliases
 from tux.arrow import STRING, WRITTEN, parquet_writer, replacing, text_writer
 from tux.errors import UsageError
 from tux.generate import _spread
@@ -77,36 +78,6 @@ def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
             total += logs[j]
         for j in range(len(shapes)):
             out[i, j] = logs[j] / total
-
-
-@compiled
-def _aliases(phi, chance, alias):  # type: ignore[no-untyped-def]
-    """Tables to draw a column of each row of `phi` (n, m) with one number: column j with `chance` (n, m), else its `alias` (n, m)."""
-    m = phi.shape[1]
-    weight, waiting = np.empty(m), np.empty(m, np.int32)
-    for k in range(len(phi)):
-        total = 0.0
-        for j in range(m):
-            total += phi[k, j]
-        small, large = 0, m  # the stack of light columns grows from the left, that of heavy ones from the right
-        for j in range(m):
-            weight[j] = phi[k, j] / total * m
-            chance[k, j], alias[k, j] = 1.0, j
-            if weight[j] < 1.0:
-                waiting[small] = j
-                small += 1
-            else:
-                large -= 1
-                waiting[large] = j
-        while small and large < m:
-            light, heavy = waiting[small - 1], waiting[large]
-            small -= 1
-            chance[k, light], alias[k, light] = weight[light], heavy
-            weight[heavy] -= 1.0 - weight[light]
-            if weight[heavy] < 1.0:
-                large += 1
-                waiting[small] = heavy
-                small += 1
 
 
 @compiled
@@ -232,7 +203,7 @@ def _bags(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Words from 1, counts, and the bounds of documents."""
     chance, alias = np.empty(phi.shape, np.float32), np.empty(phi.shape, np.int32)
-    _aliases(phi, chance, alias)
+    fill_aliases(phi, chance, alias)
     tokens = int(lengths.sum())
     word, count, bounds = np.empty(tokens, np.int32), np.empty(tokens, np.int32), np.zeros(len(lengths) + 1, np.int64)
     none = np.empty((0, 0), np.int32)

@@ -82,10 +82,6 @@ class Home:
             out.append(Answer(worker, step, turn, self.folded, [_taken(own, rows) for own in self.fields]))
         return out
 
-    def waiting(self) -> list[tuple[int, list[int]]]:
-        """For messages: the step that is folded next, and the workers that it waits for, if a pull waits for it."""
-        return [(self.folded, [w for w in range(self.workers) if w not in self._heard.get(self.folded, {})])] if self._open else []
-
 
 class Kept:
     """The worker's side: its own changes that may not be in what it is told, to be added to it."""
