@@ -19,7 +19,7 @@ test: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/python tests/installed_tree.py build/tree
 	$(BIN)/mypy --config-file pyproject.toml build/tree/tux
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels

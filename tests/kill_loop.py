@@ -71,9 +71,8 @@ class Running:
     def left(self):
         """What is left of the command: processes, files in its folder for temporary ones, shared memory."""
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
-        return sorted(
-            alive | {str(path) for path in [*self.tmp.rglob("*"), *self.folder.rglob(".parts")]} | (shared_memory() - self.shared)
-        )
+        parts = {path for path in below(self.folder) if Path(path).name == ".parts"}
+        return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
 
     def told(self):
         """(standard output, standard error) so far."""
@@ -94,6 +93,11 @@ class Running:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
+
+
+def below(folder):
+    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike `rglob`, passes over what is gone."""
+    return {os.path.join(where, name) for where, folders, files in os.walk(folder) for name in [*folders, *files]}
 
 
 def shared_memory():

@@ -84,17 +84,28 @@ class Peer:
         self.folder, self.rank, self.job = folder, rank, Job.read(folder)
         self.launcher = self.job.workers
         self.worker: Worker | None = None
+        self._early: list[Message] | None = []  # what workers that have met all say to this one, which has not
         job = self.job
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
         self.post = Post(rank, addresses, job.number, self._handle, partners=[self.launcher], largest=job.largest, secret=job.secret)
 
     def _handle(self, message: Message) -> bool:
-        """In the socket thread: heartbeats end here, the server's messages at the server, the rest goes to the worker."""
+        """In the socket thread: heartbeats end here, the server's messages at the server; the rest is the worker's, but not before Go."""
         if message.kind == "control":
-            return not isinstance(unpack(message), Go | Bye)
+            told = unpack(message)
+            if isinstance(told, Go) and self._early is not None:
+                early, self._early = self._early, None
+                for each in [message, *early]:
+                    self.post.inbox.put(each)
+                return True
+            return not isinstance(told, Go | Bye)
         assert self.worker is not None
-        return self.worker.server.handle(message)
+        if self.worker.server.handle(message):
+            return True
+        if self._early is not None:
+            self._early.append(message)
+        return self._early is not None
 
     def tell(self, control: Any) -> None:
         """Say something to the launcher."""
