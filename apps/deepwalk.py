@@ -14,7 +14,7 @@ from tux.program import Edge, Vertex, param
 from tux.random import uniform
 from tux.stages import Generate, MiniBatch
 
-BLOCKS = 5  # mini-batches in a round of walks, and as many more for each clock of slack and each two workers beyond the first two
+BLOCKS = 5  # mini-batches in a round of walks of two workers; times the clocks that rows may be old, and the pairs of workers
 TOKENS = 400_000  # vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
 
 
@@ -69,5 +69,5 @@ class DeepWalk(Embedding):
 
     def stages(self):
         walks = Generate(with_negatives(chosen(self)), learn, "node", rounds=self.walks, path="length", noise="pool")
-        blocks = 0 if self.batch else BLOCKS * (self.slack + max(1, self.workers // 2))
+        blocks = 0 if self.batch else BLOCKS * (1 + self.slack) * max(1, self.workers // 2)
         return [MiniBatch(walks, vertices=self.batch, blocks=blocks)]
