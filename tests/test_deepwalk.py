@@ -220,7 +220,7 @@ def test_batches_suit_the_graph():
     program = DeepWalk()
     assert program.stages()[0].count == 5
     program.workers, program.slack = 4, 3
-    assert program.stages()[0].count == 25
+    assert program.stages()[0].count == 40
 
 
 def test_small_graphs_bear_stale_rows():
