@@ -179,7 +179,7 @@ class Apply:
         for number in numbers:
             lo, hi = self._routes.masters(int(number) if self._ranges else ALL)
             if self._kernel is not None:
-                with masters.changing(slice(lo, hi)):
+                with masters.changing(np.arange(lo, hi, dtype=np.int32)):
                     self._kernel(() if self._touched is None else np.arange(hi), lo, hi, salt=turn, epoch=epoch)
             table.clear_deltas(slice(lo, hi))
 

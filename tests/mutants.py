@@ -175,9 +175,7 @@ def only_asked_rows_are_installed(original):
     """Rows that others have touched, or of blocks that others are on, stay as they are."""
 
     def install(mirrors, rows, channel, down):
-        sent = zip(mirrors._sent[channel][0], mirrors.base.values(), strict=True)
-        numbers = [each.rows // max(base[0].size // max(each.width, 1), 1) for each, base in sent if len(base)]
-        asked = np.isin(rows, np.concatenate([*numbers, rows[:0]]))
+        asked = np.isin(rows, np.concatenate([*(each.rows for each in mirrors._sent[channel][0]), rows[:0]]))
         original(mirrors, rows[asked], channel, pack((v[asked], m[asked]) for v, m in opened(down, _down(mirrors), rows)))
 
     return install

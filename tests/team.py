@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from programs import random_pairs
 
 from tux.edges import EdgeData
-from tux.encoding import pack, unpack
+from tux.encoding import NEVER, pack, unpack
 from tux.graph import Graph
 from tux.networks import from_arrays
 from tux.partition import PARTITIONERS
@@ -56,8 +56,9 @@ def opened(arrays, fields, rows):
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
         values, marks = np.zeros_like(field), np.zeros(field.shape, np.uint8)
-        picked.of(values)[picked.rows] = picked.values
-        picked.of(marks)[picked.rows] = 1
+        if picked is not NEVER:
+            picked.of(values)[picked.rows] = picked.values
+            picked.of(marks)[picked.rows] = 1
         out.append((values[rows], marks[rows].reshape(len(rows), math.prod(field.shape[1:]))))
     return out
 

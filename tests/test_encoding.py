@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from team import opened, relaxed
 
-from tux.encoding import DENSE, ELEMENTS, ROWS, pack, unpack, whole
+from tux.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, pack, unpack, whole
 from tux.errors import Refused
 
 
@@ -32,15 +32,16 @@ def test_news_arrives_and_takes_the_fewest_bytes(count, width, dtype, density, s
     changed, size = marks.any(axis=1).sum(), values.itemsize
     forms = [count * width * size, -(-count // 8) + changed * width * size, marks.sum() * (2 + size)]
     assert sum(array.nbytes for array in arrays[1:]) == min(forms)
-    assert arrays[0].tolist() == [forms.index(min(forms))]
+    assert arrays[0].tolist() == [DENSE + forms.index(min(forms)) if marks.any() else NOTHING]
 
 
 def test_each_form_wins_somewhere():
-    full, row, element = np.ones((9, 8), np.uint8), np.zeros((9, 8), np.uint8), np.zeros((9, 8), np.uint8)
+    none = np.zeros((9, 8), np.uint8)
+    full, row, element = none + np.uint8(1), none.copy(), none.copy()
     row[2], element[4, 4] = 1, 1
     values = np.arange(72, dtype="f4").reshape(9, 8)
-    arrays = pack((values, marks) for marks in (full, row, element))
-    assert arrays[0].tolist() == [DENSE, ROWS, ELEMENTS] and [a.nbytes for a in arrays[1:]] == [288, 2, 32, 2, 4]
+    arrays = pack((values, marks) for marks in (none, full, row, element))
+    assert arrays[0].tolist() == [NOTHING, DENSE, ROWS, ELEMENTS] and [a.nbytes for a in arrays[1:]] == [288, 2, 32, 2, 4]
 
 
 def test_places_beyond_16_bits():
@@ -69,7 +70,9 @@ FIELD, AT = np.zeros((4, 2), np.float32), np.arange(3, dtype=np.int32)
     [
         [],
         [np.uint8([])],
-        [np.uint8([0])],
+        [np.uint8([DENSE])],
+        [np.uint8([NOTHING]), np.zeros((3, 2), np.float32)],
+        [np.uint8([NOTHING, NOTHING])],
         [np.uint8([7]), np.zeros((3, 2), np.float32)],
         [np.uint8([DENSE]), np.zeros((4, 2), np.float32)],
         [np.uint8([DENSE]), np.zeros((3, 2))],
@@ -88,3 +91,10 @@ FIELD, AT = np.zeros((4, 2), np.float32), np.arange(3, dtype=np.int32)
 def test_what_fits_no_rows_is_refused(arrays):
     with pytest.raises(Refused, match="does not fit"):
         unpack(arrays, [FIELD], AT)
+
+
+def test_a_field_without_width_has_no_elements():
+    bare = np.zeros((4, 0), np.float32)
+    assert unpack(pack([(bare[:3], np.zeros((3, 0), np.uint8))]), [bare], AT) == [NEVER]
+    with pytest.raises(Refused, match="does not fit"):
+        unpack([np.uint8([ELEMENTS]), np.uint16([0]), np.zeros(1, np.float32)], [bare], AT)

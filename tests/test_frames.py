@@ -157,7 +157,7 @@ def test_a_flipped_bit_is_refused(data, message):
 def test_what_is_not_of_this_job():
     assert len(decode(forged(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
     refused(forged({0: b"TUX\0"}), "not tux's")
-    refused(forged({1: 2}), "protocol version 2.*this is version 1")
+    refused(forged({1: 1}), "protocol version 1.*this is version 2")
     refused(raw(GOOD, job=JOB + 1), "another job")
     refused(forged({2: len(KINDS)}), f"of kind {len(KINDS)}")
     refused(forged({5: WORKERS + 1}), f"from worker {WORKERS + 1}")

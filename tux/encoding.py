@@ -1,5 +1,6 @@
-"""Three ways to say which elements of a message's rows have a new value; the smallest wins.
+"""Four ways to say which elements of a message's rows have a new value; the smallest wins.
 
+    NOTHING    none
     DENSE      every element of every row, in the order of the rows, which both ends know
     ROWS       a bitmap of the rows that changed, and all elements of those
     ELEMENTS   the places (row in the message * width + column) of the elements that changed, and these
@@ -10,7 +11,8 @@ The first array of a packed message has the form of each field; the arrays of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ import numpy as np
 from tux.errors import Refused
 from tux.partition.compiled import compiled
 
-DENSE, ROWS, ELEMENTS = range(3)
+NOTHING, DENSE, ROWS, ELEMENTS = range(4)
 
 Arrays = list[np.ndarray]
 
@@ -26,7 +28,8 @@ Arrays = list[np.ndarray]
 class Picked(NamedTuple):
     """Some elements of a field: `values` (r, width) belong into rows `rows` (r,) of ``field.reshape(-1, width)``.
 
-    Both are read-only. Single elements are rows of width 1, so that whoever handles rows handles them too.
+    Both are read-only. Single elements are rows of width 1, so that whoever handles rows handles them too. NEVER fits every field, but
+    has no width: who has no rows need not ask for it.
     """
 
     rows: np.ndarray
@@ -51,6 +54,55 @@ def _count(marks):  # type: ignore[no-untyped-def]
     return rows, elements
 
 
+@compiled
+def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
+    """The rows of `values` (r, w) with a mark to `out`, and a bit for each in `bitmap`, all zero, the highest bit being the first row."""
+    at = 0
+    for j in range(marks.shape[0]):
+        some = 0
+        for k in range(marks.shape[1]):
+            some |= marks[j, k]
+        if some:
+            bitmap[j >> 3] |= 128 >> (j & 7)
+            for k in range(marks.shape[1]):
+                out[at, k] = values[j, k]
+            at += 1
+
+
+@compiled
+def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-def]
+    """The elements of `values` (m,) with a mark to `out`, and where they stand to `places`."""
+    at = 0
+    for i in range(len(marks)):
+        if marks[i]:
+            places[at], out[at] = i, values[i]
+            at += 1
+
+
+@compiled
+def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
+    """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
+    at = 0
+    for j in range(len(rows)):
+        if bitmap[j >> 3] & (128 >> (j & 7)):
+            if at == len(out):
+                return False
+            out[at] = rows[j]
+            at += 1
+    return at == len(out)
+
+
+@compiled
+def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
+    """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond."""
+    for i in range(len(places)):
+        j = places[i] // width
+        if j >= len(rows):
+            return False
+        out[i] = np.int64(rows[j]) * width + places[i] % width
+    return True
+
+
 def pack(fields: Iterable[tuple[np.ndarray, np.ndarray]]) -> Arrays:
     """The arrays of a message, from the values (r, *shape) of each field and marks (r, width) uint8, 1 where they are news."""
     forms, packed = [], []
@@ -62,27 +114,31 @@ def pack(fields: Iterable[tuple[np.ndarray, np.ndarray]]) -> Arrays:
 
 
 def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
-    (count, width), size = marks.shape, values.itemsize
     rows, elements = _count(marks)
+    if not elements:
+        return NOTHING, []
+    (count, width), size = marks.shape, values.itemsize
     kind = np.dtype(np.uint16 if marks.size <= 1 << 16 else np.uint32)
     sizes = [values.nbytes, (count + 7) // 8 + rows * width * size, elements * (kind.itemsize + size)]
-    form = sizes.index(min(sizes))
+    form = DENSE + sizes.index(min(sizes))
     if form == ROWS:
-        changed = marks.any(axis=1)
-        return form, [np.packbits(changed), values[changed]]
+        bitmap, out = np.zeros((count + 7) // 8, np.uint8), np.empty((rows, width), values.dtype)
+        _changed_rows(bits(values), marks, bitmap, bits(out))
+        return form, [bitmap, out]
     if form == ELEMENTS:
-        places = np.flatnonzero(marks)
-        return form, [places.astype(kind), values.reshape(-1)[places]]
+        places, out = np.empty(elements, kind), np.empty(elements, values.dtype)
+        _changed_elements(bits(values).reshape(-1), marks.reshape(-1), places, bits(out))
+        return form, [places, out]
     return form, [values]
 
 
 def unpack(arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray) -> list[Picked]:
     """What `pack` said of `rows`, for each of `fields`, the local arrays (n, *shape). Refused if that cannot be about them."""
     try:
-        forms, rest = arrays[0], iter(arrays[1:])
+        forms, rest, rows = arrays[0], iter(arrays[1:]), locked(rows.astype(np.int32, copy=False))
         if forms.dtype != np.uint8 or forms.shape != (len(fields),):
             raise ValueError(f"{forms.size} fields for {len(fields)}")
-        picked = [_picked(form, rest, field, rows) for form, field in zip(forms.tolist(), fields, strict=True)]
+        picked = [_picked(form, rest, field, rows) if form else NEVER for form, field in zip(forms.tolist(), fields, strict=True)]
         if next(rest, None) is not None:
             raise ValueError("arrays to spare")
     except (IndexError, StopIteration, ValueError) as error:
@@ -90,36 +146,72 @@ def unpack(arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.
     return picked
 
 
-def _picked(form: int, rest: Iterable[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
-    width, rest = math.prod(field.shape[1:]), iter(rest)
-    if form == ROWS:
-        rows = rows[np.unpackbits(next(rest), count=len(rows)).astype(bool)]
-    elif form == ELEMENTS:
-        places = next(rest)
-        if places.dtype.kind != "u":
-            raise ValueError(f"places as {places.dtype}")
-        places = places.astype(np.int64)
-        rows, width = rows[places // width].astype(np.int64) * width + places % width, 1
-    elif form != DENSE:
-        raise ValueError(f"form {form}")
+def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
+    width = math.prod(field.shape[1:])
+    said = next(rest) if form in (ROWS, ELEMENTS) else rows
     values = next(rest)
     if values.dtype != field.dtype:
         raise ValueError(f"{values.dtype} for {field.dtype}")
-    if len(rows) and values.size != len(rows) * width:
+    if form == ROWS:
+        if said.dtype != np.uint8 or said.shape != ((len(rows) + 7) // 8,):
+            raise ValueError(f"a bitmap of {said.size} {said.dtype} for {len(rows)} rows")
+        picked = np.empty(len(values), np.int32)
+        if not _marked(locked(said), rows, picked):
+            raise ValueError(f"{len(values)} rows, and others in the bitmap")
+        rows = picked
+    elif form == ELEMENTS:
+        if said.dtype not in (np.uint16, np.uint32) or said.shape != values.shape or not width:
+            raise ValueError(f"{said.size} places as {said.dtype} for {values.size} values")
+        picked = np.empty(len(said), np.int32 if field.size < 2**31 else np.int64)
+        if not _placed(locked(said), rows, width, picked):
+            raise ValueError("an element beyond the last row")
+        rows, width = picked, 1
+    elif form != DENSE:
+        raise ValueError(f"form {form}")
+    if values.size != len(rows) * width:
         raise ValueError(f"{values.size} values for {len(rows)} rows of {width}")
-    kind = np.int32 if field.size < 2**31 else np.int64
-    return Picked(_locked(rows.astype(kind, copy=False)), _locked(values.reshape(len(rows), width)), width)
+    return Picked(locked(rows), locked(values.reshape(len(rows), width)), width)
+
+
+def empty(fields: Sequence[np.ndarray]) -> Arrays:
+    """A message about no rows of `fields`; after it, all that messages about these fields may need is compiled, or loaded."""
+    for size in {field.itemsize for field in fields}:
+        _ready(size)
+    return [np.full(len(fields), DENSE, np.uint8), *(np.empty((0, math.prod(field.shape[1:])), field.dtype) for field in fields)]
+
+
+@cache
+def _ready(size: int) -> None:
+    """Run each kernel on one element of so many bytes."""
+    values, marks, at, out = np.zeros((1, 1), f"u{size}"), np.ones((1, 1), np.uint8), np.zeros(1, np.int32), np.empty(1, np.int32)
+    _changed_rows(values, marks, np.zeros(1, np.uint8), values.copy())
+    _marked(locked(np.array([128], np.uint8)), locked(at), out)
+    for kind in (np.uint16, np.uint32):
+        _changed_elements(values[0], marks[0], np.empty(1, kind), values[0].copy())
+        _placed(locked(np.zeros(1, kind)), locked(at), 1, out)
 
 
 def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarray:
     """An array like `field` with the picked values, and `identity` elsewhere."""
     out = np.full_like(field, identity)
-    picked.of(out)[picked.rows] = picked.values
+    if len(picked.rows):
+        picked.of(out)[picked.rows] = picked.values
     return out
 
 
-def _locked(array: np.ndarray) -> np.ndarray:
+def locked(array: np.ndarray) -> np.ndarray:
     """A read-only view: what came by a socket is read-only, and one kind of array means one compilation."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """Numbers as their bits: for moving them, four kinds of arrays do for all; and -0.0 is another than 0.0, a NaN the same as itself."""
+    return array.view(f"u{array.itemsize}")
+
+
+NEVER = Picked(locked(np.empty(0, np.int32)), locked(np.empty((0, 0), np.uint8)), 0)
+"""No element of any field."""

@@ -20,7 +20,7 @@ import numpy as np
 from tux.errors import Refused
 from tux.partition.compiled import compiled
 
-MAGIC, VERSION = b"tux\x00", 1
+MAGIC, VERSION = b"tux\x00", 2
 KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control", "pull", "pulled", "push")
 DTYPES = tuple(np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"))
 MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
@@ -45,11 +45,12 @@ class Message:
 
 
 @compiled
-def _fold(words, state):  # type: ignore[no-untyped-def]
-    """A 64-bit sum of `words` (n,) uint64 in which every place has another weight; four lanes, to keep the multiplier busy."""
+def _fold(raw, state):  # type: ignore[no-untyped-def]
+    """A 64-bit sum of bytes (n,) in which every place has another weight, their number too; four lanes, to keep the multiplier busy."""
     p = np.uint64(0x9E3779B97F4A7C15)
     a, b, c, d = state ^ np.uint64(1), state ^ np.uint64(2), state ^ np.uint64(3), state ^ np.uint64(4)
-    n = len(words)
+    n = len(raw) // 8
+    words = raw[: 8 * n].view(np.uint64)
     left, right = np.uint64(31), np.uint64(33)  # rotations, since a product alone would keep a flipped top bit at the top
     for i in range(0, n - n % 4, 4):
         a, b, c, d = (a ^ words[i]) * p, (b ^ words[i + 1]) * p, (c ^ words[i + 2]) * p, (d ^ words[i + 3]) * p
@@ -58,7 +59,10 @@ def _fold(words, state):  # type: ignore[no-untyped-def]
     for i in range(n - n % 4, n):
         a = (a ^ words[i]) * p
         a = (a << left) | (a >> right)
-    for x in (b, c, d):
+    rest = np.uint64(0)
+    for i in range(8 * n, len(raw)):
+        rest = (rest << np.uint64(8)) | np.uint64(raw[i])
+    for x in (b, c, d, rest, np.uint64(len(raw))):
         a = ((a ^ (a >> np.uint64(29))) ^ x) * p
     return a ^ (a >> np.uint64(32))
 
@@ -67,13 +71,7 @@ def checksum(buffers: Sequence[Any]) -> int:
     """64-bit checksum of byte buffers in their order; lengths count too."""
     state = np.uint64(0)
     for buffer in buffers:
-        raw = np.frombuffer(buffer, np.uint8)
-        whole = len(raw) - len(raw) % 8
-        tail = np.zeros(16, np.uint8)
-        tail[: len(raw) - whole] = raw[whole:]
-        tail[8:] = np.frombuffer(struct.pack("<Q", len(raw)), np.uint8)
-        state = np.uint64(_fold(raw[:whole].view(np.uint64), state))
-        state = np.uint64(_fold(tail.view(np.uint64), state))
+        state = np.uint64(_fold(np.frombuffer(memoryview(buffer).toreadonly(), np.uint8), state))
     return int(state)
 
 

@@ -19,11 +19,10 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
-from tux.encoding import Arrays, Picked, pack, unpack
+from tux.encoding import NEVER, Arrays, Picked, bits, empty, locked, pack, unpack
 from tux.fields import COMBINE
 from tux.partition.compiled import compiled
 from tux.tables import Table
@@ -61,6 +60,17 @@ def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-u
 
 
 @compiled
+def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-def]
+    """What `rows` have gathered to `out`, marked where that is not the `identity`, to which they return."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(shown.shape[1]):
+            out[j, k] = shown[r, k]
+            marks[j, k] = shown[r, k] != identity
+            shown[r, k] = identity
+
+
+@compiled
 def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
     """`changes`, once sent, are part of the masters' values now."""
     for j in range(len(rows)):
@@ -86,13 +96,42 @@ def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(own, marks, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes, and a mark where there are any."""
+def _set(shown, rows, values):  # type: ignore[no-untyped-def]
+    """shown[rows] = values."""
+    for j in range(len(rows)):
+        for k in range(shown.shape[1]):
+            shown[rows[j], k] = values[j, k]
+
+
+@compiled
+def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
+    """own[rows] += changes, stamped where there are any."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
             own[r, k] += changes[j, k]
-            marks[r, k] |= changes[j, k] != 0
+            if changes[j, k] != 0:
+                marks[r, k] = stamp
+
+
+@compiled
+def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
+    """Stamp what is not in `rows` of `now` as it was in `before` (r, w)."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(now.shape[1]):
+            if now[r, k] != before[j, k]:
+                marks[r, k] = stamp
+
+
+@compiled
+def _read(own, marks, stamp, rows, out, stamped):  # type: ignore[no-untyped-def]
+    """`rows` to `out`, and which of their elements bear the stamp."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(own.shape[1]):
+            out[j, k] = own[r, k]
+            stamped[j, k] = marks[r, k] == stamp
 
 
 NO_ROWS = np.empty(0, np.int32)
@@ -107,56 +146,53 @@ class Mirrors:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.base = {name: table.arrays[name].copy() for name in of_kinds(table, ("shared",))}
+        self._up, self._down = table.columns(UP), table.columns(DOWN)
+        self.base = {name: array.copy() for name, array, field in self._up if field.kind == "shared"}
         self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
         # An element is in one message a turn and synchronisation, so 16 bits are enough for any slack that is allowed.
         self.unheard = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
-        self._up = [(name, table.arrays[name], table.declared[name]) for name in of_kinds(table, UP)]
-        self._down = [(name, table.arrays[name]) for name in of_kinds(table, DOWN)]
         self.row_bytes = row_bytes(table, UP)
-        self.pack(NO_ROWS, (-1, -1))  # compiles, or loads, what training must not wait for
-        nothing = ((array[:0], np.zeros((0, math.prod(array.shape[1:])), np.uint8)) for _, array in self._down)
-        self.install(NO_ROWS, (-1, -1), pack(nothing))
+        self.pack(NO_ROWS, (-1, -1))  # this and what follows compiles, or loads, what training must not wait for
+        self.install(NO_ROWS, (-1, -1), empty([array for _, array, _ in self._down]))
 
     def reset(self) -> None:
         """Take what is shown now as what the masters hold: after initialisation."""
-        for name, base in self.base.items():
-            base[...] = self.table.arrays[name]
-            self.pending[name][...] = 0
-            self.unheard[name][...] = 0
+        for name, array, _ in self._up:
+            if name in self.base:
+                self.base[name][...] = array
+                self.pending[name][...] = 0
+                self.unheard[name][...] = 0
 
     def pack(self, rows: np.ndarray, channel: tuple[int, int]) -> Arrays:
         """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are cleared.
 
         `channel` (synchronisation, home) is where the answer will come from.
         """
-        fields = []
-        for name, shown, field in self._up:
-            marks = np.empty((len(rows), math.prod(shown.shape[1:])), np.uint8)
+        fields, sent, rows = [], [], locked(rows.astype(np.int32, copy=False))
+        for name, array, field in self._up:
+            shown = flat(array)
+            values, marks = np.empty((len(rows), shown.shape[1]), shown.dtype), np.empty((len(rows), shown.shape[1]), np.uint8)
             if field.kind == "delta":
-                values = shown[rows]
-                marks[...] = flat(values) != field.identity
-                shown[rows] = field.identity
+                _take_deltas(shown, shown.dtype.type(field.identity), rows, values, marks)
             else:
-                values = np.empty((len(rows), *shown.shape[1:]), shown.dtype)
-                kept = (flat(self.base[name]), flat(self.pending[name]), flat(self.unheard[name]))
-                _take(flat(shown), *kept, _locked(rows), flat(values), marks)
+                _take(shown, flat(self.base[name]), flat(self.pending[name]), flat(self.unheard[name]), rows, values, marks)
+                sent.append(Picked(rows, locked(values), shown.shape[1]))
             fields.append((values, marks))
-        up = pack(fields)
-        changes = unpack(up, [shown for _, shown, _ in self._up], rows)
-        self._sent[channel].append([each for each, (name, _, _) in zip(changes, self._up, strict=True) if name in self.base])
-        return up
+        self._sent[channel].append(sent)
+        return pack(fields)
 
     def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
         """The masters' `value` and `shared` fields of `rows`, which may be more than those sent to that home; answers the oldest send."""
         for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
-            _heard(sent.of(self.pending[name]), sent.of(self.unheard[name]), sent.rows, sent.values)
-        for (name, shown), now in zip(self._down, unpack(down, [shown for _, shown in self._down], rows), strict=True):
-            if name not in self.base:
-                now.of(shown)[now.rows] = now.values
-            else:
+            _heard(flat(self.pending[name]), flat(self.unheard[name]), sent.rows, sent.values)
+        for (name, shown, _), now in zip(self._down, unpack(down, [array for _, array, _ in self._down], rows), strict=True):
+            if now is NEVER:
+                continue
+            if name in self.base:
                 _put(now.of(shown), now.of(self.base[name]), now.of(self.pending[name]), now.rows, now.values)
+            else:
+                _set(bits(now.of(shown)), now.rows, bits(now.values))
 
 
 class Masters:
@@ -164,16 +200,16 @@ class Masters:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        means = [name for name, field in table.declared.items() if field.kind == "shared" and field.combine == "mean"]
-        self.needs_weights = bool(means)
-        self._up = [(name, table.arrays[name], table.declared[name]) for name in of_kinds(table, UP)]
-        self._down = [(name, table.arrays[name]) for name in of_kinds(table, DOWN)]
+        self._up, self._down = table.columns(UP), table.columns(DOWN)
+        self.needs_weights = any(field.kind == "shared" and field.combine == "mean" for _, _, field in self._up)
         self.row_bytes = row_bytes(table, DOWN)
-        # Deltas are marked too, for the sake of one way to fold; nobody reads that.
-        self._marks = {name: np.zeros(table.arrays[name].shape, np.uint8) for name in of_kinds(table, (*UP, *DOWN))}
-        self._marked: list[np.ndarray | slice] = []
-        nothing = ((array[:0], np.zeros((0, math.prod(array.shape[1:])), np.uint8)) for _, array, _ in self._up)
-        self.fold([(NO_ROWS, pack(nothing), np.empty(0, np.float32))])
+        # An element is news if it bears the stamp of what is going on; so that nothing need be cleared when that is over, stamps go on.
+        # Deltas are stamped too, for the sake of one way to fold; nobody reads that.
+        self.stamp = np.uint8(1)
+        self._marks = {name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)}
+        self.fold([(NO_ROWS, empty([array for _, array, _ in self._up]), np.empty(0, np.float32))])
+        with self.changing(NO_ROWS):
+            self.read(NO_ROWS)
 
     def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
         """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
@@ -182,20 +218,23 @@ class Masters:
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
-            self._marked.append(rows)
             for (name, own, field), news in zip(self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True):
-                at = news.of(own)
-                if field.kind == "shared" and field.combine == "mean":
+                mean = field.kind == "shared" and field.combine == "mean"
+                if mean:
                     assert weights is not None
                     total, weight = means.setdefault(name, (np.zeros(own.shape, np.float64), np.zeros(len(own))))
                     weight[rows] += weights
+                if news is NEVER:
+                    continue
+                at, marks = news.of(own), news.of(self._marks[name])
+                if mean:
                     of_row = np.zeros(len(own), np.float32)
                     of_row[rows] = weights
-                    each = of_row[news.rows // (math.prod(own.shape[1:]) // news.width)] if news.width else of_row[news.rows]
+                    each = of_row[news.rows // (math.prod(own.shape[1:]) // news.width)]
                     news.of(total)[news.rows] += news.values * each[:, None]
-                    news.of(self._marks[name])[news.rows] |= news.values != 0
+                    marks[news.rows] = np.where(news.values != 0, self.stamp, marks[news.rows])
                 elif field.combine == "sum":
-                    _add(at, news.of(self._marks[name]), news.rows, news.values)
+                    _add(at, marks, self.stamp, news.rows, news.values)
                 else:
                     at[news.rows] = COMBINE[field.combine](at[news.rows], news.values)
         for name, (total, weight) in means.items():
@@ -203,33 +242,27 @@ class Masters:
             own[heard] += total[heard] / weight[heard].reshape(-1, *[1] * (own.ndim - 1))
 
     @contextmanager
-    def changing(self, rows: np.ndarray | slice) -> Iterator[None]:
+    def changing(self, rows: np.ndarray) -> Iterator[None]:
         """What the body changes in the `value` and `shared` fields of `rows` is news."""
-        before = [array[rows].copy() for _, array in self._down]
+        before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
         yield
-        self._marked.append(rows)
-        for (name, array), old in zip(self._down, before, strict=True):
-            self._marks[name][rows] |= _bits(array[rows]) != _bits(old)
+        rows = locked(rows.astype(np.int32, copy=False))
+        for (name, array, _), old in zip(self._down, before, strict=True):
+            _stamp(flat(self._marks[name]), self.stamp, rows, bits(flat(array)), bits(old))
 
     def read(self, rows: np.ndarray) -> Arrays:
         """What is new of the `value` and `shared` fields of `rows` since `forget`."""
-        return pack((array[rows], flat(self._marks[name][rows])) for name, array in self._down)
+        fields, rows = [], locked(rows.astype(np.int32, copy=False))
+        for name, array, _ in self._down:
+            own = flat(array)
+            out, stamped = np.empty((len(rows), own.shape[1]), own.dtype), np.empty((len(rows), own.shape[1]), np.uint8)
+            _read(bits(own), flat(self._marks[name]), self.stamp, rows, bits(out), stamped)
+            fields.append((out, stamped))
+        return pack(fields)
 
     def forget(self) -> None:
         """All answers are given: nothing is new."""
-        for rows in self._marked:
+        if self.stamp == 255:
             for marks in self._marks.values():
-                marks[rows] = 0
-        self._marked.clear()
-
-
-def _locked(rows: np.ndarray) -> np.ndarray:
-    """Row numbers as read-only int32: one kind of array means one compilation."""
-    view = rows.astype(np.int32, copy=False).view()
-    view.flags.writeable = False
-    return view
-
-
-def _bits(array: np.ndarray) -> Any:
-    """Numbers as their bits, so that -0.0 is another than 0.0, and a NaN the same as itself."""
-    return np.ascontiguousarray(array).view(f"u{array.itemsize}")
+                marks[...] = 0
+        self.stamp = np.uint8(self.stamp % 255 + 1)

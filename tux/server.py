@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from tux.clock import Gather
-from tux.encoding import Arrays, pack, unpack, whole
+from tux.encoding import NEVER, Arrays, pack, unpack, whole
 from tux.fields import COMBINE
 from tux.frames import Message
-from tux.replicas import DOWN, UP, Masters, of_kinds
+from tux.replicas import DOWN, UP, Masters
 from tux.tables import Table
 
 ROW = np.zeros(1, np.int32)
@@ -72,18 +72,17 @@ class Server:
                     self._post(Message("down", self.rank, worker, message.turn, message.point, arrays), point)
             return True
         if message.kind == "down" and not point.folds:  # type: ignore[union-attr]
-            fields = [self.tau.arrays[name] for name in of_kinds(self.tau, DOWN)]
+            fields = [array for _, array, _ in self.tau.columns(DOWN)]
             for array, news in zip(fields, unpack(message.arrays, fields, ROW), strict=True):
-                news.of(array)[news.rows] = news.values
+                if news is not NEVER:
+                    news.of(array)[news.rows] = news.values
         return False
 
     def _with_totals(self, point: Any, arrays: Arrays) -> Arrays:
         """The worker's context and what this server has added to its own, which starts anew."""
         point.aggregate_at_home()
-        names = of_kinds(self.tau, UP)
-        fields, out = [self.tau.arrays[name] for name in names], []
-        for name, own, news in zip(names, fields, unpack(arrays, fields, ROW), strict=True):
-            field = self.tau.declared[name]
+        columns, out = self.tau.columns(UP), []
+        for (_, own, field), news in zip(columns, unpack(arrays, [own for _, own, _ in columns], ROW), strict=True):
             total = whole(news, own, field.identity)
             if field.kind == "delta":
                 total = COMBINE[field.combine](total, own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,10 +40,13 @@ class Table:
     declared: dict[str, Field]
     arrays: dict[str, np.ndarray]
     bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # of the rows of ragged fields, (n + 1,)
+    joint: dict[str, np.ndarray] = field(default_factory=dict)  # of the context, see `columns`: (1, width) by the first of the fields
 
     @staticmethod
     def allocate(name: str, declared: dict[str, Field], n: int, entries: np.ndarray | None = None) -> Table:
         """A table of n rows, not yet initialised. A ragged field is one array (sum of `entries`,), row by row; `entries` (n,), or none."""
+        if name == "tau":
+            return _context(declared)
         bounds = np.concatenate([[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)])
         shapes = {f: (int(bounds[-1]),) if d.ragged else (n, *d.lengths) for f, d in declared.items()}
         return Table(name, declared, {f: aligned(shapes[f], d.dtype) for f, d in declared.items()}, bounds)
@@ -57,6 +61,16 @@ class Table:
         arrays = {f: self.arrays[f] if self.declared[f].kind in writes else _frozen(self.arrays[f]) for f in names}
         return names, tuple((arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names)
 
+    def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
+        """What travels as one: name, array and declaration of each field of some kinds.
+
+        The context's single row has many small fields; those of one kind, dtype and combination travel together, by the first one's name.
+        """
+        kept = [name for name, declared in self.declared.items() if declared.kind in kinds]
+        if self.joint:
+            return [(name, self.joint[name], self.declared[name]) for name in kept if name in self.joint]
+        return [(name, self.arrays[name], self.declared[name]) for name in kept]
+
     def clear_deltas(self, rows: Any = slice(None)) -> None:
         """Set the delta fields of `rows` back to their identities."""
         for f, d in self.declared.items():
@@ -66,6 +80,22 @@ class Table:
     def row_bytes(self) -> int:
         """Bytes of one row over all fields."""
         return sum(a.itemsize * int(np.prod(a.shape[1:], dtype=np.int64)) for a in self.arrays.values())
+
+
+def _context(declared: dict[str, Field]) -> Table:
+    """The table of the context: fields of one kind, dtype and combination side by side, long ones first, at their alignment."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, d in declared.items():
+        alike.setdefault((d.kind, d.dtype.str, d.combine), []).append(name)
+    arrays, joint = {}, {}
+    for names in alike.values():
+        sizes = {name: math.prod(declared[name].lengths) for name in names}
+        both = aligned((1, sum(sizes.values())), declared[names[0]].dtype)
+        at, joint[names[0]] = 0, both
+        for name in sorted(names, key=lambda each: -sizes[each]):
+            arrays[name] = both[:, at : at + sizes[name]].reshape(1, *declared[name].lengths)
+            at += sizes[name]
+    return Table("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
