@@ -41,7 +41,7 @@ class Embedding(Program):
         return judged(vectors, labels, held, ends, asked.seed)
 
     def exports(self):
-        return dict.fromkeys(("word2vec", "word2vec-binary", "npz"), vectors_of)
+        return dict.fromkeys(("word2vec", "word2vec-binary", "npz", "picture"), vectors_of)
 
 
 def vectors_of(fields, ids, parameters):

@@ -1,5 +1,7 @@
 """The logistic loss of samples: a sample's quadratic model, and what BlockPG asks of samples between passes.
 
+In a pass r_i moves with m_i along its tangent, so steps are coordinate descent on the quadratic model at the pass's start.
+
 loss_i = c_i log(1 + exp(-y_i m_i)),   r_i = d loss_i / d m_i,   h_i = d2 loss_i / d m_i^2,   u_i: the curvature that steps use
 """
 

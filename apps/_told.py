@@ -45,7 +45,7 @@ class Topics(Program):
             told["npmi"] = coherent.round(4)[told["topic"]]
         return {"topics": told}
 
-    def summary(self, tables):
+    def summary(self, tables, records):
         """The mean coherence of all topics that have two words."""
         coherent = np.asarray(tables["topics"].get("npmi", np.nan))
         return {"npmi": float(np.nanmean(coherent))} if np.isfinite(coherent).any() else {}

@@ -1,11 +1,9 @@
-"""Logistic regression with an L1 penalty, by block proximal steps on blocks of features (TUX2, section 5; Li et al., OSDI 2014).
+"""Sparse logistic regression: labelled samples, and an L1 penalty on the weights (BlockPG: TUX2, section 5; Li et al., OSDI 2014).
 
     min F(w, b) = sum_i c_i log(1 + exp(-y_i m_i)) + l1 sum_j |w_j| + l2/2 sum_j w_j^2,     m_i = x_i.w + b
 
-In a pass, sample i keeps slope r_i and curvature h_i of its loss, which move along their tangent with m_i: coordinate descent on the
-quadratic model at the pass's start, which is made anew every pass (newGLMNET: Yuan, Ho and Lin, JMLR 2012). Passes over the active
-features come between full ones; `_span` follows each. Samples are whole, features cut: masters hold what mirrors don't (displacements),
-mirrors what masters don't (the weight last used, by which scatter finds the change to pass on).
+A pass goes over the features block by block: along each, to the minimum of a quadratic model of F, which is made anew every pass
+(newGLMNET: Yuan, Ho and Lin, JMLR 2012). Passes over the weights that move come between full ones. F never rises.
 """
 
 from __future__ import annotations
@@ -82,12 +80,14 @@ class BlockPG(Sparse):
     intercept: bool = param(False, "fit an intercept, which is not penalised")
     positive_weight: float = param(1.0, "weight of samples of the second class", low=1e-9, dtype="f8")
     tol: float = param(1e-7, "end when the objective has changed by a smaller share since the last full pass", low=0, dtype="f8")
-    gap: float = param(0.0, "end when the duality gap is a smaller share of the objective", low=0, dtype="f8")
+    gap: float = param(0.0, "end when the duality gap is a smaller share of the objective; 0: never", low=0, dtype="f8")
     path: int = param(1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000)
-    blocks: int = param(0, "blocks of features in a pass; 0: single features with one worker, else 64", low=0)
-    negative: str = param("", "label of the first class, if not the smaller one")
-    positive: str = param("", "label of the second class")
+    blocks: int = param(0, "blocks of features in a pass; 0: single features, or groups, with one worker, else 64", low=0)
+    groups: str = param("", "features and their groups, a pair a line; no block of features cuts a group", metavar="FILE")
+    negative: str = param("", "label of the first class, if it is not the smaller one", metavar="LABEL")
+    positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     epochs = 500
+    # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what masters don't (`used`, by which w passes on).
     sample = Vertex(
         whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), m=mirror("f8"), r=mirror("f4"), h=mirror("f4"), u=mirror("f4"),
         near=mirror("i4"), before=mirror("f8"), moved=mirror("f8", ALL), dual=mirror("f8"),
@@ -110,8 +110,10 @@ class BlockPG(Sparse):
         return type(self)(**self.parameters | named)
 
     def setup(self):
+        count = self._blocks() or (BLOCKS if self.groups else 0)  # features of a group step at once
+
         def begin(tau, p):
-            tau.crowd = CROWD * (self.slack + 1) / self._blocks() if self._blocks() else 0.0
+            tau.crowd = CROWD * (self.slack + 1) / count if count else 0.0
             tau.heaviest, tau.l1, tau.full, tau.stiff, tau.growth, tau.changed = tau.most, p.l1, True, 1.0, 1.0, True
             tau.top, tau.anew = tau.heaviest / 4, True
             tau.b = tau.before = np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
@@ -121,7 +123,7 @@ class BlockPG(Sparse):
             tau.l1 = tau.largest if p.path > 1 else p.l1
 
         stages = [Exchange(None, enter=weigh), GlobalSync(begin), Exchange(None, enter=follow), Exchange(None, enter=keep)]
-        if self._blocks() or self.path > 1:
+        if count or self.path > 1:
             stages += [Exchange(gather), Apply("feature", wake), Exchange(pass_on)]
         return [*stages, GlobalSync(started)]
 
@@ -130,10 +132,10 @@ class BlockPG(Sparse):
         steps = Exchange(gather), Apply("feature", step), Exchange(scatter)
         return [
             *([GlobalSync(lower)] if self.path > 1 else []),
-            MiniBatch(*steps, blocks=count) if count else MiniBatch(*steps, vertices=1),
-            Drain(), Exchange(None, enter=measure), Apply("feature", displaced), GlobalSync(decide),
-            GlobalSync(choose, aggregate=reach), Exchange(None, enter=attempt), GlobalSync(accept),
-            Apply("feature", settle), Exchange(None, enter=follow), Exchange(pass_on), Exchange(None, enter=keep), GlobalSync(settled),
+            MiniBatch(*steps, blocks=count, vertices=0 if count else 1, together=bool(self.groups)),
+            Drain(), Exchange(None, enter=measure), GlobalSync(decide, aggregate=displaced), GlobalSync(choose, aggregate=reach),
+            Exchange(None, enter=attempt), GlobalSync(accept), Apply("feature", settle, gather=False),
+            Exchange(None, enter=follow), Exchange(pass_on), Exchange(None, enter=keep), GlobalSync(settled),
         ]  # fmt: skip
 
     def evaluate(self):

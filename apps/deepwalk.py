@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tux.apps._embedding import Embedding
 from tux.apps._skipgram import fill, learn, table
-from tux.apps._walks import chosen
-from tux.fields import data, shared
+from tux.apps._walks import Walking, chosen
+from tux.fields import shared
 from tux.program import Edge, Vertex, param
 from tux.random import uniform
 from tux.stages import Generate, MiniBatch
@@ -24,41 +24,28 @@ def small(p):
 
 
 def with_negatives(walk):
-    """A UDF that makes a walk and its pool of negatives."""
+    """A UDF that makes a walk, step by step, and at its last place the pool of negatives."""
 
-    def make(start, path, noise, topology, p, rng):
-        walk(start, path, topology, p, rng)
-        fill(noise, topology, rng)
+    def make(start, path, noise, at, topology, p, rng):
+        walk(start, path, at, topology, p, rng)
+        if at == len(path) - 1:
+            fill(noise, topology, rng)
 
     return make
 
 
-class DeepWalk(Embedding):
+class DeepWalk(Walking, Embedding):
     """Vectors of a graph's vertices, from random walks."""
 
     dimensions: int = param(128, "length of a vertex's vector", low=1)
     window: int = param(10, "steps on a walk within which two vertices are near", low=1)
-    walks: int = param(10, "walks from each vertex in an epoch", low=1)
-    length: int = param(40, "vertices on a walk", low=1)
     negatives: int = param(5, "vertices drawn at random for each that is near", low=1)
     pool: int = param(100, "vertices among which a walk's negatives are", low=1)
     step: float = param(0.0275, "learning rate at the start", low=1e-4)
-    p: float = param(1.0, "node2vec: above 1, walks seldom go back at once", low=1e-3, high=1e3)
-    q: float = param(1.0, "node2vec: below 1, walks lead away, above they stay near", low=1e-3, high=1e3)
-    directed: bool = param(False, "walk along edges only from their first end to their second")
-    weighted: bool = param(False, "read a third column, and walk in proportion to it")
     batch: int = param(0, "vertices whose walks lie between two exchanges of changes; 0: a fifth of all or less", low=0)
     epochs = 1
     node = Vertex(pulled=True, u=shared("dimensions", init=small, combine="mean"), c=shared("dimensions", combine="mean"))
     link = Edge("node", "node")
-
-    def __init__(self, **parameters):
-        super().__init__(**parameters)
-        if self.weighted:
-            self.edge = Edge("node", "node", weight=data("f4"))
-
-    def topology(self):
-        return "directed" if self.directed else "undirected"
 
     def tabulate(self, topology):
         return table(topology)

@@ -122,7 +122,7 @@ class LDA(Topics):
     beta: float = param(0.01, "prior of each word in a topic", low=1e-6)
     optimise: int = param(0, "estimate alpha and beta anew every so many epochs; 0: never", low=0)
     asymmetric: bool = param(False, "estimate an alpha for each topic")
-    parts: int = param(16, "mini-batches in an epoch: how often workers tell each other their counts", low=1)
+    parts: int = param(0, "mini-batches in an epoch: how often workers tell each other their counts; 0: 4 a worker, at least 8", low=0)
     sampler: str = param("auto", "how topics are drawn", choices=("sparse", "warp", "auto"))
     epochs = 100
     document = Vertex(whole=True, topics=listed("u2"), times=listed("f4"), size=mirror("i4"))
@@ -131,7 +131,7 @@ class LDA(Topics):
     tau = Context(n=shared("topics", "i4"), **CONTEXT)
 
     def sweep(self, f, **order):
-        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts, **order)
+        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts or max(8, 4 * self.workers), **order)
 
     def setup(self):
         return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]

@@ -9,6 +9,7 @@ import numpy as np
 from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
+from tux.replicas import NO_ROWS
 from tux.routes import ALL, Routes
 from tux.server import Server
 from tux.stages.bind import Udf, named
@@ -32,12 +33,15 @@ class Apply:
     Outside a MiniBatch these are all vertices of the type; inside, the block's range of the enumerated type, or the vertices of the
     other end that have an edge in the block. A type that the partition does not cut has one copy: nothing of it travels, and without
     `f` there is nothing to do. Nothing is kept between calls but the fields.
+
+    `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f` sees no deltas. For a decision that
+    concerns masters alone, when nothing is under way.
     """
 
     folds = True
 
-    def __init__(self, over: str, f: Udf | None = None) -> None:
-        self.over, self.f = over, f
+    def __init__(self, over: str, f: Udf | None = None, *, gather: bool = True) -> None:
+        self.over, self.f, self.gather = over, f, gather
         self.label = f"Apply({', '.join(part for part in (over, named(f)) if part)})"
         self.travels = False
         self.cuts: np.ndarray | None = None  # of the mini-batch around it, in positions of the enumerated type
@@ -50,6 +54,8 @@ class Apply:
             raise ProgramError(f"{self.label}: '{self.over}' is no vertex type", do=f"vertex types: {', '.join(program.vertices)}")
         fields = program.vertices[self.over].fields
         deltas = [name for name, field in fields.items() if field.kind == "delta"]
+        if not self.gather and self.f is None:
+            raise ProgramError(f"{self.label} gathers nothing and does nothing", do=f'name a UDF: Apply("{self.over}", f, gather=False)')
         if deltas and self.f is None:
             raise ProgramError(f"{self.label} would lose delta {self.over}.{deltas[0]}", do=f'name a UDF: Apply("{self.over}", f)')
         vertices = worker.graph.vertices[self.over]
@@ -67,13 +73,18 @@ class Apply:
             self.point = len(worker.points)
             worker.points.append(self)
 
+    @property
+    def side(self) -> str:
+        """What `f` sees of a row: see `tux.tables`."""
+        return "apply" if self.gather else "apply alone"
+
     def _other_end(self, worker: Worker) -> bool:
         """Whether the type is only the other end of the mini-batch, so that a block's rows are no range."""
         declared = worker.program.edge
         return declared.ends[declared.roles.index(self.block_role)] != self.over
 
     def _compile(self, worker: Worker, *, at_home: bool) -> Any:
-        scope = Scope(worker, "apply", self.label, at_home=at_home)
+        scope = Scope(worker, self.side, self.label, at_home=at_home)
         rows = np.empty(0, np.int64) if self._touched else ()
         return scope.kernel({"rows": rows, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if self._touched else "j"))
 
@@ -98,16 +109,18 @@ class Apply:
         """Where nothing travels: run the UDF on the block's masters, then clear their deltas."""
         if self._kernel is None:
             return
+        rows: np.ndarray | slice
         with worker.timed("apply"):
             if self._touched is not None and block is not None:
                 rows = self._touched_in(block)
                 # A row that several blocks touch draws other numbers in each.
                 self._kernel(rows, 0, len(rows), salt=block.number + 1)
-                worker.tables[self.over].clear_deltas(rows)
             else:
                 lo, hi = block.rows if block and len(block.cuts) > 2 else (0, self._known)
+                rows = slice(lo, hi)
                 self._kernel((), lo, hi)
-                worker.tables[self.over].clear_deltas(slice(lo, hi))
+            if self.gather:
+                worker.tables[self.over].clear_deltas(rows)
 
     def _touched_in(self, block: Block) -> np.ndarray:
         assert self._touched is not None
@@ -129,6 +142,8 @@ class Apply:
             if touched is not None:
                 head.append(np.packbits(touched[rows]))
                 rows = rows[touched[rows]]
+            if not self.gather:
+                rows = NO_ROWS
             if worker.server.needs_weights(self.over):
                 head.append(weights[rows])
             arrays = [*head, *mirrors.pack(rows, (self.point, home))]
@@ -150,6 +165,8 @@ class Apply:
             weights = rest.pop(0) if masters.needs_weights else None
             if not self._ranges:
                 touched[rows] = True
+            if not self.gather:
+                rows = NO_ROWS
             folded.append((rows, rest, weights))
         masters.fold(folded)
         _, epoch, turn = contributions[0][0].tolist()

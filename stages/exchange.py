@@ -33,8 +33,8 @@ class Exchange:
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left out, it is the mini-batch's,
     or the end that a per-vertex, enter or leave UDF asks for, or the first. A self-loop passes one row twice. Nothing is kept
     between calls but what UDFs write into fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the
-    held-out edges instead of the training edges, vertices without any being passed over; where there are none, `f` is neither called
-    nor compiled.
+    held-out edges instead of the training edges; a vertex of training without any is passed over, one that was held out itself is not.
+    Where nothing is held out, `f` is neither called nor compiled.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class Exchange:
     def prepare(self, worker: Worker) -> None:
         """Lay out the edges and compile the loop."""
         self.lay_out(worker)
-        if self.held_out and not len(self._edges(worker)) and not (self.enter or self.leave):
+        nothing = not len(self._edges(worker)) and (self._tiles or self._rows == self._known)
+        if self.held_out and nothing and not (self.enter or self.leave):
             worker.kernels += 1  # random numbers are those of a run with held-out edges
             self._kernel = lambda *_: None
         elif self._tiles:
@@ -90,7 +91,8 @@ class Exchange:
             self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
         else:
             self.layout = edges.walk_grouped(role, n) if self.f else Layout.of_vertices(n)
-            self._rows = n if self.held_out else graph.vertices[types[role]].known
+            self._known = graph.vertices[types[role]].known
+            self._rows = n if self.held_out else self._known
 
     def _edges(self, worker: Worker) -> Edges:
         return worker.graph.held_out if self.held_out else worker.graph.edges
@@ -101,7 +103,8 @@ class Exchange:
         per_vertex = self.f is not None and self._per_vertex
         head, *body = loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
         if self.held_out and self.f:
-            body = [f"    if {prefix}bounds[v] == {prefix}bounds[v + 1]:", "        continue", *body]
+            loops.varying[f"{prefix}known"] = self._known
+            body = [f"    if v < {prefix}known and {prefix}bounds[v] == {prefix}bounds[v + 1]:", "        continue", *body]
         return loops, [head, *body]
 
     def _groups(self, block: Block | None) -> tuple[int, int]:

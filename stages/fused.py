@@ -56,11 +56,11 @@ class Fused:
             self.exchanges.append(stage)
             loops, along = stage.loops(worker, prefix)
             return loops.scope, along, loops.varying
-        scope = Scope(worker, "apply", stage.label, prefix=prefix)
+        scope = Scope(worker, stage.side, stage.label, prefix=prefix)
         lines: list[str] = stage.loop(scope)
         varying: dict[str, Any] = {}
         for field, declared in worker.tables[stage.over].declared.items():
-            if declared.kind == "delta":
+            if declared.kind == "delta" and stage.gather:
                 array = worker.tables[stage.over].arrays[field]
                 varying |= {f"{prefix}old_{field}": array, f"{prefix}none_{field}": array.dtype.type(declared.identity)}
                 lines += [f"{prefix}old_{field}[lo:hi] = {prefix}none_{field}"]

@@ -13,11 +13,16 @@ from tux.frames import Message
 from tux.pulls import Arrays, Home, Kept, fixed, joined, listed, placed, share, touched
 from tux.replicas import of_kinds
 from tux.server import Server
-from tux.stages.bind import Udf, named
+from tux.spool import Spool
+from tux.stages.bind import Udf, named, parameters
 from tux.stages.block import Block
+from tux.stages.compile import Injected
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
 from tux.worker import Worker
+
+ABREAST = 32
+"""Vertices whose lists are made side by side: memory is asked for several at a time, and what is written stays in the first cache."""
 
 
 class Generate:
@@ -33,9 +38,15 @@ class Generate:
     name the row at the other end. `topology` is the whole graph (`tux.topology`), `progress` the part of the run that is over, `share`
     the part that masters take of changes to fields declared combine="mean" (`tux.pulls.share`; of other fields all). The type is
     declared ``Vertex(pulled=True)``: with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
+
+    If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at` of the first list in turn, of several
+    vertices side by side, so that they wait for memory together. What it must know it reads from the lists; `rng` goes on where it was.
+
+    Without `use` (None) no rows come: the lists are the result. They are kept on disk (`tux.spool`), and `Program.write` gets them at the
+    run's end, all in one order.
     """
 
-    def __init__(self, make: Udf, use: Udf, over: str, *, rounds: int = 1, **lists: str | int) -> None:
+    def __init__(self, make: Udf, use: Udf | None, over: str, *, rounds: int = 1, **lists: str | int) -> None:
         self.make, self.use, self.over, self.rounds, self.lists = make, use, over, rounds, lists
         self.label = f"Generate({named(make, use)})"
         self.cuts: np.ndarray = np.zeros(2, np.int64)  # of the mini-batch around it, in positions
@@ -48,12 +59,19 @@ class Generate:
                 f"{self.label}: rows of '{self.over}' do not come as they are touched", do=f"declare {self.over} = Vertex(pulled=True, ...)"
             )
         part = worker.graph.vertices[self.over].part
-        self._own = np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else fixed(part.masters)
+        self._own = fixed(np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else part.masters)
         self._bounds = np.searchsorted(self._own, self.cuts)
         self._widths = {name: self._width(worker, length) for name, length in self.lists.items()}
-        self._make, self._use = self._compile_make(worker), self._compile_use(worker)
+        self._make = self._compile_make(worker)
         self._made: dict[tuple[int, int], dict[str, np.ndarray]] = {}  # lists of the blocks that are under way
-        self._asker = Asker(self, worker) if part is not None else None
+        self._asker = None
+        if self.use is not None:
+            self._use = self._compile_use(worker, self.use)
+            self._asker = Asker(self, worker) if part is not None else None
+        elif worker.spool is not None:
+            raise ProgramError(f"{self.label} is not the only one without `use`", do="let one make all lists")
+        else:
+            worker.spool = Spool(self.over, self._widths, worker.scratch)
 
     def _width(self, worker: Worker, length: str | int) -> int:
         chosen = worker.program.parameters.get(length) if isinstance(length, str) else length
@@ -63,13 +81,19 @@ class Generate:
 
     def _compile_make(self, worker: Worker) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
-        names: dict[str, Callable[[], str]] = {name: lambda name=name: f"{name}[i]" for name in self.lists}  # type: ignore[misc]
-        call = scope.call(self.make, names | {"start": lambda: "starts[i]", "round": lambda: "turn"}, lambda: "starts[i], turn")
-        varying: dict[str, Any] = {"starts": fixed(np.zeros(1, np.int32)), "turn": 0}
+        made = f"made(({', '.join(self.lists)},), i)"
+        scope.injected["made"] = Injected("row", ("lists", tuple(self.lists)))
+        names: dict[str, Callable[[], str]] = {name: lambda name=name: f"{made}.{name}" for name in self.lists}  # type: ignore[misc]
+        names |= {"start": lambda: "starts[i]", "round": lambda: "turn", "at": lambda: "at"}
+        *seat, call = scope.call(self.make, names, lambda: "starts[i], turn")
+        loop = ["for i in range(len(starts)):", *indented([*seat, call])]
+        if "at" in parameters(self.make, self.label):
+            loop = _abreast(seat, call, next(iter(self.lists)))
+        varying: dict[str, Any] = {"starts": fixed(np.zeros(1, np.int32)), "turn": 0, "states": np.zeros(ABREAST, np.uint64)}
         varying |= {name: np.zeros((1, width), np.int32) for name, width in self._widths.items()}
-        return scope.kernel(varying, ["for i in range(len(starts)):", *indented(call)])
+        return scope.kernel(varying, loop)
 
-    def _compile_use(self, worker: Worker) -> Callable[..., None]:
+    def _compile_use(self, worker: Worker, use: Udf) -> Callable[..., None]:
         scope, table = Scope(worker, "exchange", self.label), worker.tables[self.over]
 
         def edges(name: str) -> Callable[[], str]:
@@ -77,7 +101,7 @@ class Generate:
             return lambda: scope.generated(table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]")
 
         names = {name: edges(name) for name in self.lists}
-        call = scope.call(self.use, names | {"progress": lambda: "progress", "share": lambda: "share"}, lambda: "starts[i], turn")
+        call = scope.call(use, names | {"progress": lambda: "progress", "share": lambda: "share"}, lambda: "starts[i], turn")
         varying: dict[str, Any] = {"rows": table.seen("exchange")[1], "starts": fixed(np.zeros(1, np.int32)), "turn": 0}
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
@@ -108,7 +132,7 @@ class Generate:
         starts = self.starts(block)
         lists = {name: np.full((len(starts), width), -1, np.int32) for name, width in self._widths.items()}
         with worker.timed("compute"):
-            self._make(starts, block.round, *lists.values())
+            self._make(starts, block.round, np.zeros(ABREAST, np.uint64), *lists.values())
         self._made[block.number, block.round] = lists
 
     def lists_of(self, block: Block) -> dict[str, np.ndarray]:
@@ -126,10 +150,29 @@ class Generate:
         worker.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
-        """With one worker: make the edges of a block and walk them; positions are rows."""
+        """With one worker: make the edges of a block and walk them; positions are rows. Without `use`: make and keep the lists."""
         assert block is not None
         self.list_edges(worker, block)
+        if worker.spool is not None and self.use is None:
+            lists = self._made.pop((block.number, block.round))
+            worker.edges_visited += int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
+            with worker.timed("send"):
+                worker.spool.append(self.starts(block), lists)
+            return
         self.walk(worker, block, worker.tables[self.over].seen("exchange")[1], self.lists_of(block))
+
+
+def _abreast(seat: list[str], call: str, first: str) -> list[str]:
+    """The loop that calls `make` place by place of the list `first`; each vertex goes on with its own stream of random numbers."""
+    keep, go_on = ["states[i - low] = state[0]"] * len(seat), ["state[0] = states[i - low]"] * len(seat)
+    return [
+        f"for low in range(0, len(starts), {ABREAST}):",
+        f"    high = min(low + {ABREAST}, len(starts))",
+        *(indented(["for i in range(low, high):", *indented([*seat, *keep])]) if seat else []),
+        f"    for at in range({first}.shape[1]):",
+        "        for i in range(low, high):",
+        *indented(indented(indented([*go_on, call, *keep]))),
+    ]
 
 
 class Asker:

@@ -20,7 +20,7 @@ from tux.worker import Worker
 class GlobalSync:
     """Apply on the context tau, which every worker mirrors and one special worker masters:
 
-        for each master vertex v of the aggregate's type: aggregate(v, tau, p)     # optional; tau's totals only
+        for each master vertex v of the aggregate's type: aggregate(v, tau, p)     # optional; writes totals and `master` fields only
         combine the totals of all workers
         f(tau, p)                                                                 # on the special worker, once
         clear the totals; send tau back to all workers

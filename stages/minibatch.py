@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tux.errors import ProgramError
-from tux.layout import blocks_by_edges, blocks_by_vertices
+from tux.layout import blocks_by_edges, blocks_by_vertices, without_cutting
 from tux.program import Stage
 from tux.random import key, permutation
 from tux.stages.apply import Apply
@@ -48,6 +48,8 @@ class MiniBatch:
     the one before it has left it, and what the workers make of a blank start is one whole; for a first pass, since the last turns
     of one worker are idle for another.
 
+    `together=True`: no block cuts a group of vertices that belong together (`tux.edges.TOGETHER`); a group larger than a block is one.
+
     With one worker, where nothing travels, the stages of all blocks are one compiled loop (`tux.stages.fused`), so that blocks may be as
     small as a vertex.
     """
@@ -62,8 +64,9 @@ class MiniBatch:
         shuffle: bool = True,
         rotate: bool = False,
         follow: bool = False,
+        together: bool = False,
     ) -> None:
-        self.stages, self.over, self.shuffle, self.rotate, self.follow = stages, over, shuffle, rotate, follow
+        self.stages, self.over, self.shuffle, self.rotate, self.follow, self.together = stages, over, shuffle, rotate, follow, together
         self.vertices, self.edges, self.count = vertices, edges, blocks
         if sum(size != 0 for size in (vertices, edges, blocks)) > 1:
             raise ProgramError("MiniBatch has more than one of vertices, edges and blocks", do="give one")
@@ -118,6 +121,7 @@ class MiniBatch:
         n = vertices.part.vertices if vertices.part is not None else vertices.known
         size = -(-n // self.count) if self.count else self.vertices
         self.role, self.cuts, self.fused = generate.over, blocks_by_vertices(n, size), None
+        self.shuffle = self.shuffle and generate.use is not None  # lists that are kept lie in the order of vertices
         generate.cuts = self._local_cuts = self.cuts
         for stage in self.stages:
             stage.prepare(worker)
@@ -127,6 +131,7 @@ class MiniBatch:
     def _cut(self, worker: Worker) -> np.ndarray:
         """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
         cuts = self._cut_in_use(worker)
+        cuts = without_cutting(worker.graph.groups(self.role), cuts) if self.together else cuts
         return np.append(cuts, cuts[-1]) if self.follow and worker.workers > 1 else cuts
 
     def _cut_in_use(self, worker: Worker) -> np.ndarray:

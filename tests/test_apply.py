@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from programs import both, column, drive, points_at, start
+from team import trained
 
 from tux import Context, Edge, Program, Vertex, data, delta, master, mirror, param, shared, total, value
 from tux.edges import EdgeData
@@ -170,3 +171,61 @@ def test_a_delta_that_no_apply_takes_is_an_error():
 
     with pytest.raises(ProgramError, match="user.sum"):
         Training(start(Lost(), EDGES, jit=False))
+
+
+class Postponed(Program):
+    """Items count their edges; a decision on the masters alone comes between counting and telling."""
+
+    item = Vertex(seen=delta("i8"), total=value("i8"), decided=value("i8"), times=master("i8"), told=mirror("i8"))
+    user = Vertex()
+    link = Edge("user", "item")
+    tau = Context(asked=total("i8"))
+
+    def stages(self):
+        def count(item):
+            item.seen += 1
+
+        def decide(item, tau):
+            item.times += 1
+            item.decided = 10 * item.times + item.total
+            tau.asked += 1
+
+        def tell(item):
+            item.total += item.seen
+
+        def hear(item):
+            item.told = item.decided
+
+        return [Exchange(count), Apply("item", decide, gather=False), Exchange(hear), Apply("item", tell)]
+
+
+@pytest.mark.parametrize(("k", "jit"), [(1, True), (1, False), (2, False), (3, False)])
+def test_masters_may_decide_without_asking_their_mirrors(k, jit):
+    edges = from_arrays([0, 1, 2, 3, 3], [7, 7, 7, 7, 8], ends=("user", "item"))
+    team = trained(Postponed(), edges, 2, k=k, jit=jit, by=np.arange(5) % k)
+    assert team.gather("item", "total").tolist() == [8, 2] and team.gather("item", "decided").tolist() == [24, 21]
+    assert team.agrees("item", "decided")
+    for worker in team.workers:
+        known = worker.graph.vertices["item"].known
+        assert np.array_equal(column(worker, "item", "told")[:known], column(worker, "item", "decided")[:known])
+
+
+def sees_delta(user):
+    user.a[0] = user.sum
+
+
+@pytest.mark.parametrize(
+    ("stage", "told"), [(Apply("user", sees_delta, gather=False), "sum"), (Apply("item", gather=False), "does nothing")]
+)
+def test_who_gathers_nothing_sees_nothing_gathered(stage, told):
+    with pytest.raises((ProgramError, AttributeError), match=told):
+        drive(start(Kinds(), EDGES, jit=False), stage)
+
+
+def test_a_decision_is_no_gathering():
+    class Lost(Postponed):
+        def stages(self):
+            return super().stages()[:3]
+
+    with pytest.raises(ProgramError, match=r"nothing takes the delta item\.seen"):
+        trained(Lost(), from_arrays([0], [7], ends=("user", "item")), 1, k=1)

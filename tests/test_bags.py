@@ -99,9 +99,17 @@ def test_order_and_repetition_in_lda_c(file):
 
 
 def test_columns_of_64_bits_come_back(file):
-    most = 2**63 - 1
-    bags = read_bags(file(f"1 3:1 {most}:2\n0 0012:1 {2**40}:1\n"), ENDS, VALUE, form="svm")
-    assert [entry[1] for entry in entries(bags)] == [3, most, 12, 2**40]
+    for most in (2**63 - 1, 2**63, 2**64 - 1):
+        bags = read_bags(file(f"1 3:1 {most}:2\n0 0012:1 {2**40}:1\n"), ENDS, VALUE, form="svm")
+        assert [entry[1] for entry in entries(bags)] == [3, most, 12, 2**40]
+
+
+def test_columns_of_any_size_in_the_blocks_of_a_file(file, monkeypatch):
+    monkeypatch.setattr(formats, "BLOCK", 64)
+    sizes = [7, 2**31, 2**63 - 1, 2**63, 2**64 - 1]
+    columns = [sizes[at // 20] - at % 3 for at in range(100)]
+    bags = read_bags(file("".join(f"1 {column}:1\n" for column in columns)), ENDS, VALUE, form="svm")
+    assert [entry[1] for entry in entries(bags)] == columns and len(bags.edges.ids[ENDS[1]]) == len(set(columns))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda b: pa.compress(b, codec="zstd", asbytes=True)])
@@ -224,7 +232,8 @@ LINES = [  # form, line, what is wrong with it
     ("lda-c", "1 9:1", "word 9 is beyond the vocabulary of 5"),
     ("lda-c", "1 1:1:1", "'1:1', not a whole number"),
     ("lda-c", "123456789012345678901 1:1", "is no number of words"),
-    ("lda-c", "1 99999999999999999999:1", "too large a number"),
+    ("lda-c", "1 999999999999999999999:1", "too large a number"),
+    ("svm", f"1 {2**64}:1", "is beyond the vocabulary"),
     ("lda-c", "1 1:99999999999999999999", "beyond int32"),
     ("lda-c", b"\xff\xfe\x01 \x80:\x80", "is no"),
     ("svm", "1 0:1", "word 0, but words are numbered from 1"),
@@ -286,7 +295,7 @@ def test_a_line_is_bad_where_a_pattern_says_so(file, form, lines):
     for line in lines:
         words = re.findall("[^ ]+", line.split("#")[0] if form == "svm" else line)
         pairs = [re.fullmatch(rf"(\d+):({number})" if form == "svm" else r"(\d+):(\+?\d+)", word) for word in words[1:]]
-        fits = all(pairs) and all(abs(float(pair[2])) < 1e38 and int(pair[1]) < 2**63 for pair in pairs)
+        fits = all(pairs) and all(abs(float(pair[2])) < 1e38 and int(pair[1]) < 2**64 for pair in pairs)
         if fits and form == "svm" and words:
             keys = [0, *(int(pair[1]) for pair in pairs)]
             fits = ":" not in words[0] and all(a < b for a, b in zip(keys, keys[1:], strict=False))

@@ -256,13 +256,14 @@ def test_masters_hold_what_mirrors_do_not():
 
 
 def test_slopes_go_up_and_weights_down():
-    """Each time that features are brought together, two numbers up and a weight and a mark down for each replica away from its master."""
+    """When features are brought together, two numbers go up and a weight and a mark down for each replica away from its master."""
     team = fit(MADE, k=2, blocks=8, epochs=3)
     one, other = team.workers
     away = sum(np.isin(own.master_ids("feature"), held.graph.vertices["feature"].order).sum() for own, held in ((one, other), (other, one)))
-    applies = 1 + 3 * 3 + 1  # in set-up; in each pass after its blocks, for the displacements, and to settle; for the last duality gap
+    up = 1 + 3 + 1  # in set-up, in each pass, for the last duality gap
+    down = up + 3  # and to settle each pass, which asks for nothing
     assert away > 0
-    assert sum(worker.dense()["feature"] for worker in team.workers) == applies * away * (2 * 8 + 8 + 1)
+    assert sum(worker.dense()["feature"] for worker in team.workers) == away * (up * 2 * 8 + down * (8 + 1))
 
 
 def test_a_partition_that_cuts_samples_is_refused():
@@ -285,6 +286,22 @@ def test_held_out_samples(k, intercept):
     assert last["test_accuracy"] == pytest.approx(((margins > 0) == (test.y > 0)).mean())
     assert last["test_auc"] == pytest.approx(oracle.area(margins, test.y), abs=1e-3)
     assert 0.6 < last["test_auc"] < 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_held_out_samples_without_entries_are_judged(k, intercept):
+    """By the intercept alone; also where there are no others, and where they are fewer than workers."""
+    train, test = (Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None)))
+    bare = np.arange(len(test.y)) % 4 == 0
+    for mixed in (test._replace(x=np.where(bare[:, None], 0, test.x)), Data(*(each[:2] for each in test._replace(x=0 * test.x)))):
+        team = fit(train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, intercept=intercept)
+        _, w, b = found(team)
+        margins, last = mixed.x @ w + b, team.records[0][-1]
+        assert last["test_logloss"] == pytest.approx(np.logaddexp(0, -mixed.y * margins).mean(), rel=1e-9)
+        assert last["test_accuracy"] == pytest.approx(((margins > 0) == (mixed.y > 0)).mean())
+        if len(set(mixed.y)) > 1:
+            assert last["test_auc"] == pytest.approx(oracle.area(margins, mixed.y), abs=1e-3)
 
 
 def test_features_that_training_has_not_seen_count_nothing():

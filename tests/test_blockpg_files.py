@@ -104,6 +104,18 @@ def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     assert w[1] > 0 > w[2]
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
+    (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
+    (tmp_path / "t.svm").write_text("1\n0 2:1\n0\n1 1:1\n")
+    argv = ["run", "blockpg", str(tmp_path / "x.svm"), "--test", str(tmp_path / "t.svm"), "--l1", "0.1", "--intercept"]
+    assert main([*argv, "--workers", str(k), "--out", str(tmp_path / "out")]) == 0
+    w, b = weights(tmp_path / "out"), read_parquet(tmp_path / "out" / "model" / "tau.parquet")["b"][0]
+    y, margins = np.array([1, -1, -1, 1]), np.array([b, b + w[2], b, b + w[1]])
+    assert last(tmp_path / "out")["test_logloss"] == pytest.approx(np.logaddexp(0, -y * margins).mean(), rel=1e-6)
+    assert last(tmp_path / "out")["test_accuracy"] == ((margins > 0) == (y > 0)).mean()
+
+
 def test_flags_that_do_not_go_together(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1\n0 2:1\n")
     with pytest.raises(UsageError, match="one class is named"):

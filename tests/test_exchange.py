@@ -161,6 +161,17 @@ def test_held_out_edges(jit):
     assert worker.edges_visited == 0 and worker.graph.held_out.fields["value"].tolist() == [5, 6]
 
 
+def test_a_held_out_vertex_without_edges_is_visited():
+    """u8 and u9 are in the held-out file alone, u9 without an edge; training's users without a held-out edge are passed over."""
+    held = EdgeData.of(("user", "item"), [0, 8], [0, 1], {"value": [1, 1]}, against=EDGES.ids, vertices={"user": [9]})
+    for jit in (False, True):
+        tau = drive(start(Shop(), EDGES, held, jit=jit), Exchange(visit, held_out=True)).tau
+        assert (tau.n, tau.sum) == (3, 2)
+    bare = EdgeData.of(("user", "item"), [], [], {"value": []}, against=EDGES.ids, vertices={"user": [9]})
+    tau = drive(start(Shop(), EDGES, bare, jit=False), Exchange(visit, held_out=True)).tau
+    assert (tau.n, tau.sum) == (1, 0)
+
+
 def test_no_held_out_edges_is_no_work():
     assert drive(start(Shop(), EDGES, jit=False), Exchange(measure, held_out=True)).tau.n == 0
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from lda_team import bags
 
+from tux import plots
 from tux.apps import _told
+from tux.apps.deepwalk import DeepWalk
 from tux.apps.lda import LDA
 from tux.arrow import read_parquet
 from tux.cli import main
@@ -90,6 +92,8 @@ def test_files(model, capsys):
         ("out --format whole --out none/a.npz", 6, ["cannot be written"]),
         ("none --format whole --out a.npz", 3, ["no folder of a run"]),
         ("out --out a.npz", 2, ["--format"]),
+        ("out --format whole --out a.npz --labels pairs.csv", 2, ["--labels colour a picture", "--format picture"]),
+        ("out --format picture --out a.png", 2, ["no format 'picture'"]),
     ],
 )
 def test_mistakes(model, capsys, argv, code, words):
@@ -148,3 +152,45 @@ def test_a_model_of_topics(here, workers):
     assert found["vocab"].tolist() == [str(word) for word in edges.ids["word"].values.tolist()]
     n = read_parquet("out/model/word.parquet")["n"]
     np.testing.assert_allclose(found["topic_term_dists"], (n.T + 0.01) / (n.sum(0)[:, None] + 0.01 * v))
+
+
+# Pictures.
+
+
+@pytest.fixture(params=["numbers", "words"])
+def vectors(here, request):
+    """A run whose vertices 0 to 11 have labels by third, but for the last; called by number, or by a word."""
+    word = str if request.param == "numbers" else "v{}".format
+    pairs = [(v, (v + step) % 12) for v in range(12) for step in (1, 3)]
+    (here / "graph.txt").write_text("".join(f"{word(a)} {word(b)}\n" for a, b in pairs))
+    (here / "labels.txt").write_text("".join(f"{word(v)}\tk{v % 3}\n" for v in range(11)) + f"{word(99)}\tk0\n")
+    run(DeepWalk(dimensions=4, walks=2, length=5, window=2, pool=8), "graph.txt", out="out", jit=False)
+    return here
+
+
+def test_a_picture_of_vectors(vectors, capsys, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(plots, "draw_vectors", lambda *given, draw=plots.draw_vectors: drawn.append(given) or draw(*given))
+    assert main("export out --format picture --out a.png --labels labels.txt".split()) == 0
+    assert (vectors / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "1 ids in labels.txt have no vector" in capsys.readouterr().err
+    model = read_parquet("out/model/node.parquet")
+    assert np.array_equal(drawn[0][0], model["u"]) and drawn[0][1].names.tolist() == ["k0", "k1", "k2"]
+    of = {name.removeprefix("v"): row.tolist() for name, row in zip(map(str, model["id"].tolist()), drawn[0][1].member, strict=True)}
+    assert of == {str(v): [v < 11 and v % 3 == k for k in range(3)] for v in range(12)}
+    assert main("export out --format picture --out b.svg".split()) == 0 and drawn[1][1] is None
+
+
+def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
+    def refused(flags, code, *words):
+        assert main(f"export out --format picture {flags}".split()) == code
+        said = capsys.readouterr().err
+        assert all(word in said for word in words) and "Traceback" not in said
+
+    refused("--out a.npz", 2, "no kind of picture", ".png, .svg or .pdf")
+    refused("--out labels.txt", 2, "exists")
+    assert main("export nowhere --format picture --out a.gif".split()) == 2  # before the model is read
+    refused("--out a.png --labels none.txt", 3, "none.txt")
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    refused("--out a.png", 2, "matplotlib", "tux[plot]")
+    assert not list(vectors.glob("a.*"))

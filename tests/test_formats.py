@@ -121,9 +121,21 @@ def test_several_fields_and_whole_numbers(file):
 def test_ids_come_back_as_written(file):
     edges = read_edges(file("007 -1\n7 -0\n"), ENDS, {})
     assert rows(edges) == [("007", "-1"), ("7", "-0")]
-    for odd in ("0x10", "+5", "1_0", "9223372036854775808", "1.0", "é"):
+    for odd in ("0x10", "+5", "1_0", "18446744073709551616", "1.0", "é"):
         assert rows(read_edges(file(f"1 2\n{odd} 2\n"), ENDS, {})) == [("1", 2), (odd, 2)]
     assert rows(read_edges(file("9223372036854775807 -9223372036854775808\n"), ENDS, {})) == [(2**63 - 1, -(2**63))]
+
+
+def test_hashes_of_64_bits(file, monkeypatch):
+    monkeypatch.setattr(formats, "BLOCK", 64)
+    for first in (1, 2**31, 2**63 - 50, 2**64 - 100):  # in several blocks, of different types
+        pairs = [(first + i, i * 3) for i in range(100)]
+        edges = read_edges(file("".join(f"{u},{v}\n" for u, v in pairs)), ENDS, {})
+        assert rows(edges) == pairs and edges.ids["user"].values.dtype == (np.uint64 if first > 2**62 else np.int64)
+        assert rows(read_edges(file(f"{first},0\n{2**64 - 1},0\n"), ENDS, {}, against=edges.ids)) == [(first, 0), (2**64 - 1, 0)]
+    pairs = [*pairs, (-1, 0)]  # which no integers of 64 bits go with
+    edges = read_edges(file("".join(f"{u},{v}\n" for u, v in pairs)), ENDS, {})
+    assert rows(edges) == [(str(u), v) for u, v in pairs]
 
 
 def test_a_late_word_makes_the_column_strings(file, monkeypatch):
@@ -242,7 +254,7 @@ def test_parquet_by_name_with_integers_strings_and_categories(tmp_path):
     path = tmp_path / "edges.parquet"
     item = pa.array(["007", "7", "007"]).dictionary_encode()
     parquet(path, rating=[1, 2, 3], time=[0, 0, 0], item=item, user=np.array([5, 2**63, 5], np.uint64))
-    assert rows(read_edges(path, ENDS, VALUE)) == [("5", "007", 1), ("9223372036854775808", "7", 2), ("5", "007", 3)]
+    assert rows(read_edges(path, ENDS, VALUE)) == [(5, "007", 1), (2**63, "7", 2), (5, "007", 3)]
     parquet(path, src=np.array([3, 1], np.uint64), dst=[1, 2])
     assert rows(read_edges(path, ("page", "page"), {})) == [(3, 1), (1, 2)]
     assert rows(read_edges(path, ENDS, {}, columns="dst,1")) == [(1, 3), (2, 1)]

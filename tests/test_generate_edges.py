@@ -13,7 +13,8 @@ from tux.errors import ProgramError
 from tux.networks import from_arrays
 from tux.session import run
 from tux.sources import find
-from tux.stages import Exchange, Generate, GlobalSync, MiniBatch
+from tux.stages import Exchange, Generate, GlobalSync, MiniBatch, scope
+from tux.stages.generate import ABREAST
 from tux.topology import Topology
 from tux.training import Training
 
@@ -32,6 +33,22 @@ def step(start, path, topology, rng, round):
         if lo == hi:
             return
         v = topology.ends[lo + rng.below(hi - lo)]
+
+
+def place(start, path, at, topology, rng, round):
+    """The same walk, a page at a time: a walk of one place less in every third walk of odd rounds."""
+    if at == 0:
+        path[0] = start
+        return
+    v = path[at - 1]
+    if v < 0 or (at == len(path) - 1 and round % 2 == 1 and start % 3 == 0):
+        return
+    lo, hi = topology.bounds[v], topology.bounds[v + 1]
+    if lo < hi:
+        path[at] = topology.ends[lo + rng.below(hi - lo)]
+
+
+place.__name__ = step.__name__  # random numbers depend on the stage's name too
 
 
 def visit(path, tau):
@@ -78,6 +95,52 @@ def test_compiled_or_not_is_the_same():
     one, other = (alone(Visits(), jit=jit)[0] for jit in (True, False))
     assert all(np.array_equal(one[f], other[f]) for f in one)
     assert one["seen"].sum() > 2 * 3 * N
+
+
+class Stepwise(Visits):
+    def stages(self):
+        walks = Generate(place, visit, "page", rounds=self.rounds, path="length")
+        return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
+
+
+@pytest.mark.parametrize("size", [1, 7, ABREAST, ABREAST + 1, 1000])
+def test_lists_made_place_by_place_side_by_side_are_the_same(size):
+    """Each vertex goes on with its own random numbers, however many stand beside it."""
+    whole = alone(Visits(size=size))[0]
+    for found in (alone(Stepwise(size=size))[0], alone(Stepwise(size=size), jit=size < 1000)[0]):
+        assert all(np.array_equal(found[f], whole[f]) for f in whole)
+
+
+def test_nothing_is_compiled_while_it_trains(monkeypatch):
+    kernels, build = [], scope.build
+    monkeypatch.setattr(scope, "build", lambda *given, **options: kernels.append(build(*given, **options)) or kernels[-1])
+    alone(Stepwise(length=3), 1)
+    assert len(kernels) >= 2 and all(len(kernel.signatures) == 1 for kernel in kernels)
+
+
+def number_places(start, path, more, at):
+    """No random numbers; a second list; each place is made once, in order."""
+    path[at] = at
+    more[0] = at if at == more[0] + 1 else -9
+
+
+def count_places(path, more):
+    for i in range(len(path)):
+        path[i].page.seen += 1
+    more[0].page.last[1] += 1
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_places_are_those_of_the_first_list(jit):
+    class Numbered(Visits):
+        def stages(self):
+            return [MiniBatch(Generate(number_places, count_places, "page", path=5, more=2))]
+
+    worker = start(Numbered(), EDGES, jit=jit)
+    list(Training(worker).epochs(1))
+    pages = worker.tables["page"].arrays
+    assert pages["seen"].tolist() == [N] * 5 + [0] * (N - 5)
+    assert pages["last"][:, 1].tolist() == [0] * 4 + [N] + [0] * (N - 5)
 
 
 @pytest.mark.parametrize("k", [2, 4])
@@ -217,6 +280,11 @@ class Beside(Visits):
         return [MiniBatch(walks, Exchange(lambda src: None), vertices=self.size)]
 
 
+class Twice(Visits):
+    def stages(self):
+        return [MiniBatch(Generate(make, None, "page", path="length")) for make in (step, place)]
+
+
 class Unmeasured(Visits):
     def stages(self):
         return [MiniBatch(Generate(step, visit, "page", path="width"))]
@@ -224,7 +292,13 @@ class Unmeasured(Visits):
 
 @pytest.mark.parametrize(
     ("program", "k", "words"),
-    [(Kept, 1, "pulled=True"), (Mixed, 2, "mirror field"), (Beside, 1, "give it one of its own"), (Unmeasured, 1, "no integer parameter")],
+    [
+        (Kept, 1, "pulled=True"),
+        (Mixed, 2, "mirror field"),
+        (Beside, 1, "give it one of its own"),
+        (Unmeasured, 1, "no integer parameter"),
+        (Twice, 1, "let one make all lists"),
+    ],
 )
 def test_what_cannot_be_is_refused(program, k, words):
     with pytest.raises(ProgramError) as error:

@@ -85,8 +85,19 @@ def test_new_totals_start_from_nothing():
         assert worker.tau.count == 3
 
 
-def writes_master(user):
-    user.m = 1.0
+def writes_master(user, tau):
+    user.m += 1
+    tau.sum += user.m
+
+
+@both
+def test_an_aggregate_may_change_what_masters_alone_hold(jit):
+    worker = drive(start(Totals(), EDGES, jit=jit), GlobalSync(aggregate=writes_master), GlobalSync(aggregate=writes_master))
+    assert worker.tables["user"].arrays["m"].tolist() == [7, 7] and worker.tau.sum == 2 * (6 + 7)
+
+
+def writes_shared(user):
+    user.w = 1.0
 
 
 def reads_delta(user, tau):
@@ -98,8 +109,8 @@ def writes_value(user, tau):
 
 
 @both
-@pytest.mark.parametrize("udf", [writes_master, reads_delta, writes_value])
-def test_an_aggregate_changes_only_totals(jit, udf):
+@pytest.mark.parametrize("udf", [writes_shared, reads_delta, writes_value])
+def test_an_aggregate_changes_nothing_else_but_totals(jit, udf):
     with pytest.raises((ProgramError, ValueError, AttributeError), match="read-only|'?d'?"):
         drive(start(Totals(), EDGES, jit=jit), GlobalSync(aggregate=udf))
 

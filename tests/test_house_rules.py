@@ -15,6 +15,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 COMMAND_LINE = ("tux/cli.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
+PACKAGES = ("tux", "tux.apps", "tux.stages", "tux.partition")  # from which files are imported
 ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib")
 LARGER: dict[str, str] = {}  # file, or file::function, that may be larger than its kind, and why
 
@@ -48,6 +49,17 @@ def test_nothing_imports_upwards(name):
         if mine == 0 and layer(dotted) is None:
             top = dotted.split(".")[0]
             assert top in ("numpy", "numba") or top in sys.stdlib_module_names, f"{name} imports {dotted}"
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_private_names_stay_in_their_files(name):
+    modules = {alias.asname or alias.name for node in ast.walk(TREES[name]) if isinstance(node, ast.ImportFrom) and node.module in PACKAGES
+               for alias in node.names}  # fmt: skip
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tux") and node.module not in PACKAGES:
+            assert not any(alias.name.startswith("_") for alias in node.names), f"{name}:{node.lineno}"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            assert not node.attr.startswith("_"), f"{name}:{node.lineno} uses {node.value.id}.{node.attr}"
 
 
 @pytest.mark.parametrize("library", ONE_DOOR)

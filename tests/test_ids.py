@@ -11,10 +11,12 @@ from tux.errors import DataError
 from tux.ids import Ids
 
 INTEGERS = st.lists(st.integers(-(2**63), 2**63 - 1))
+HASHES = st.lists(st.integers(0, 20) | st.integers(2**63 - 20, 2**64 - 1))
 STRINGS = st.lists(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))
 COLUMNS = st.one_of(
     INTEGERS.map(lambda values: np.array(values, np.int64)),
     st.lists(st.integers(-50, 50)).map(lambda values: np.array(values, np.int32)),
+    HASHES.map(lambda values: np.array(values, np.uint64)),
     STRINGS.map(lambda values: np.array(values, STRING)),
 )
 
@@ -90,11 +92,26 @@ def test_narrow_and_wide_integers_make_one_map():
 def test_the_extremes_of_64_bits():
     ids, codes = Ids.of(np.array([2**63 - 1, -(2**63)]))
     assert ids.decode(codes).tolist() == [2**63 - 1, -(2**63)]
-    ids, codes = Ids.of(np.array([2**64 - 1, 1], np.uint64))
-    assert ids.decode(codes).tolist() == ["18446744073709551615", "1"]
+    for column in (np.array([2**64 - 1, 1], np.uint64), [2**64 - 1, 1], np.array([2**64 - 1, 1], object)):
+        ids, codes = Ids.of(column)
+        assert ids.decode(codes).tolist() == [2**64 - 1, 1] and ids.values.tolist() == [1, 2**64 - 1]
     ids, codes = Ids.of(np.array([2**70, 3], object))
     assert ids.decode(codes).tolist() == [str(2**70), "3"]
     assert Ids.of(np.array([2, 1], np.uint8))[0] == Ids.of([1, 2])[0] == Ids.of(np.array([1, 2], object))[0]
+
+
+def test_hashes_beside_other_integers():
+    ids, codes = Ids.of([3, 7])
+    more, new = ids.extend([2**64 - 1, 7, 2**63])
+    assert more.values.tolist() == [3, 7, 2**63, 2**64 - 1] and new.tolist() == [3, 1, 2] and codes.tolist() == [0, 1]
+    assert more.values.dtype == np.uint64 and more.encode([-1, 3, 2**63, 4]).tolist() == [-1, 0, 2, -1]
+    assert more.encode(["3", str(2**63), "x"]).tolist() == [0, 2, -1]
+    assert ids.encode([2**63, 7]).tolist() == [-1, 1]
+    both, new = more.extend([-5])
+    assert both.values.tolist() == ["3", "7", str(2**63), str(2**64 - 1), "-5"] and new.tolist() == [4]
+    assert Ids.of([-5])[0].extend([2**63])[0].values.tolist() == ["-5", str(2**63)]
+    assert Ids.over([[5], [2**63], [-1]])[0].values.tolist() == sorted(["5", str(2**63), "-1"])
+    assert Ids.of([2**64 - 1, -1])[0].values.tolist() == ["-1", str(2**64 - 1)]
 
 
 def test_a_column_that_is_given_is_never_written_to():
@@ -106,7 +123,7 @@ def test_a_column_that_is_given_is_never_written_to():
 
 
 def test_equality_and_digest_bytes_tell_kinds_and_splits_apart():
-    maps = [Ids.of(column)[0] for column in ([1, 2], [1, 3], ["1", "2"], ["12"], ["1", "2", ""])]
+    maps = [Ids.of(column)[0] for column in ([1, 2], [1, 3], [-1, -2], [2**64 - 2, 2**64 - 1], ["1", "2"], ["12"], ["1", "2", ""])]
     assert all((a == b) == (a is b) for a in maps for b in maps)
     assert len({b"".join(ids.chunks()) for ids in maps}) == len(maps)
 

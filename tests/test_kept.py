@@ -205,6 +205,6 @@ class Bags(Program):
         pairs = sorted({(int(ids["bag"][b]), int(ids["word"][w])) for piece in edges for b, w in zip(*piece)})
         return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
 
-    def summary(self, tables):
+    def summary(self, tables, records):
         return {"pairs": len(tables["pairs"]["pair"])}
 """

@@ -279,7 +279,7 @@ def test_a_corpus_that_is_not_at_hand():
     """Then topics are told without their coherence."""
     counts, words = np.array([[3, 0], [1, 2]]), np.array(["ash", "bay"])
     told = LDA(topics=2).tables({"word": {"n": counts}}, {"word": words, "document": np.arange(3)})
-    assert list(told["topics"]) == ["words", "tokens", "topic"] and LDA().summary(told) == {}
+    assert list(told["topics"]) == ["words", "tokens", "topic"] and LDA().summary(told, []) == {}
 
 
 # Real data.
@@ -301,4 +301,4 @@ def test_kos(real_data):
     alone = np.exp(-np.average(np.log(share[test.dst[known]]), weights=test.fields["count"][known]))
     assert record["test_perplexity"] < 0.7 * alone
     told = tables_of(worker, training.edges())
-    assert len(told["topics"]["npmi"]) == 100 and worker.program.summary(told)["npmi"] > 0.05
+    assert len(told["topics"]["npmi"]) == 100 and worker.program.summary(told, [])["npmi"] > 0.05

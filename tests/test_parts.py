@@ -71,6 +71,22 @@ def test_a_held_out_edge_lies_at_the_home_of_an_end_that_is_whole(case):
 
 @relaxed
 @given(graphs())
+def test_a_held_out_vertex_without_edges_lies_on_one_worker(case):
+    edges, test, assignment, k, seed = case
+    ends = ((), ()) if test is None else (test.ids[of].decode(end) for of, end in zip(test.ends, (test.src, test.dst), strict=True))
+    left, right = (np.asarray(end, np.int64) for end in ends)
+    bare = {name: [100, 101, 102] for name in edges.ends}
+    held = EdgeData.of(edges.ends, left, right, {"value": np.zeros(len(left))}, against=edges.ids, vertices=bare)
+    parts = cut_up(edges, held, k=k, by=assignment, seed=seed)
+    for name in edges.ids:
+        for vertex in held.ids[name].encode(bare[name]):
+            rows = [np.flatnonzero(part.types[name].order[part.types[name].rows] == vertex) for part in parts]
+            assert sum(map(len, rows)) == 1
+            assert all(row >= part.types[name].known for part, row in zip(parts, rows, strict=True) for row in row)
+
+
+@relaxed
+@given(graphs())
 def test_every_vertex_has_one_master_and_it_is_among_the_holders(case):
     edges, _, assignment, k, _ = case
     parts = build(case)

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tux.bags import bag_edges
-from tux.errors import UsageError
+from tux.errors import DataError, UsageError
+from tux.formats import read_edges
 from tux.recognise import recognised
+from tux.samples import read_samples
 
 ENDS = ("document", "word")
 DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"
@@ -49,6 +51,9 @@ TABLES = [
     "5\n3\n1 2\n3 4\n5 1\n",
     "3\n2\n2\n1 2\n3 1\n",
     "1\n2\n3\n4\n5\n",
+    "1\n" * 100 + "1 2\n3 4\n",
+    "1\n" * 100 + "1 2 3:1\n3 4 5:1\n",
+    "1:1 2:2 3:3 4:4\nx\ny\n",
     "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 3\n",
     "",
     "\n\n",
@@ -88,6 +93,11 @@ def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
         ("3 1:1 2:5 3:1\n1 0:1\n1 x\n2 4:1 3:1\n0\n", "a", "lda-c"),
         ("1 1:1\n1 1:nan 2:1\n1 0:1\n0 1:1 2:1 3:1", "a", "svm"),
         ("1\n1\n0\n", "a", "docword"),
+        ("1\n0\n1\n", "a.svm", "svm"),
+        ("1\n0\n# more\n1\n0\n1 3:1\n", "a.svm", "svm"),
+        ("1\n0\n1\n0\n1 3:1\n", "a", "svm"),
+        ("+1\n-1\n" * 1000 + "-1 3:1\n+1 2:1 4:1\n", "a", "svm"),
+        ("0\n" * 1000 + "1 3:1\n2 2:1 4:1\n", "a", "lda-c"),
         ("10\n10\n9\n1 1 1\n1 1 0\n1 1 x\n1 11 1", "a", "docword"),
         ("2 " + " ".join(f"{k}:1" for k in range(1, 200_000)) + "\n1 2:2\n", "a", "svm"),
         ("199999 " + " ".join(f"{k}:1" for k in range(1, 200_000)) + "\n1 2:2\n", "a", "lda-c"),
@@ -95,6 +105,16 @@ def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
 )
 def test_bags_are_recognised(file, text, name, form):
     assert recognised(file(gzip.compress(text.encode()) if name.endswith("gz") else text, name)) == form
+
+
+def test_samples_that_begin_with_rows_of_zeros(file):
+    for name in ("a.svm", "a.txt"):
+        path = file("1\n0\n" * 60 + "1 7:2\n0 5:1 7:1\n", name)
+        edges = read_edges(path, ENDS, {"value": "f4"})
+        assert len(edges.ids["document"]) == 122 and edges.ids["word"].values.tolist() == [5, 7] and edges.src.tolist() == [120, 121, 121]
+        assert read_samples(path).label.tolist() == [1, -1] * 61
+    with pytest.raises(DataError, match="no word in 3 documents"):
+        read_edges(file("1\n0\n1\n", "a.svm"), ENDS, {"value": "f4"})
 
 
 def test_as_edges(file):

@@ -148,10 +148,14 @@ def test_places_in_long_files(file, monkeypatch):
 
 
 def test_features_of_64_bits(file):
-    most = 2**63 - 1
+    most = 2**64 - 1
     samples = read_samples(file(f"1 3:1 {2**40}:2 {most}:3\n0 {2**31}:1\n"))
     assert entries(samples) == {(1, 3, 1), (1, 2**40, 2), (1, most, 3), (2, 2**31, 1)} and len(samples.edges.ids["feature"]) == 4
-    fails("too large a number", file(f"1 {2**63}:1\n"), 1)
+    fails("too large a number", file(f"1 {2**64}:1\n"), 1)
+    fails(f"feature 5 after {most}", file(f"1 {most}:1 5:1\n"), 1)
+    fails(f"feature {most} after {most}", file(f"1 {most}:1 {most}:1\n"), 1)
+    known = read_samples(file("1 3:1\n0 5:1\n"), against=samples.edges.ids).edges
+    assert known.ids["feature"].values.tolist() == [3, 2**31, 2**40, most, 5] and known.unseen == {"feature": 1}
 
 
 def test_features_of_training(file):

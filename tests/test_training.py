@@ -66,6 +66,16 @@ def trained(program, most=20, **options):
     return training, list(training.epochs(most, **options)), worker
 
 
+def test_the_last_epoch_is_evaluated_whatever_ends_the_run():
+    class Ending(Scripted):
+        def converged(self, metrics):
+            return metrics["train_loss"] <= 95
+
+    program = Ending(*range(9, 0, -1))
+    _, records, _ = trained(program, every=3)
+    assert program.evaluated == [3, 5] and records[-1]["loss"] == 5
+
+
 def test_one_record_an_epoch():
     program = Scripted(5, 4, 3)
     training, records, worker = trained(program, 3)

@@ -42,7 +42,8 @@ def walks(p, *, directed, starts, length):
     step, rng = chosen(p), Stream(np.array([5], np.uint64))
     out = np.full((len(starts), length), -1, np.int32)
     for path, v in zip(out, starts, strict=True):
-        step(v, path, topology, p, rng)
+        for at in range(length):
+            step(v, path, at, topology, p, rng)
     return out
 
 

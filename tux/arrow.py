@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.errors import DataError, DiskError
+from tux.integers import joined, narrow
 from tux.lists import Lists
 
 STRING = np.dtypes.StringDType()
@@ -31,7 +32,7 @@ class Coded(NamedTuple):
     """A column of few distinct values: row i is ``values[codes[i]]``."""
 
     codes: np.ndarray  # (m,) int32
-    values: np.ndarray  # (k,) int64 or StringDType
+    values: np.ndarray  # (k,) int64, uint64 or StringDType
 
 
 Column = np.ndarray | Coded
@@ -78,7 +79,7 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
 class Pieces:
     """Columns of ids and numbers that arrive piece by piece.
 
-    `kinds` has one entry a column: the dtype of a column of numbers, None for ids. Ids are 64-bit integers if every
+    `kinds` has one entry a column: the dtype of a column of numbers, None for ids. Ids are int64, or uint64, if every
     value of the column is one, written the way this library would write it; one "007" or "x" makes the column strings.
     """
 
@@ -104,8 +105,11 @@ class Pieces:
         whole: list[Column] = []
         for at, kind in enumerate(self.kinds):
             pieces, self._pieces[at] = self._pieces[at], []
-            plain = all(isinstance(piece, np.ndarray) for piece in pieces)
-            whole.append(np.concatenate([np.empty(0, np.int32 if kind is None else kind), *pieces]) if plain else _joined(pieces))
+            if kind is not None:
+                whole.append(np.concatenate([np.empty(0, kind), *pieces]))
+                continue
+            numbers = joined(pieces) if all(isinstance(piece, np.ndarray) for piece in pieces) else None
+            whole.append(_strings(pieces) if numbers is None else numbers)
         return whole
 
 
@@ -117,29 +121,25 @@ def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
 
 
 def _ids(chunk: Any) -> Any:
-    """A chunk of ids: an array of int32 or int64 if they are integers, else an Arrow dictionary array of strings."""
+    """A chunk of ids: an array of int32, int64 or uint64 if they are integers, else an Arrow dictionary array of strings."""
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-    if pa.types.is_integer(chunk.type) and (len(chunk) == 0 or pc.max(chunk).as_py() < 1 << 63):
-        return _narrow(chunk.to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(chunk.type):
+        return narrow(chunk.to_numpy(zero_copy_only=False))
     if not pa.types.is_dictionary(chunk.type):
         return _coded_strings(chunk.cast(pa.large_string()).dictionary_encode())
     strings = pc.utf8_trim_whitespace(chunk.dictionary)
     if pc.any(pc.equal(strings, "")).as_py():
         raise Unreadable("an id is empty")
-    try:
-        numbers = pc.cast(strings, pa.int64())
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            numbers = pc.cast(strings, kind)
+        except pa.ArrowInvalid:
+            continue  # not integers, or too large ones
         if len(strings) == 0 or pc.all(pc.equal(pc.cast(numbers, strings.type), strings)).as_py():
-            return _narrow(numbers.to_numpy())[chunk.indices.to_numpy()]
-    except pa.ArrowInvalid:
-        pass  # not integers, hence strings
+            return narrow(numbers.to_numpy())[chunk.indices.to_numpy()]
     return _coded_strings(pa.DictionaryArray.from_arrays(chunk.indices, strings))
-
-
-def _narrow(values: np.ndarray) -> np.ndarray:
-    small = len(values) == 0 or (-(1 << 31) <= int(values.min()) and int(values.max()) < 1 << 31)
-    return values.astype(np.int32 if small else np.int64, copy=False)
 
 
 def _coded_strings(chunk: Any) -> Any:
@@ -149,7 +149,7 @@ def _coded_strings(chunk: Any) -> Any:
     return pa.DictionaryArray.from_arrays(chunk.indices.cast(pa.int32()), chunk.dictionary.cast(pa.large_string()))
 
 
-def _joined(pieces: list[Any]) -> Coded:
+def _strings(pieces: list[Any]) -> Coded:
     """The pieces of a column of strings; those that looked like integers so far are written out again."""
     import pyarrow as pa
 
@@ -178,9 +178,11 @@ def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     return np.array(pc.fill_null(pc.index_in(_arrow(values), value_set=_arrow(among)), -1).to_numpy())
 
 
-def _arrow(column: np.ndarray) -> Any:
+def _arrow(column: Column) -> Any:
     import pyarrow as pa
 
+    if isinstance(column, Coded):
+        return _arrow(column.values).take(pa.array(column.codes))
     return pa.array(column) if column.dtype.kind in "iufb" else pa.array(column.tolist(), pa.large_string())
 
 
@@ -208,7 +210,8 @@ def parse_text(text: bytes, width: int, picks: Sequence[int], kinds: Sequence[np
 
 
 @contextmanager
-def _parquet(path: str | os.PathLike[str]) -> Iterator[Any]:
+def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -222,7 +225,7 @@ def _parquet(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 def parquet_names(path: str | os.PathLike[str]) -> list[str]:
     """The names of a Parquet file's columns. Raises `DataError` if it is none."""
-    with _parquet(path) as file:
+    with parquet_file(path) as file:
         return list(file.schema_arrow.names)
 
 
@@ -234,7 +237,7 @@ def parquet_edges(path: str | os.PathLike[str], names: Sequence[str], kinds: Seq
     """
     import pyarrow as pa
 
-    with _parquet(path) as file:
+    with parquet_file(path) as file:
         schema = file.schema_arrow
         types = [_parquet_type(path, schema.field(name), kind) for name, kind in zip(names, kinds, strict=True)]
         done = 0
@@ -281,7 +284,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
 
     Raises `DataError` if the file cannot be read or has no such column.
     """
-    with _parquet(path) as file:
+    with parquet_file(path) as file:
         if missing := [name for name in columns or () if name not in file.schema_arrow.names]:
             raise DataError(f"no column {missing[0]!r}", where=str(path), do=f"It has {', '.join(file.schema_arrow.names)}.")
         table = file.read(columns=None if columns is None else list(columns))
@@ -326,7 +329,7 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
     made: dict[str, Any] = {}
     for name, array in columns.items():
         if isinstance(array, Lists):
-            made[name] = pa.LargeListArray.from_arrays(pa.array(array.bounds), pa.array(array.values))
+            made[name] = pa.LargeListArray.from_arrays(pa.array(array.bounds), _arrow(array.values))
         elif array.ndim == 1:
             made[name] = _arrow(array)
         elif flat:
@@ -384,7 +387,7 @@ def text_writer(path: str | os.PathLike[str], separator: str = ",", *, header: b
 
 
 def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """One Parquet file of 1-D arrays, 2-D arrays (fixed-size lists) and `Lists`. Raises `DiskError`."""
+    """One Parquet file of 1-D arrays, 2-D arrays (fixed-size lists) and `Lists`, of `Coded` values too. Raises `DiskError`."""
     with parquet_writer(path) as write:
         write(columns)
 

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,8 @@ def write_folder(path: str | os.PathLike[str], edges: EdgeData, parts: np.ndarra
     part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
         part.mkdir(parents=True)
-        save(part, cut(edges, None, parts, k, seed), edges.ends, digest=edges.digest(), partitioner=partitioner, seed=seed)
+        told: dict[str, Any] = {"digest": edges.digest(), "partitioner": partitioner, "seed": seed, "classes": edges.classes}
+        save(part, cut(edges, None, parts, k, seed), edges.ends, **told)
         part.rename(final)
     except OSError as error:
         raise DiskError(

@@ -35,8 +35,8 @@ class Rules(NamedTuple):
     """What a line is to be."""
 
     head: int  # NOTHING, LABEL or COUNT
-    first: int  # the lowest and the highest number of a column
-    last: int
+    first: np.uint64  # the lowest and the highest number of a column
+    last: np.uint64
     ascending: bool  # columns ascend, and # begins a comment
     whole: bool  # an entry's number is whole
     least: float  # and lies between these
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
 class Parsed(NamedTuple):
     """Room for what a block of lines holds; `at` gives the places of numbers that are left to Python."""
 
-    column: np.ndarray  # (m,) int64
+    column: np.ndarray  # (m,) uint64
     value: np.ndarray  # (m,) float64
     state: np.ndarray  # (lines,) int8: PASSED, ROW or BAD
     bounds: np.ndarray  # (lines + 1,) int64
@@ -118,23 +118,23 @@ def _number(text, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _pair(text, i, rules, previous):  # type: ignore[no-untyped-def]
-    """The pair at text[i]: its column (-1 if it may not stand here), number, the latter's begin and end, and whether it is exact."""
-    begin, column = i, np.int64(0)
+def _pair(text, i, rules, least):  # type: ignore[no-untyped-def]
+    """The pair at text[i]: its column, number, the latter's begin and end, whether that is exact, and whether the pair may stand here."""
+    begin, column, ten = i, np.uint64(0), np.uint64(10)
     while 48 <= text[i] <= 57:
-        digit = np.int64(text[i] - 48)
-        if column > (rules.last - digit) // 10:
-            return np.int64(-1), 0.0, i, i, False
-        column = column * 10 + digit
+        digit = np.uint64(text[i] - 48)
+        if digit > rules.last or column > (rules.last - digit) // ten:
+            return column, 0.0, i, i, False, False
+        column = column * ten + digit
         i += 1
-    if i == begin or text[i] != 58 or column < rules.first or (rules.ascending and column <= previous):
-        return np.int64(-1), 0.0, i, i, False
+    if i == begin or text[i] != 58 or column < least:
+        return column, 0.0, i, i, False, False
     begin = i + 1
     value, i, whole, exact = _number(text, begin)
     ended = text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10 or (rules.ascending and text[i] == 35)
     if not ended or not rules.least <= value <= rules.most or (rules.whole and not (whole and value <= WHOLE and -value <= WHOLE)):
-        return np.int64(-1), 0.0, begin, i, False
-    return column, value, begin, i, exact
+        return column, 0.0, begin, i, False, False
+    return column, value, begin, i, exact, True
 
 
 @compiled
@@ -175,14 +175,14 @@ def _read(text, rules, parsed):  # type: ignore[no-untyped-def]
             at, stated = _begun(text, i, rules, parsed, line)
             i = at if at >= 0 else i
             state = 1 if at >= 0 else 2
-            previous = np.int64(-1)
+            least, after_all = rules.first, False
             while state == 1:
                 while text[i] == 32 or text[i] == 9 or text[i] == 13:
                     i += 1
                 if text[i] == 10 or (rules.ascending and text[i] == 35):
                     break
-                column, value, begin, i, exact = _pair(text, i, rules, previous)
-                if column < 0:
+                column, value, begin, i, exact, good = _pair(text, i, rules, least)
+                if not good or after_all:
                     state = 2
                     break
                 parsed.column[count] = column
@@ -192,7 +192,8 @@ def _read(text, rules, parsed):  # type: ignore[no-untyped-def]
                     parsed.late[late, 1] = begin
                     parsed.late[late, 2] = i
                     late += 1
-                previous = column
+                if rules.ascending:  # there is none after the last
+                    least, after_all = column + np.uint64(1), column == rules.last
                 count += 1
             if rules.head == 2 and count - count_before != stated:
                 state = 2
@@ -236,12 +237,14 @@ def read_lines(asked: Asked, form: str) -> Entries:
 def _rules(lines: bytes, asked: Asked, form: str) -> Rules | None:
     """What the lines of a file are to be, by the first of them that is neither blank nor a comment; None if there is none."""
     if form == "lda-c":
-        return Rules(COUNT, asked.first, asked.last, False, True, *map(float, asked.counts())) if lines.strip() else None
+        return (
+            Rules(COUNT, np.uint64(asked.first), np.uint64(asked.last), False, True, *map(float, asked.counts())) if lines.strip() else None
+        )
     first = re.search(rb"^[ \t\r]*([^\s#]+)", lines, re.MULTILINE)
     if first is None:
         return None
     head = NOTHING if b":" in first[1] else LABEL
-    return Rules(head, asked.first, asked.last, True, asked.dtype.kind != "f", *map(float, asked.reals()))
+    return Rules(head, np.uint64(asked.first), np.uint64(asked.last), True, asked.dtype.kind != "f", *map(float, asked.reals()))
 
 
 def _block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
@@ -249,7 +252,7 @@ def _block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
     text = np.frombuffer(block, np.uint8)
     lines, most = block.count(b"\n"), block.count(b":") + 1
     parsed = Parsed(
-        np.empty(most, np.int64),
+        np.empty(most, np.uint64),
         np.empty(most),
         np.empty(lines, np.int8),
         np.zeros(lines + 1, np.int64),
@@ -318,7 +321,7 @@ def _pair_fault(pair: str, rules: Rules, asked: Asked, previous: int) -> str:
     column, colon, number = pair.partition(":")
     if not (colon and column.isascii() and column.isdigit()):
         return f"{short(pair)} is no {asked.column}:{asked.field}"
-    if len(column.lstrip("0")) > 19:
+    if len(column.lstrip("0")) > 20:
         return f"{asked.column} {short(column)} is too large a number"
     if why := asked.outside(int(column)):
         return why

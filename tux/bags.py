@@ -75,9 +75,9 @@ def read_bags(
     entries = _read(asked, chosen, stop)
     if not len(entries.rows):
         raise DataError(f"no {ends[0]} of {path} is usable" + (f"; the first: {bad.first}" if bad.count else ""))
-    column = _used(entries.column if words is None or chosen == "text" else Coded(_codes(entries.column, lowest), words))
+    column = used(entries.column if words is None or chosen == "text" else Coded(_codes(entries.column, lowest), words))
     known = [against[ends[1]]] if against and unknown == "skip" else []
-    entries, column, left_out = _known(entries, column, known + ([Ids(words)] if words is not None and chosen == "text" else []))
+    entries, column, left_out = known_entries(entries, column, known + ([Ids(words)] if words is not None and chosen == "text" else []))
     if not len(entries.value):
         raise DataError(f"no {'known ' if len(left_out) else ''}{ends[1]} in {len(entries.rows):,} {ends[0]}s of {path}")
     edges = EdgeData.of(
@@ -175,16 +175,16 @@ def _codes(column: Column, first: int) -> np.ndarray:
     return (np.asarray(column) - first).astype(np.int32)
 
 
-def _used(column: Column) -> Column:
+def used(column: Column) -> Column:
     """The same column without values that do not occur: the ids of vertices are what occurs."""
     if not isinstance(column, Coded):
         return column
-    used = np.zeros(len(column.values), np.bool_)
-    used[column.codes] = True
-    return Coded((np.cumsum(used, dtype=np.int32) - np.int32(1))[column.codes], column.values[used])
+    there = np.zeros(len(column.values), np.bool_)
+    there[column.codes] = True
+    return Coded((np.cumsum(there, dtype=np.int32) - np.int32(1))[column.codes], column.values[there])
 
 
-def _known(entries: Entries, column: Column, known: list[Ids]) -> tuple[Entries, Column, np.ndarray]:
+def known_entries(entries: Entries, column: Column, known: list[Ids]) -> tuple[Entries, Column, np.ndarray]:
     """Entries and their columns without those of unknown columns, and the numbers of the latter's entries."""
     keep = np.ones(len(entries.value), np.bool_)
     for ids in known:
@@ -193,4 +193,4 @@ def _known(entries: Entries, column: Column, known: list[Ids]) -> tuple[Entries,
     if not len(left_out):
         return entries, column, left_out
     column = column._replace(codes=column.codes[keep]) if isinstance(column, Coded) else column[keep]
-    return entries._replace(row=entries.row[keep], value=entries.value[keep]), _used(column), left_out
+    return entries._replace(row=entries.row[keep], value=entries.value[keep]), used(column), left_out

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux import __version__, show
 from tux.errors import TuxError, UsageError
-from tux.flags import Flags, add_parameters, at_least, closest, parameters, real, whole
+from tux.flags import Flags, at_least, closest, parameters, real, whole
 
 if TYPE_CHECKING:
     from tux.sources import Source
@@ -101,9 +101,18 @@ def _command(argv: list[str]) -> int:
 def _help() -> str:
     from tux.sources import builtin
 
-    rows = lambda entries: "\n".join(f"  {name:<10}{text}" for name, text in entries.items())  # noqa: E731
     head = "tux: a graph engine for machine learning\n\nusage: tux COMMAND ...    tux COMMAND --help    tux --version"
-    return f"{head}\n\ncommands:\n{rows(ABOUT)}\n\napps (tux run APP --help shows their parameters):\n{rows(builtin())}"
+    return f"{head}\n\ncommands:\n{_rows(ABOUT)}\n\napps (tux run APP --help shows their parameters):\n{_rows(builtin())}"
+
+
+def _run_help(apps: dict[str, str]) -> str:
+    head = "Train an app on a file, or on small generated data.\n\nusage: tux run APP [DATA] [flags]    tux run APP --help"
+    more = {"file.py": "a program of your own; file.py:Class if the file has several"}
+    return f"{head}\n\napps:\n{_rows(apps | more)}\n\ne.g. tux run mf ratings.csv --test held-out.csv --out run1"
+
+
+def _rows(entries: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<10}{text}" for name, text in entries.items())
 
 
 # ---- tux run
@@ -115,7 +124,7 @@ def _run(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
         if not argv or argv[0] not in ("-h", "--help"):
             raise UsageError("tux run: name the app first", do=f"tux run APP [DATA] ...; apps: {', '.join(sources.builtin())}, or file.py")
-        show.say(f"usage: tux run APP [DATA] [flags]    tux run APP --help\n\napps: {', '.join(sources.builtin())}, or file.py[:Class]")
+        show.say(_run_help(sources.builtin()))
         return 0
     source = sources.find(argv[0])
     try:
@@ -129,8 +138,9 @@ def _run(argv: list[str]) -> int:
 
 
 def _train(source: Source, argv: list[str]) -> int:
-    flags = _run_flags(source, argv[0])
-    given = flags.parse(argv[1:])
+    from tux.run_flags import run_flags
+
+    given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
     from tux.place import find
     from tux.session import run
@@ -142,9 +152,8 @@ def _train(source: Source, argv: list[str]) -> int:
         show.warn("the machines of this job talk in plain text; --key-file encrypts it and keeps strangers out")
 
     with show.watcher() as watch:
-        watch.say(
-            f"{argv[0]}: {', '.join(f'{name} {value}' for name, value in program.parameters.items()) or 'no parameters'}; seed {given.seed}"
-        )
+        chosen = ", ".join(f"{name} {value}" for name, value in program.parameters.items() if value != "")
+        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
         result = run(
             program,
             given.data,
@@ -183,64 +192,13 @@ def _train(source: Source, argv: list[str]) -> int:
     return 0
 
 
-def _run_flags(source: Source, app: str) -> Flags:
-    from tux.labelled import FORMS, wants_labels
-
-    flags = Flags(f"tux run {app}", source.about, "[DATA] [flags]")
-    flags.add_argument(
-        "data", metavar="DATA", nargs="?", help="file of edges, packed or not, or folder of tux partition; small generated data if left out"
-    )
-    flags.add_argument("--test", metavar="FILE", help="held-out edges, to evaluate on")
-    flags.add_argument("--out", metavar="DIR", help="write run.json, metrics.jsonl and model/ to this new folder")
-    flags.add_argument("--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]")
-    flags.add_argument("--epochs", metavar="N", type=at_least(1), help=f"passes over the data [default {source.program.epochs}]")
-    flags.add_argument("--eval-every", metavar="N", type=at_least(1), default=1, help="evaluate every N-th epoch, and the last [default 1]")
-    stop = f"stop after N evaluations without a better {source.program.monitor or 'metric'}, and keep the best; 0: never [default 0]"
-    flags.add_argument("--patience", metavar="N", type=at_least(0), default=0, help=stop)
-    flags.add_argument(
-        "--on-bad-row", choices=("stop", "skip"), default="stop", help="what to do about rows that cannot be read [default stop]"
-    )
-    if source.program.labels:
-        flags.add_argument(
-            "--labels", metavar="FILE", help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat"
-        )
-    if wants_labels(source.program):
-        flags.add_argument("--form", choices=FORMS, help="form of DATA [default: found by its name and first lines]")
-        flags.add_argument("--label", metavar="NAME", help="column of the labels, in a table [default: label, y, target or class]")
-        flags.add_argument("--weight", metavar="NAME", help="column of the samples' weights, in a table")
-        flags.add_argument("--labels", metavar="FILE", help="labels of DATA that has none: text, one a line, or .npy")
-    columns = ",".join([*source.program.edge.roles, *(name for name, f in source.program.edge.fields.items() if f.kind == "data")])
-    flags.add_argument("--columns", metavar="A,B,..", help=f"names, or numbers from 1, of the columns {columns} [default: found by name]")
-    if source.program.edge.repeats:
-        forms = ("docword", "lda-c", "svm", "text")
-        flags.add_argument("--form", choices=forms, help="form of DATA; text: a document a line [default: found by its first lines]")
-        flags.add_argument("--vocab", metavar="FILE", help="the words, one a line")
-        flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
-    flags.add_argument(
-        "--workers", metavar="N", type=at_least(1), help="worker processes on this machine [default 1, or the parts of DATA]"
-    )
-    flags.add_argument("--nnodes", metavar="N", type=at_least(1), help="machines, each with --workers processes; the same command on each")
-    flags.add_argument("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
-    flags.add_argument("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
-    flags.add_argument("--key-file", metavar="FILE", help="the job's key, the same on all machines [or $TUX_JOB_KEY]")
-    flags.add_argument("--insecure", action="store_true", help="no key: machines talk in plain text and trust anyone")
-    flags.add_argument("--slack", metavar="N", type=at_least(0), default=0, help="clocks that workers may be apart; 0: in step [default 0]")
-    flags.add_argument(
-        "--partitioner", metavar="NAME", help="how edges are dealt to workers: auto, or a method of tux partition [default bicut]"
-    )
-    flags.add_argument("--timeout", metavar="S", type=at_least(1), default=600, help="seconds that a worker's wait may take [default 600]")
-    flags.add_argument("--no-jit", action="store_true", help="run vertex functions as plain Python: slow, but a debugger sees them")
-    add_parameters(flags, source.program)
-    return flags
-
-
 # ---- the other commands
 
 
 def _partition(argv: list[str]) -> int:
     about = "Cut the edges of a graph into parts, judge how well that was done, and write what tux run takes."
     flags = Flags("tux partition", about, "GRAPH --parts K [--method NAME,..|all] [--out DIR]")
-    flags.add_argument("graph", metavar="GRAPH", help="edges as text or Parquet, Matrix Market, or METIS (.graph, .metis); packed or not")
+    flags.add_argument("graph", metavar="GRAPH", help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not")
     flags.add_argument("--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767")
     flags.add_argument("--method", metavar="NAME,..", help="methods to compare, or all [default all, or none with --import]")
     flags.add_argument(
@@ -251,6 +209,9 @@ def _partition(argv: list[str]) -> int:
     flags.add_argument("--bipartite", action="store_true", help="sources and targets are of two types [default: by what is in the file]")
     flags.add_argument("--one-type", action="store_true", help="they are of one")
     flags.add_argument("--columns", metavar="A,B[,C]", help="names, or numbers from 1, of the columns of source, target and number")
+    flags.add_argument("--label", metavar="NAME", help="GRAPH is a table of samples, and this the column of their labels")
+    flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
+    flags.add_argument("--labels", metavar="FILE", help="GRAPH holds samples, and this their labels: text, one a line, or .npy")
     size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
     flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
     flags.add_argument("--syncs", metavar="N[,N]", default="1", help="synchronisations of a cut vertex an epoch, likewise [default 1]")

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.bag_lines import number_fault
-from tux.entries import Asked, Entries, cut, narrow, note, short, text_blocks
+from tux.entries import Asked, Entries, cut, note, short, text_blocks
 from tux.errors import DataError
 from tux.ids import MOST, believed
+from tux.integers import narrow
 from tux.partition.compiled import compiled
 
 RULE = "A docword file begins with three lines: the numbers of documents, of words, and of lines that follow."

@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrow import STRING
 from tux.errors import DataError
 from tux.ids import Ids
+from tux.integers import LAST
+
+TOGETHER = "together"
+"""The vertex field, one whole number a vertex, that says which vertices of a type are one group: these are neighbours in its order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +92,11 @@ class EdgeData:
 
         For files whose rows are vertices: the third sample of a test file is not the third sample of the training file.
         """
-        if known.values.dtype.kind == "i":
-            ids = Ids(np.concatenate([known.values, known.values.max(initial=0) + 1 + np.arange(len(self.ids[kind]))]))
+        count = len(self.ids[kind])
+        if known.values.dtype.kind == "i" and int(known.values.max(initial=0)) <= LAST - count:
+            ids = Ids(np.concatenate([known.values, known.values.max(initial=0) + 1 + np.arange(count)]))
         else:
-            ids = Ids(np.concatenate([known.values, np.array([f"row {n} behind" for n in range(len(self.ids[kind]))], known.values.dtype)]))
+            ids = Ids(np.concatenate([known.values.astype(STRING), np.array([f"row {n} behind" for n in range(count)], STRING)]))
         at = dict(zip(("src", "dst"), self.ends, strict=True))
         moved: dict[str, Any] = {end: getattr(self, end) + np.int32(len(known)) for end, of in at.items() if of == kind}
         return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.errors import Refused
-from tux.partition.compiled import compiled
+from tux.partition.compiled import brief
 
 NOTHING, DENSE, ROWS, ELEMENTS = range(4)
 
@@ -41,10 +41,14 @@ class Picked(NamedTuple):
         return array.reshape(array.size // self.width if self.width else len(array), self.width)
 
 
-@compiled
+@brief
 def _count(marks):  # type: ignore[no-untyped-def]
     """(rows with a mark, marks) of (r, w) uint8."""
     rows = elements = 0
+    if marks.shape[1] == 1:  # flat, so that it is done many at a time
+        for mark in marks.reshape(-1):
+            elements += mark
+        return elements, elements
     for j in range(marks.shape[0]):
         here = 0
         for k in range(marks.shape[1]):
@@ -54,7 +58,7 @@ def _count(marks):  # type: ignore[no-untyped-def]
     return rows, elements
 
 
-@compiled
+@brief
 def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
     """The rows of `values` (r, w) with a mark to `out`, and a bit for each in `bitmap`, all zero, the highest bit being the first row."""
     at = 0
@@ -69,7 +73,7 @@ def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
             at += 1
 
 
-@compiled
+@brief
 def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-def]
     """The elements of `values` (m,) with a mark to `out`, and where they stand to `places`."""
     at = 0
@@ -79,7 +83,7 @@ def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-de
             at += 1
 
 
-@compiled
+@brief
 def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
     """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
     at = 0
@@ -92,7 +96,7 @@ def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
     return at == len(out)
 
 
-@compiled
+@brief
 def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
     """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond."""
     for i in range(len(places)):

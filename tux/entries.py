@@ -11,8 +11,9 @@ import numpy as np
 from tux.arrow import Column
 from tux.errors import DataError
 from tux.formats import Bad, blocks
+from tux.integers import joined, narrow
 
-LARGEST = 2**63 - 1  # what a column's number may be at most
+LARGEST = 2**64 - 1  # what a column's number may be at most
 WHOLE = 10**15 - 1  # whole numbers up to this one are exact in double precision and have at most 15 digits
 
 
@@ -87,14 +88,10 @@ class Gathered:
     def whole(self, labels: np.ndarray | None = None) -> Entries:
         """All of it, given up piece by piece, so use it once."""
         rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
-        columns, self.columns = np.concatenate(self.columns), []
+        columns, self.columns = joined(self.columns), []
+        assert columns is not None  # they are not negative
         values, self.values = np.concatenate(self.values), []
         return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
-
-
-def narrow(values: np.ndarray) -> np.ndarray:
-    """Integers from 0 as int32 if all fit, else as they are."""
-    return values.astype(np.int32) if len(values) == 0 or int(values.max()) < 1 << 31 else values
 
 
 def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:

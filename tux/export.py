@@ -10,8 +10,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tux import plots
 from tux.arrow import STRING, read_parquet, replacing
 from tux.errors import ProgramError, UsageError
+from tux.ids import Ids
+from tux.labels import read_labels
 from tux.output import finite, read_ids, read_run
 from tux.predict import reopened
 from tux.program import Program
@@ -20,6 +23,9 @@ from tux.word2vec import write_binary, write_text
 ENDINGS = (".npz", ".json")
 WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}
 """Forms with a kind of file of their own: of the arrays `id` and `vector`."""
+
+PICTURE = "picture"
+"""And one that is drawn of them."""
 
 
 def export(folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], None] = lambda text: None) -> dict[str, np.ndarray]:
@@ -54,14 +60,21 @@ def _model(folder: str | os.PathLike[str], program: Program) -> tuple[dict[str, 
     return fields, ids
 
 
-def exporter(path: str | os.PathLike[str], form: str = "") -> Callable[[Mapping[str, Any]], None]:
+def exporter(
+    path: str | os.PathLike[str], form: str = "", labels: str | None = None, *, warn: Callable[[str], None] = lambda text: None
+) -> Callable[[Mapping[str, Any]], None]:
     """What writes arrays to a new file: .npz (numpy's, of plain arrays), or .json (nested lists; no NaN); of some forms, their own kind.
 
-    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
+    `labels`: a file of labels of the vertices, by which a picture is coloured. Raises UsageError for another ending, if the file exists,
+    for labels where no picture is drawn, and if matplotlib is missing where one is; writing raises DiskError, and DataError for labels.
     """
     name = Path(path)
     if name.exists():
         raise UsageError(f"{path} exists", do="name another file, or remove this one")
+    if labels is not None and form != PICTURE:
+        raise UsageError(f"--labels colour a picture, not {form}", do=f"leave them out, or say --format {PICTURE}")
+    if form == PICTURE:
+        return _painter(path, labels, warn)
     if form in WORD2VEC:
         return lambda arrays: WORD2VEC[form](path, arrays["id"], arrays["vector"])
     if name.suffix not in ENDINGS:
@@ -75,3 +88,17 @@ def exporter(path: str | os.PathLike[str], form: str = "") -> Callable[[Mapping[
                 file.write(msgspec.json.encode(finite({each: array.tolist() for each, array in arrays.items()})))
 
     return write
+
+
+def _painter(path: str | os.PathLike[str], labels: str | None, warn: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:
+    """What draws the array `vector`, coloured by the labels that the vertices `id` have in a file."""
+    plots.check(path)
+
+    def draw(arrays: Mapping[str, Any]) -> None:
+        ids = arrays["id"]
+        found = read_labels(labels, Ids(ids.astype(STRING) if ids.dtype.kind == "U" else ids)) if labels is not None else None
+        if found is not None and found.unknown:
+            warn(f"{found.unknown:,} ids in {labels} have no vector")
+        plots.save_vectors(path, arrays["vector"], found)
+
+    return draw

@@ -9,13 +9,16 @@ from tux.flags import Flags
 
 def command(argv: list[str]) -> int:
     """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do."""
-    about = "Write what another program wants of a trained model, such as pyldavis of one of topics."
-    flags = Flags("tux export", about, "DIR --format NAME --out FILE")
+    about = "Write what another program wants of a trained model, such as pyldavis of one of topics, or draw a picture of its vectors."
+    flags = Flags("tux export", about, "DIR --format NAME --out FILE [--labels FILE]")
     flags.add_argument("dir", metavar="DIR", help="folder of a run")
     flags.add_argument("--format", metavar="NAME", required=True, help="one of those that the model's app has")
-    flags.add_argument("--out", metavar="FILE", required=True, help="file to write: .npz or .json; any name for word2vec")
+    flags.add_argument(
+        "--out", metavar="FILE", required=True, help="file to write: .npz or .json; .png, .svg or .pdf for a picture; any name for word2vec"
+    )
+    flags.add_argument("--labels", metavar="FILE", help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat")
     given = flags.parse(argv)
-    write = exporter(given.out, given.format)
+    write = exporter(given.out, given.format, given.labels, warn=show.warn)
     arrays = export(given.dir, given.format, warn=show.warn)
     write(arrays)
     shapes = ", ".join(f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items())

@@ -5,7 +5,7 @@
 | value  | master, mirrors                  | Apply, on the master  | master to mirrors, after Apply                 |
 | shared | master, mirrors                  | Exchange, in place    | changes up (folded by the master), values down |
 | delta  | mirrors; combined on the master  | Exchange              | up, then back to the identity                  |
-| master | master only                      | Apply                 | never                                          |
+| master | master only                      | Apply, aggregates     | never                                          |
 | mirror | each replica, or the edge        | Exchange              | never                                          |
 | data   | where the edge or vertex lies    | the loader            | never; read-only                               |
 """
@@ -151,7 +151,7 @@ def delta(*spec: int | str, combine: str = "sum") -> Field:
 
 
 def master(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
-    """State that only the master holds; read and written by Apply. `kept=False`: no part of the model."""
+    """State that only the master holds; read and written by Apply and by aggregates. `kept=False`: no part of the model."""
     return replace(_field("master", spec, init, "sum"), kept=None if kept else False)
 
 

@@ -55,13 +55,22 @@ def closest(word: str, among: Iterable[str]) -> str:
 
 
 class Flags(argparse.ArgumentParser):
-    """The arguments of one command; `parse` raises UsageError where argparse would print its usage and leave."""
+    """The arguments of one command; `parse` raises UsageError where argparse would print its usage and leave.
 
-    def __init__(self, prog: str, about: str, usage: str) -> None:
+    Help shows `sections` in their order; what belongs to no app stands in the last.
+    """
+
+    def __init__(self, prog: str, about: str, usage: str, sections: Sequence[str] = ()) -> None:
         layout = lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)  # noqa: E731
         super().__init__(prog, f"{prog} {usage}", about, formatter_class=layout, allow_abbrev=False, add_help=False)
-        self.add_argument("-h", "--help", action="help", help="show this text")
-        self.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+        self._sections = {name: self.add_argument_group(name) for name in sections}
+        last = self._sections[sections[-1]] if sections else self
+        last.add_argument("-h", "--help", action="help", help="show this text")
+        last.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+
+    def section(self, name: str) -> argparse._ArgumentGroup:
+        """The section of that name, to add arguments to."""
+        return self._sections[name]
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """The arguments by name. Raises UsageError with the closest known flag, or with what the value should be."""
@@ -77,15 +86,19 @@ class Flags(argparse.ArgumentParser):
         raise UsageError(message.removeprefix("argument "), do=f"see {self.prog} --help")
 
 
-def add_parameters(flags: Flags, program: type[Program]) -> None:
-    """One flag for each `param` of the program. ProgramError if the command has a flag of that name already."""
-    group = flags.add_argument_group(f"parameters of {program.__name__}")
+def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
+    """One flag for each `param` of the program, in a section. ProgramError if the command has a flag of that name already."""
+    group = flags.section(section)
     for name, declared in program.params.items():
         flag = "--" + name.replace("_", "-")
         kind: dict[str, Any] = {"type": {int: whole, float: real}.get(declared.type, str), "metavar": _metavar(declared)}
         if declared.type is bool:
-            kind = {"action": argparse.BooleanOptionalAction}
+            kind = {"action": argparse.BooleanOptionalAction if declared.default else "store_true"}
         try:
+            if declared.type is bool and not declared.default:  # nobody needs to be told how to ask for what is the case
+                group.add_argument(
+                    f"--no-{flag[2:]}", dest=OWN + name, default=argparse.SUPPRESS, help=argparse.SUPPRESS, action="store_false"
+                )
             group.add_argument(flag, dest=OWN + name, default=argparse.SUPPRESS, help=_help(declared), **kind)
         except argparse.ArgumentError:
             raise ProgramError(f"{program.__name__}: parameter {name} has the name of a flag of {flags.prog}", do="rename it") from None
@@ -97,6 +110,8 @@ def parameters(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _metavar(declared: Param) -> str:
+    if declared.metavar:
+        return declared.metavar
     if declared.choices:
         return "|".join(map(str, declared.choices))
     return {int: "N", float: "X"}.get(declared.type, "NAME")
@@ -104,6 +119,11 @@ def _metavar(declared: Param) -> str:
 
 def _help(declared: Param) -> str:
     """Help text, range and default."""
-    span = [f"{word} {bound:g}" for word, bound in (("from", declared.low), ("to", declared.high)) if bound is not None]
-    text = f"{declared.help} [{', '.join([*([' '.join(span)] if span else []), f'default {declared.default}'])}]"
-    return text.strip().replace("%", "%%")
+    told = " ".join(f"{word} {bound:g}" for word, bound in (("from", declared.low), ("to", declared.high)) if bound is not None)
+    default = (
+        {True: "yes", False: "", "": ""}.get(declared.default, declared.default)
+        if declared.type in (bool, str)
+        else f"{declared.default:g}"
+    )
+    told = ", ".join(part for part in (told, f"default {default}" if default else "") if part)
+    return f"{declared.help}{f' [{told}]' if told else ''}".strip().replace("%", "%%")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,14 +19,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tux import arrow
+from tux.cells import Layout, cells_of, is_row, lines_of, separator_of, split
 from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.ids import Ids
 
 OnBadRow = Literal["stop", "skip"]
 Undirected = Literal["both", "once"]
-BLANKS = " "  # stands for runs of blanks and tabs
-SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
 SAMPLE = 20  # lines that decide the layout
 BLOCK = 16 << 20  # bytes of text that are parsed at a time: enough for all cores, little beside the columns
 SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
@@ -42,7 +40,6 @@ SIDES = (
 NUMBERS = {"rating", "score", "weight", "value", "stars"}
 NEVER = {"timestamp", "unixtime", "time", "date", "datetime", "index", ""}  # never taken for a missing name
 
-COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
 EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
@@ -62,9 +59,9 @@ def read_edges(
     """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data fields to their dtypes.
 
     `columns` names the columns of source, target and fields ("a,b,c" by header, or 1-based positions), instead of finding
-    them. A column of ids is one of 64-bit integers, or else, if any value is not or is not written plainly ("007"), one of
-    strings, without the blanks around them. With ids `against`, of other edges, vertices keep their indices, and
-    `EdgeData.unseen` counts the new ones.
+    them. A column of ids is one of integers of 64 bits, with or without a sign, or else, if any value is not or is not written
+    plainly ("007"), one of strings, without the blanks around them. With ids `against`, of other edges, vertices keep their
+    indices, and `EdgeData.unseen` counts the new ones.
 
     A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its vertices are numbered from 1, and
     an edge without a direction becomes one in each ("both") or is read once, from the lower end or the row ("once").
@@ -189,85 +186,25 @@ def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
 # ---- the layout of text
 
 
-class Layout(NamedTuple):
-    """How the lines of one file are cut."""
-
-    separator: str
-    width: int  # columns of every line
-    picks: list[int]  # 0-based places of the wanted columns
-    skip: int  # lines before the first row
-
-    @property
-    def quotes(self) -> bool:
-        """Whether a column may stand in double quotes."""
-        return len(self.separator) == 1 and self.separator != BLANKS
-
-    def cut(self, text: bytes) -> bytes:
-        """Whole lines of the file as lines of one-byte separators, without comments."""
-        if b"#" in text or b"%" in text:
-            text = COMMENT.sub(b"", text)
-        if self.separator == BLANKS:
-            text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
-            while b"  " in text:
-                text = text.replace(b"  ", b" ")
-            return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
-        return text.replace(b"::", b"\x1f") if self.separator == "::" else text
-
-
-def _split(line: str, separator: str) -> list[str]:
-    if separator == BLANKS:
-        return re.findall(r"[^ \t]+", line)
-    return line.split(separator) if len(separator) > 1 else next(csv.reader([line], delimiter=separator, strict=True), [])
-
-
 def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
     """The layout that the first lines of text show; None if all are comments or blank."""
     if b"\0" in block:
         raise DataError(f"{path} is not a text file", do="Text in UTF-8, packed text and Parquet can be read.")
-    rows = list(islice(((at, line) for at, line in enumerate(_lines(block)) if _is_row(line)), SAMPLE))
+    rows = list(islice(((at, line) for at, line in enumerate(lines_of(block)) if is_row(line)), SAMPLE))
     if not rows:
         return None
     given = wanted.given()
     needed = max([len(wanted.kinds), *(int(name) for name in given if name.isdecimal())])
-    separator, width = _separator([line for _, line in rows], needed)
+    separator, width = separator_of([line for _, line in rows], needed)
     if width < needed:
         raise DataError(
             f"{width} column{'s' * (width > 1)}, but {needed} are needed ({', '.join(wanted.labels)})", where=f"{path}:{rows[0][0] + 1}"
         )
     layout = Layout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
-    table = [_cells(line, separator) for _, line in rows]
+    table = [cells_of(line, separator) for _, line in rows]
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
         return layout._replace(width=len(table[0]), picks=_find(table[0], wanted, path), skip=layout.skip + 1)
     return layout._replace(picks=[int(name) - 1 for name in given]) if given else layout
-
-
-def _lines(block: bytes) -> Iterator[str]:
-    start = 0
-    while end := block.find(b"\n", start) + 1:
-        yield block[start : end - 1].decode(errors="replace").removesuffix("\r")
-        start = end
-
-
-def _is_row(line: str) -> bool:
-    return line.strip()[:1] not in ("", "#", "%")
-
-
-def _separator(lines: list[str], needed: int) -> tuple[str, int]:
-    """The separator that cuts most lines into one number of columns, enough of them if any does; and that number."""
-    best = ((0, False, 0), BLANKS, 1)
-    for rank, separator in enumerate(SEPARATORS):
-        widths = Counter(len(_cells(line, separator)) for line in lines)
-        width, times = widths.most_common(1)[0]
-        best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
-    return best[1], best[2]
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    """The columns of a line, without blanks around them; none if a quote is not closed."""
-    try:
-        return [cell.strip() for cell in _split(line, separator)]
-    except csv.Error:
-        return []
 
 
 def _titled(table: list[list[str]], wanted: Wanted) -> bool:
@@ -358,14 +295,14 @@ def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: 
     for at, line in enumerate(block[:-1].split(b"\n"), number):
         try:
             text = line.decode().removesuffix("\r")
-            why = _fault(_split(text, layout.separator), layout, wanted) if _is_row(text) else ""
+            why = _fault(split(text, layout.separator), layout, wanted) if is_row(text) else ""
         except UnicodeDecodeError:
             text, why = "?", "the line is not UTF-8 text"
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
             bad.note(at, why)
-        elif _is_row(text):
+        elif is_row(text):
             good.append(line + b"\n")
     return b"".join(good)
 

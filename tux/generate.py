@@ -63,9 +63,9 @@ def ratings(
     Raises UsageError for sizes that cannot be: every user has at least one rating, and rates an item at most once.
     """
     _check(users, items, ratings, rank, noise, step, test_share, chunk)
-    degree = _spread(_tail(users, USER_TAIL), ratings, 1, items)[permutation(key(seed, "ratings", "degree"), users)]
+    degree = dealt(_tail(users, USER_TAIL), ratings, 1, items)[permutation(key(seed, "ratings", "degree"), users)]
     size = 1 << max(20, items.bit_length() + 3)
-    slots = _spread(_tail(items, ITEM_TAIL), size, 1, -(-size * users // ratings))[permutation(key(seed, "ratings", "popularity"), items)]
+    slots = dealt(_tail(items, ITEM_TAIL), size, 1, -(-size * users // ratings))[permutation(key(seed, "ratings", "popularity"), items)]
     item_terms = _terms(seed, "item", np.arange(1, items + 1), rank)
     scale = np.arange(1, rank + 1) ** -0.5  # a spectrum that decays, as that of real ratings does
     item_terms[0] *= ITEM_SPREAD
@@ -261,7 +261,7 @@ def _tail(n: int, exponent: float) -> NDArray[np.float64]:
     return ((np.arange(n) + 0.5) / n) ** (-1 / exponent) - 0.9
 
 
-def _spread(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
+def dealt(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
     """Whole numbers (n,) with the sum `total`, each in low..high: about max(low, 1 / (1 / (c * shape) + 1 / high)).
 
     The factor c is found by bisection, and what rounding down leaves goes to the largest remainders. It needs

@@ -24,8 +24,8 @@ from tux.alias import fill_aliases
 from tux.arrow import replacing
 from tux.edges import EdgeData
 from tux.errors import UsageError
-from tux.generate import _spread
-from tux.generate_corpus import _uniform
+from tux.generate import dealt
+from tux.generate_corpus import next_uniform
 from tux.partition.compiled import compiled
 from tux.random import GOLDEN, key, mix, permutation, uniforms
 from tux.samples import CLASSES, Samples
@@ -46,7 +46,7 @@ def _draw(bounds, keys, chance, alias, name, weight, feature, margin, label):  #
         state[0] = keys[i]
         at, total = bounds[i], 0.0
         while at < bounds[i + 1]:
-            place = _uniform(state) * features
+            place = next_uniform(state) * features
             rank = min(np.int64(place), features - 1)
             if place - rank >= chance[rank]:
                 rank = np.int64(alias[rank])
@@ -58,7 +58,7 @@ def _draw(bounds, keys, chance, alias, name, weight, feature, margin, label):  #
         for j in range(bounds[i], at):  # in this order, whatever that of the draws
             total += weight[feature[j] - 1]
         margin[i] = total
-        label[i] = 1 if _uniform(state) < 1.0 / (1.0 + np.exp(-total)) else -1
+        label[i] = 1 if next_uniform(state) < 1.0 / (1.0 + np.exp(-total)) else -1
 
 
 @compiled
@@ -149,7 +149,7 @@ def clicks(
     """
     _check(samples, features, entries_per_sample, true_weights, test_share, tail, signal)
     total = round(samples * entries_per_sample)
-    lengths = _spread(np.exp(SPREAD * _normals(seed, "lengths", samples)), total, 1, max(1, features // 2))
+    lengths = dealt(np.exp(SPREAD * _normals(seed, "lengths", samples)), total, 1, max(1, features // 2))
     popularity = (np.arange(features) + 1 + SHIFT) ** -tail
     popularity /= popularity.sum()
     name = permutation(key(seed, "clicks", "popularity"), features).astype(np.int32) + np.int32(1)

@@ -21,7 +21,7 @@ import numpy as np
 from tux.alias import fill_aliases
 from tux.arrow import STRING, WRITTEN, parquet_writer, replacing, text_writer
 from tux.errors import UsageError
-from tux.generate import _spread
+from tux.generate import dealt
 from tux.partition.compiled import compiled
 from tux.random import key, permutation, uniforms
 
@@ -32,7 +32,7 @@ _GOLDEN, _M1, _M2 = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5
 
 
 @compiled
-def _uniform(state):  # type: ignore[no-untyped-def]
+def next_uniform(state):  # type: ignore[no-untyped-def]
     """The next number of the stream `state` (1,) uint64, in (0, 1)."""
     state[0] += _GOLDEN
     z = state[0]
@@ -50,16 +50,16 @@ def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     while True:
         radius = 2.0
         while radius >= 1.0:  # a normal number by the polar method
-            a, b = 2.0 * _uniform(state) - 1.0, 2.0 * _uniform(state) - 1.0
+            a, b = 2.0 * next_uniform(state) - 1.0, 2.0 * next_uniform(state) - 1.0
             radius = a * a + b * b
         x = a * np.sqrt(-2.0 * np.log(radius) / radius)
         v = (1.0 + c * x) ** 3
         if v > 0.0:
-            u = _uniform(state)
+            u = next_uniform(state)
             if u < 1.0 - 0.0331 * x**4 or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
                 break
     value = np.log(d * v)
-    return value + np.log(_uniform(state)) / shape if small else value
+    return value + np.log(next_uniform(state)) / shape if small else value
 
 
 @compiled
@@ -111,8 +111,8 @@ def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # t
             total += theta[d, k]
             mixed[k] = total
         for t in range(lengths[d]):
-            k = _topic(mixed, _uniform(state))
-            place = _uniform(state) * vocabulary
+            k = _topic(mixed, next_uniform(state))
+            place = next_uniform(state) * vocabulary
             w = min(np.int64(place), vocabulary - 1)
             if place - w >= chance[k, w]:
                 w = np.int64(alias[k, w])
@@ -187,7 +187,7 @@ def corpus(
     Memory: 8 bytes a token and 12 an entry; 12 bytes a topic and word, 4 a topic and document. Raises UsageError for sizes that cannot be.
     """
     _check(documents, vocabulary, topics, tokens, alpha, beta, tail, spread)
-    lengths = _spread(np.exp(spread * _normals(seed, documents)), tokens, 1, tokens)
+    lengths = dealt(np.exp(spread * _normals(seed, documents)), tokens, 1, tokens)
     popularity = (np.arange(vocabulary) + 1 + SHIFT) ** -tail
     popularity = popularity[permutation(key(seed, "corpus", "popularity"), vocabulary)]
     phi, theta = np.empty((topics, vocabulary), np.float32), np.empty((documents, topics), np.float32)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tux.edges import EdgeData
+from tux.edges import TOGETHER, EdgeData
 from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.layout import Layout, grouped, refine, tile_rows, tiled
@@ -35,7 +35,9 @@ class Vertices:
     @staticmethod
     def ordered(name: str, side: int, ids: Ids, known: int, seed: int, data: Mapping[str, np.ndarray] | None = None) -> Vertices:
         """The type's rows in the order that `seed` gives; held-out vertices follow in the order of their indices."""
-        order = np.concatenate([seeded_order(seed, side, known), np.arange(known, len(ids))])
+        together = (data or {}).get(TOGETHER)
+        first = seeded_order(seed, side, known, together if together is None else together[:known])
+        order = np.concatenate([first, np.arange(known, len(ids))])
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
         return Vertices(name, ids, order, row_of, known, data=data or {})
@@ -141,6 +143,19 @@ class Graph:
         known = self.vertices[declared.ends[side]].known
         return np.bincount(self.edges.end(role), minlength=known)[:known]
 
+    def groups(self, role: str) -> np.ndarray:
+        """First position of each group of vertices at the end called `role`, and the number of all positions, (groups + 1,).
+
+        DataError where the data do not say which vertices belong together.
+        """
+        declared = self.edges.declared
+        vertices = self.vertices[declared.ends[declared.roles.index(role)]]
+        if TOGETHER not in vertices.data:
+            raise DataError(f"these data do not say which {vertices.name}s belong together")
+        order = vertices.order[: vertices.known] if vertices.part is None else vertices.part.order[: vertices.part.vertices]
+        group = np.asarray(vertices.data[TOGETHER])[order]
+        return np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
+
     def counts(self, name: str) -> np.ndarray:
         """Local training edges of each row of a vertex type (n,), both ends counted."""
         ends = [role for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True) if of == name]
@@ -171,8 +186,9 @@ class Graph:
         if tuple(train.ends) != program.edge.ends:
             raise DataError(f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from {' to '.join(program.edge.ends)}")
         last = train if test is None else test
+        given = lambda name: {**train.vertex_fields.get(name, {}), **last.vertex_fields.get(name, {})}  # noqa: E731
         vertices = {
-            name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed, last.vertex_fields.get(name))
+            name: Vertices.ordered(name, train.ends.index(name), last.ids[name], len(train.ids[name]), seed, given(name))
             for name in program.vertices
             if name in last.ids
         }

@@ -11,6 +11,7 @@ import numpy as np
 from tux import arrow
 from tux.arrow import STRING, Coded, Column
 from tux.errors import DataError
+from tux.integers import LAST, of_python
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
 FEW, SPARSE = 1_000_000, 64
@@ -24,10 +25,11 @@ def believed(vertices: int, entries: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """The ids of one vertex type: `values[i]` is the id of vertex i, (n,) int64 or StringDType, each once.
+    """The ids of one vertex type: `values[i]` is the id of vertex i, (n,) int64, uint64 or StringDType, each once.
 
-    Ids are 64-bit integers or strings. Where integers meet strings (a test file with "x7" after a training file of
-    numbers) they are compared as strings, 7 being "7"; a map of integers that must take in a string becomes one of strings.
+    Ids are integers or strings: int64 if all fit, else uint64 if all fit (as hashes of 64 bits do), else strings. Where integers meet
+    strings (a test file with "x7" after a training file of numbers) they are compared as strings, 7 being "7"; a map of integers that
+    must take in a string becomes one of strings.
     """
 
     values: np.ndarray
@@ -81,9 +83,9 @@ class Ids:
     __hash__ = None  # type: ignore[assignment]  # arrays within
 
     def chunks(self) -> Iterator[bytes]:
-        """The ids as bytes that no other ids have, for digests: a kind, then int64s or length-prefixed UTF-8."""
-        if self.values.dtype.kind == "i":
-            yield b"integers"
+        """The ids as bytes that no other ids have, for digests: a kind, then int64s, uint64s or length-prefixed UTF-8."""
+        if self.values.dtype.kind in "iu":
+            yield b"integers" if self.values.dtype.kind == "i" else b"unsigned"
             yield self.values.tobytes()
             return
         yield b"strings"
@@ -129,37 +131,37 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
 
 
 def _checked(column: Column | Sequence[Any]) -> np.ndarray:
-    """A column as signed integers or StringDType; integers beyond 64 bits become strings."""
+    """A column as signed integers, as uint64 if some need it, or as StringDType; other integers beyond 64 bits become strings."""
     array = np.asarray(column)
     if array.dtype.kind == "f" and isinstance(column, list | tuple):  # of integers that fit no common type
         array = np.asarray(column, object)
     kind = array.dtype.kind
-    if array.ndim == 1 and kind == "u" and len(array) and int(array.max()) > np.iinfo(np.int64).max:
-        array = array.astype(STRING)
-    elif array.ndim == 1 and kind == "u" or array.size == 0 and array.ndim == 1:
-        array = array.astype(STRING if kind in "TUO" else np.int64)
+    if array.ndim == 1 and kind == "u" or array.size == 0 and array.ndim == 1:
+        large = kind == "u" and int(array.max(initial=0)) > LAST
+        array = array.astype(STRING if kind in "TUO" else np.uint64 if large else np.int64)
     elif array.ndim != 1 or kind not in "iTUO":
         raise DataError(f"ids are one column of integers or strings, not {array.dtype} of shape {array.shape}")
     elif kind == "O":
         integers = all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in array)
         if not integers and not all(isinstance(value, str) for value in array):
             raise DataError("ids are integers or strings; a column holds other objects, or some of each")
-        try:
-            array = array.astype(np.int64) if integers else array.astype(STRING)
-        except OverflowError:
-            array = np.array([str(value) for value in array], STRING)
+        numbers = of_python(array) if integers else None
+        array = np.array([str(value) for value in array], STRING) if numbers is None else numbers
     return array.astype(STRING) if array.dtype.kind == "U" else array
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    """Integers as int64; a column may be narrower, but distinct values are kept in one type."""
+    """Signed integers as int64; a column may be narrower, but distinct values are kept in one type."""
     return values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
 
 
 def _alike(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays of ids of one kind: both as strings unless both are integers."""
-    if some.dtype.kind == other.dtype.kind:
+    """Two arrays of ids of one kind: both as strings unless both are integers, and fit one type."""
+    kinds = {some.dtype.kind, other.dtype.kind}
+    if len(kinds) == 1:
         return some, other
+    if kinds == {"i", "u"} and some.min(initial=0) >= 0 and other.min(initial=0) >= 0:
+        return some.astype(np.uint64, copy=False), other.astype(np.uint64, copy=False)
     return some.astype(STRING), other.astype(STRING)
 
 

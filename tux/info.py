@@ -62,8 +62,9 @@ def of_parts(folder: Path) -> dict[str, str]:
     for entry in manifest.types:
         replicas, state = sum(entry.known) / max(entry.vertices, 1), "cut" if entry.cut else "whole"
         by_part = ", ".join(f"{n:,}" for n in entry.known)
-        findings[entry.name] = f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}"
-    return findings
+        given = f", with {', '.join(entry.data)}" if entry.data else ""
+        findings[entry.name] = f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}{given}"
+    return findings | ({"labels": " or ".join(manifest.classes)} if manifest.classes else {})
 
 
 def of_edges(edges: EdgeData) -> dict[str, str]:

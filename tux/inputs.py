@@ -12,8 +12,9 @@ from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
-from tux.labelled import labelled, read_labelled, wants_labels
-from tux.partitioned import without_edges
+from tux.groups import several
+from tux.labelled import in_groups, labelled, labelled_before, read_labelled, wants_labels
+from tux.partitioned import check_whole, without_edges
 from tux.program import Program
 from tux.recognise import Form
 from tux.store import is_partitioned, read_manifest
@@ -72,6 +73,7 @@ def load(
         if given := [name for name, value in flags.items() if value is not None]:
             raise UsageError(f"{given[0]} without DATA", do="name the file of edges to train on first")
         train, held_out, truth = generated(program)
+        train = in_groups(train, program, warn, reading.get("on_bad_row"))
         return Inputs(train, held_out, truth=truth, sizes=_sizes(train, held_out))
     wanted = {name: declared.dtype for name, declared in data_fields(program).items()}
 
@@ -83,14 +85,28 @@ def load(
         return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
-    train = without_edges(folder, program.edge.ends, wanted) if folder else read(data, None)
+    bad = reading.get("on_bad_row")
+    train = _stored(folder, program, wanted) if folder else in_groups(read(data, None), program, warn, bad)
     held_out = read(test, train) if test is not None else None
+    if folder and test is None and program.held_out(train)[1] is not None:
+        raise UsageError(f"{folder} is cut already, so no edges can be held out of it", do="name a file of others with --test")
     sizes = _sizes(train, held_out)
     if folder:
         sizes = {name: count for name, count in sizes.items() if name != "duplicates"} | {"edges": read_manifest(folder).edges}
     for text in _odd(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
     return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes, folder=folder)
+
+
+def _stored(folder: Path, program: Program, wanted: dict[str, Any]) -> EdgeData:
+    """What a partitioned folder knows without its edges, the labels as the program means them."""
+    bare = without_edges(folder, program.edge.ends, wanted)
+    if wants_labels(program) and program.parameters.get("groups"):
+        what = f"{folder} is cut already, in an order that knows no groups"
+        raise UsageError(what, do=f"leave out --groups, or name the file of {program.edge.ends[0]}s")
+    known = labelled_before(bare, program, str(folder)) if wants_labels(program) else bare
+    check_whole(folder, program.edge.ends, [name for name, vertex in program.vertices.items() if vertex.whole])
+    return known
 
 
 def _read(source: Any, ends: tuple[str, str], wanted: dict[str, Any], against: Any, reading: Reading) -> EdgeData:
@@ -139,7 +155,7 @@ def generated(program: Program) -> tuple[EdgeData, EdgeData | None, str]:
     raise UsageError(f"{type(program).__name__} needs DATA", do=f"name a file of edges: {first}, {second}, {told}")
 
 
-def data_fields(program: Program) -> dict[str, Any]:
+def data_fields(program: Program | type[Program]) -> dict[str, Any]:
     """The edge's fields that a file gives."""
     counted = {program.edge.repeats: declare("i4")} if program.edge.repeats else {}
     return counted | {name: declared for name, declared in program.edge.fields.items() if declared.kind == "data"}
@@ -151,6 +167,8 @@ def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
     if len(train) <= COUNTED:
         sizes["duplicates"] = train.duplicates
     sizes["skipped"] = train.skipped
+    if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
+        sizes["groups"] = grouped
     if test is not None:
         sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
     return sizes

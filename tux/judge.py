@@ -15,6 +15,7 @@ from tux.memory import Peak
 from tux.partition import PARTITIONERS
 from tux.partition.capacity import capacity
 from tux.partition.quality import Quality, RowBytes, quality
+from tux.partitioned import FAVOURING
 
 FAIR = 1.25  # of the mean load: with a larger part a method does not win, unless --cap says otherwise
 NEAR = 1.01  # of the least volume: within that, the busiest worker decides
@@ -45,11 +46,13 @@ class Judge:
     cap: float | None = None
     row_bytes: RowBytes | Sequence[RowBytes] = 4
     syncs: float | Sequence[float] = 1
+    whole: str = ""  # the first of two types, if its vertices are not to be cut
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> Judged:
         """Run a method and judge it. What it refuses to do (ValueError) and memory that is not there are told in `why`."""
         method = PARTITIONERS[name]
         how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
+        how |= {"favourite": "source"} if self.whole and name in FAVOURING else {}
         try:
             method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
             with Peak() as peak:
@@ -70,8 +73,12 @@ class Judge:
         return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
 
     def close(self, rows: Sequence[Judged]) -> list[Judged]:
-        """Those that may win: with a fair largest part and within a hundredth of the least volume; or the fairest, if none is fair."""
+        """Those that may win: with a fair largest part and within a hundredth of the least volume; or the fairest, if none is fair.
+
+        Where a type is to be `whole`, only those that keep it so, if any does.
+        """
         found = [(row, row.quality) for row in rows if row.quality is not None]
+        found = [(row, q) for row, q in found if self.uncut(q)] or found
         fair = [(row, q) for row, q in found if self.fair(q)] or sorted(found, key=lambda pair: pair[1].edge_balance)[:1]
         least = min((q.volume for _, q in fair), default=0)
         return [row for row, q in fair if q.volume <= NEAR * least]
@@ -80,21 +87,30 @@ class Judge:
         """The winner: of those that are close, the one whose busiest worker moves the least."""
         return min(self.close(rows), key=lambda row: row.quality.largest_volume if row.quality else 0, default=None)
 
+    def uncut(self, judged: Quality) -> bool:
+        """Whether vertices that are to be whole are."""
+        return not self.whole or judged.types[0].cut == 0
+
     def fair(self, judged: Quality) -> bool:
         """Whether the largest part is not above `cap`, or 1.25, times the mean."""
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
     def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
         """Why `best` has won, and how much better any could be."""
-        assert best.quality is not None
-        return (
-            f"{self._why(best, rows)}. RF {best.quality.replication:.3f}; with parts as large it cannot be below {best.quality.bound:.3f}."
-        )
+        assert (found := best.quality) is not None
+        why, cut = self._why(best, rows), self._cut(found, rows)
+        return f"{why}. RF {found.replication:.3f}; with parts as large it cannot be below {found.bound:.3f}.{cut}"
+
+    def _cut(self, won: Quality, rows: Sequence[Judged]) -> str:
+        """What is to be said of vertices that should be whole."""
+        if not self.uncut(won):
+            return f" Some {self.whole}s are cut: programs that need each whole will refuse this."
+        return f" Methods that cut {self.whole}s do not win." if any(row.quality and not self.uncut(row.quality) for row in rows) else ""
 
     def _why(self, best: Judged, rows: Sequence[Judged]) -> str:
         won = best.quality
         assert won is not None
-        others = [row for row in rows if row.quality is not None and row is not best]
+        others = [row for row in rows if row.quality is not None and row is not best and self.uncut(row.quality) >= self.uncut(won)]
         least = f"an epoch moves {volume(won.volume)}"
         limit = f"at most {self.cap or FAIR:g} times the mean"
         if not others:
@@ -111,7 +127,8 @@ class Judge:
         if near:
             return f"{best.name}: {least}"
         second = min((row.quality.volume, row.name) for row in others if row.quality)
-        return f"{best.name}: {least}, the least of all; the next, {second[1]}, {volume(second[0])}"
+        all_ = f"those that keep {self.whole}s whole" if self.whole and self.uncut(won) else "all"
+        return f"{best.name}: {least}, the least of {all_}; the next, {second[1]}, {volume(second[0])}"
 
 
 def chosen(methods: str) -> list[str]:

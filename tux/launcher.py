@@ -32,6 +32,7 @@ from tux.partitioned import Partitioned
 from tux.peer import STARTING, Job
 from tux.place import Place
 from tux.sources import find
+from tux.spool import Kept, append
 from tux.training import TIMES, Training
 from tux.wire import SILENCE, Post
 from tux.worker import Worker
@@ -158,7 +159,7 @@ class Team(Crew):
         while len(rows) < self.job.workers:
             message = self._receive(time.monotonic() + self.job.deadline, f"epoch {len(heard) + 1}")
             if message.kind == "rows":
-                self.worker.take_rows(message)
+                self._take(message)
                 if message.turn:  # the last of this worker's
                     rows.add(message.source)
                 continue
@@ -170,6 +171,25 @@ class Team(Crew):
                     yield merged(heard.pop(number))
             elif isinstance(told, Trained):
                 self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
+
+    def _take(self, message: Message) -> None:
+        """A part of the model; or of the lists of a worker on another machine, which then sends the next."""
+        if message.point <= len(self.worker.program.vertices):
+            self.worker.take_rows(message)
+        elif message.source in self.ranks or len(message.arrays) != 1:
+            raise Refused(f"worker {message.source} sent lists that nobody waits for")
+        else:
+            if self.job.lists:
+                append(self.job.kept_lists(message.source), message.arrays[0])
+            self.post.send(Message("rows", self.job.workers, message.source))
+
+    def lists(self) -> Kept | None:
+        """The lists that no stage uses, of all workers, if there are any and they are kept."""
+        paths = [self.job.kept_lists(rank) for rank in range(self.job.workers)]
+        if not self.job.lists or not any(path.exists() for path in paths):
+            return None
+        types = store.load(Path(self.job.graph), self.ranks[0]).types
+        return Kept.of(paths, {name: each.order[: each.vertices] for name, each in types.items()})
 
     def edges(self) -> Pieces:
         """The edges trained on, read when they are asked for; none where other machines have some of them."""
@@ -311,7 +331,8 @@ def prepare(
         digest = f"{made.digest} {app} {parameters} {sorted(options.items())} {total}"
         job = Job(
             _number(place), str(into), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
-            total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)), **options,
+            total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)),
+            lists="sent" if place and place.rank else "kept" if room else "", **options,
         )  # fmt: skip
         bare = made.bare
         del made

@@ -129,6 +129,11 @@ def blocks_by_vertices(n: int, size: int) -> np.ndarray:
     return np.append(np.arange(0, n, size), n) if 0 < size < n else np.array([0, n])
 
 
+def without_cutting(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Block boundaries `cuts` (blocks + 1,) of which those within a group, between its boundaries in `groups`, are moved to its end."""
+    return np.unique(groups[np.searchsorted(groups, cuts)])
+
+
 def blocks_by_edges(degrees: np.ndarray, size: int) -> np.ndarray:
     """Block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about `size` edges; 0 is one block of all."""
     n = len(degrees)

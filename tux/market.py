@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tux import arrow
+from tux.cells import BLANKS, Layout
 from tux.errors import DataError
-from tux.formats import BLANKS, NUMBER, Layout, blocks
+from tux.formats import NUMBER, blocks
 from tux.ids import MOST
 
 BANNER = b"%%matrixmarket"

@@ -84,5 +84,5 @@ def _vectors(array: np.ndarray) -> bool:
 def _id(vertex: str, ids: np.ndarray) -> np.ndarray:
     """An id as it was typed, in a column of the kind of `ids`."""
     text = np.array([vertex], STRING)
-    plain = ids.dtype.kind == "i" and WHOLE.fullmatch(vertex) and len(vertex) < 19 and str(int(vertex)) == vertex
-    return np.array([int(vertex)]) if plain else text
+    plain = ids.dtype.kind in "iu" and WHOLE.fullmatch(vertex) and len(vertex) <= 20 and str(int(vertex)) == vertex
+    return Ids.of([int(vertex)])[0].values if plain else text

@@ -16,7 +16,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, inf
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array
 
-from tux.rows import RowType, _fill, row_type
+from tux.rows import RowType, fill_row, row_type
 
 
 class NeighbourType(types.Type):
@@ -110,8 +110,8 @@ def compiled_edges(edge_table: str, edge_names: Any, role: str, other_table: str
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             zero = context.get_constant(types.intp, 0)
             struct = cgutils.create_struct_proxy(typ)(context, builder)
-            struct.edge = _fill(context, builder, neighbour.edge, sig.args[0], args[0], zero)._getvalue()
-            struct.other = _fill(context, builder, neighbour.other, sig.args[1], args[1], zero)._getvalue()
+            struct.edge = fill_row(context, builder, neighbour.edge, sig.args[0], args[0], zero)._getvalue()
+            struct.other = fill_row(context, builder, neighbour.other, sig.args[1], args[1], zero)._getvalue()
             struct.ends = make_array(sig.args[2])(context, builder, value=args[2]).data
             if typ.index is not None:
                 struct.index = make_array(sig.args[3])(context, builder, value=args[3]).data

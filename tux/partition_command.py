@@ -17,7 +17,8 @@ from tux.inputs import plural
 from tux.judge import Judge, Judged, chosen, legend, refused, report, table
 from tux.metis import is_metis
 from tux.partition.capacity import capacity
-from tux.sides import Graph, read_graph, read_whole
+from tux.sample_labels import NotTwo
+from tux.sides import Graph, read_graph, read_sampled, read_whole
 
 
 def partition(given: Namespace) -> None:
@@ -26,13 +27,14 @@ def partition(given: Namespace) -> None:
     _check(given)
     with show.watcher() as watch:
         watch.phase(f"reading {given.graph}")
-        graph = read_graph(given.graph, True if given.bipartite else False if given.one_type else None, given.columns)
+        graph = _read(given)
         for text in _told(given.graph, graph, given.parts).splitlines():
             watch.say(text)
         src, dst = graph.edges.src, graph.edges.dst
         sizes = _per_type(given.row_bytes, graph.bipartite, "--row-bytes")
         syncs = [often for often, _ in _per_type(given.syncs, graph.bipartite, "--syncs")]
-        judge = Judge(src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs)
+        whole = graph.edges.ends[0] if graph.sampled else ""
+        judge = Judge(src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs, whole)
         rows, best = _compete(judge, methods, given.imports or [], watch)
     show.grid(*table(rows, best))
     for text in (*legend(rows), *refused(rows)):
@@ -41,6 +43,23 @@ def partition(given: Namespace) -> None:
         raise UsageError("no method has given an assignment", do="name others with --method; the lines above say why")
     show.say(f"winner: {judge.reason(best, rows)}")
     _write(given, graph, judge, rows, best)
+
+
+def _read(given: Namespace) -> Graph:
+    """The graph, as that of labelled samples if it is one and nothing else is said of it."""
+    how = {name: getattr(given, name) for name in ("label", "weight", "labels")}
+    asked = any(value is not None for value in how.values())
+    why = ""
+    if asked or not (given.one_type or given.columns):
+        try:
+            if (sampled := read_sampled(given.graph, asked=asked, **how)) is not None:
+                return sampled
+        except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
+            if asked:
+                raise
+            why = error.what
+    graph = read_graph(given.graph, True if given.bipartite else False if given.one_type else None, given.columns)
+    return graph._replace(unlabelled=why)
 
 
 def _compete(judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.Plain) -> tuple[list[Judged], Judged | None]:
@@ -62,6 +81,8 @@ def _check(given: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
     if given.bipartite and given.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
+    if (given.one_type or given.columns) and (given.label or given.weight or given.labels):
+        raise UsageError("samples with labels have two types of vertices, and no columns of edges", do="leave --one-type or --columns out")
     try:
         capacity(1, given.parts, given.cap)
     except ValueError as error:
@@ -98,10 +119,11 @@ def _told(path: str, graph: Graph, k: int) -> str:
     edges = graph.edges
     sizes = " and ".join(f"{len(ids):,} {'vertices' if name == 'vertex' else name + 's'}" for name, ids in edges.ids.items())
     told = f"{os.path.basename(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
+    told += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
     if not graph.why:
         return told
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if is_metis(path) else f"; {other} if that is wrong"
+    doubt = "" if is_metis(path) or graph.sampled else f"; {other} if that is wrong"
     return f"{told}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 
@@ -127,7 +149,7 @@ def _write(given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged],
         write_assignment(given.assignment, best.parts)
         show.say(f"{given.assignment}: the part of each edge by {best.name}")
     if given.out:
-        whole = read_whole(given.graph, graph.bipartite, given.columns)
+        whole = graph.edges if graph.sampled else read_whole(given.graph, graph.bipartite, given.columns)
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])

@@ -69,8 +69,19 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
         name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids) for entry, name in zip(manifest.ends, ends, strict=True)
     }
     none = np.empty(0, np.int32)
+    numbers = {name: np.empty(0, dtype) for name, dtype in wanted.items()}
     given = {name: store.vertex_fields(folder, stored[entry]) for entry, name in zip(manifest.ends, ends, strict=True)}
-    return EdgeData(ends, ids, none, none, {name: np.empty(0, dtype) for name, dtype in wanted.items()}, vertex_fields=given)
+    return EdgeData(ends, ids, none, none, numbers, vertex_fields=given, classes=tuple(manifest.classes))
+
+
+def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> None:
+    """DataError if the folder cuts vertices of a type that must be `whole`, one of `ends`."""
+    manifest = store.read_manifest(folder)
+    cut = {entry.name for entry in manifest.types if entry.cut}
+    for stored, name in zip(manifest.ends, ends, strict=True):
+        if stored in cut and name in whole:
+            told = f"its {stored}s are cut, by {manifest.partitioner or 'unknown'}, but each {name} is needed whole"
+            raise DataError(told, where=str(folder), do="partition the file again, by --method bicut or aweto")
 
 
 def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
@@ -87,7 +98,8 @@ def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, st
 
 
 def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
-    types = {names[name]: replace(each, name=names[name], ids=bare.ids[names[name]]) for name, each in part.types.items()}
+    known: dict[str, Any] = {name: {"ids": bare.ids[own], "data": bare.vertex_fields[own]} for name, own in names.items()}
+    types = {names[name]: replace(each, name=names[name], **known[name]) for name, each in part.types.items()}
     columns = {name: _as(part.fields[own], bare.fields[name].dtype, own) for name, own in fields.items()}
     return replace(part, types=types, fields=columns)
 

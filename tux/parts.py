@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tux.edges import EdgeData
+from tux.edges import TOGETHER, EdgeData
 from tux.ids import Ids
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
@@ -95,7 +95,7 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
     Workers without edges, types without vertices on a worker, and more workers than edges are all fine.
     """
     counts = {name: len(data.ids[name]) for name in data.ids}
-    orders = {name: seeded_order(seed, data.ends.index(name), n) for name, n in counts.items()}
+    orders = {name: order_of(data, name, seed) for name in counts}
     ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
     members = [np.flatnonzero(parts == part) for part in range(k)]
     types = {}
@@ -127,14 +127,14 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
     members = [np.flatnonzero(placed == part) for part in range(k)]
     grown: dict[str, list[TypePart]] = {}
     for name in types:
-        needed = _needed(test.ends, ends, members, name)
+        needed = _needed(test.ends, ends, members, name, types[name].vertices, len(test.ids[name]), seed)
         mine = [part.types[name] for part in parts]
         rows = [np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32) for t, more in zip(mine, needed, strict=True)]
         home, number = home_of[name], _numbers([t.masters for t in mine], types[name].vertices)
         grown[name] = []
         for w, t in enumerate(mine):
             up, down = _routes(rows, home, number, w, k, range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])))
-            given = test.vertex_fields.get(name, t.data)
+            given = {**t.data, **test.vertex_fields.get(name, {})}
             grown[name].append(replace(t, ids=test.ids[name], order=orders[name], rows=rows[w], peek_up=up, peek_down=down, data=given))
     out = []
     for at, part in enumerate(parts):
@@ -153,9 +153,21 @@ def without_rows(part: TypePart) -> TypePart:
     return replace(part, cut=True, rows=none, known=0, up=nowhere, down=nowhere, peek_up=nowhere, peek_down=nowhere)
 
 
-def seeded_order(seed: int, side: int, n: int) -> np.ndarray:
-    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at end `side`, whatever its name."""
-    return permutation(key(seed, "order", side), n)
+def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = None) -> np.ndarray:
+    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at end `side`, whatever its name.
+
+    Vertices with one number in `together` (n,) are neighbours in it; their groups come in a random order too.
+    """
+    order = permutation(key(seed, "order", side), n)
+    if together is None:
+        return order
+    values, group = np.unique(together[order], return_inverse=True)
+    return order[np.argsort(permutation(key(seed, "groups", side), len(values))[group], kind="stable")]
+
+
+def order_of(data: EdgeData, name: str, seed: int) -> np.ndarray:
+    """The order of the vertices of a type of `data`, those that its vertex field `together` groups side by side."""
+    return seeded_order(seed, data.ends.index(name), len(data.ids[name]), data.vertex_fields.get(name, {}).get(TOGETHER))
 
 
 def _inverse(order: np.ndarray) -> np.ndarray:
@@ -183,10 +195,14 @@ def _test_parts(
     return parts
 
 
-def _needed(of: tuple[str, str], ends: tuple[np.ndarray, ...], members: list[np.ndarray], name: str) -> list[np.ndarray]:
-    """Per worker the ascending positions of one type that its held-out edges touch."""
+def _needed(
+    of: tuple[str, str], ends: tuple[np.ndarray, ...], members: list[np.ndarray], name: str, known: int, n: int, seed: int
+) -> list[np.ndarray]:
+    """Per worker the ascending positions of one type that its held-out edges touch, and its share of those after `known` without any."""
     sides = [end for end, each in zip(ends, of, strict=True) if each == name]
-    return [np.unique(np.concatenate([side[m] for side in sides])) for m in members]
+    bare = np.setdiff1d(np.arange(known, n), np.concatenate(sides))
+    home = by_hash(bare, len(members), seed)
+    return [np.unique(np.concatenate([*(side[m] for side in sides), bare[home == w]])) for w, m in enumerate(members)]
 
 
 def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:

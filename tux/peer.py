@@ -55,6 +55,7 @@ class Job(msgspec.Struct, dict=True):
     patience: int
     deadline: float  # seconds that a wait may take
     largest: int  # bytes of a message's buffer
+    lists: str = ""  # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the launcher too, or nothing ("")
 
     @staticmethod
     def read(folder: Path) -> Job:
@@ -74,7 +75,13 @@ class Job(msgspec.Struct, dict=True):
         """The worker of one part, its rows initialised."""
         program = self.source.program(**self.parameters)
         graph = Graph.of(program, store.load(Path(self.graph), rank))
-        return Worker(program, graph, seed=self.seed, jit=self.jit, slack=self.slack, rank=rank, workers=self.workers)
+        worker = Worker(program, graph, seed=self.seed, jit=self.jit, slack=self.slack, rank=rank, workers=self.workers)
+        worker.scratch = (lambda: open(self.kept_lists(rank), "wb+")) if self.lists else None
+        return worker
+
+    def kept_lists(self, rank: int) -> Path:
+        """The file in which a worker of this machine, or its launcher for it, keeps lists."""
+        return Path(self.graph, f"lists-{rank}")
 
 
 class Peer:
@@ -143,12 +150,22 @@ class Peer:
         for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
             self.tell(Record(record))
         self.tell(Trained(training.seconds, training.best_epoch))
+        self._bring_lists(worker)
         for message in worker.rows(self.launcher):
             self.post.send(message)
         try:
             self.receive()
         except Refused:
             return
+
+    def _bring_lists(self, worker: Worker) -> None:
+        """Lists on disk: whole in their file, where the launcher finds it; or sent there, each piece when the one before has been taken."""
+        if worker.spool is None:
+            return
+        worker.spool.flushed()
+        for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
+            self.post.send(Message("rows", self.rank, self.launcher, 0, len(worker.program.vertices) + 1, [piece]))
+            self.receive()
 
 
 def watch_parent(folder: Path, launcher: int) -> None:

@@ -202,7 +202,7 @@ def draw_vectors(vectors: np.ndarray, labels: Labels | None = None) -> Any:
     for axis, share, name in zip((axes.xaxis, axes.yaxis), shares, ("first", "second"), strict=True):
         axis.set_label_text(f"{name} component, {100 * share:.1f} % of the variance")
         axis.set_ticks([])
-    axes.set_aspect("equal", adjustable="box")
+    axes.set_aspect("equal", adjustable="datalim")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -10,6 +10,7 @@ import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,6 +47,7 @@ class Param:
     choices: tuple[Any, ...] = ()
     dtype: str = ""
     type: type[Any] = float
+    metavar: str = ""
 
     def check(self, name: str, given: Any) -> Any:
         """`given` as this parameter's type; UsageError when it is of another type or out of range."""
@@ -66,14 +68,21 @@ class Param:
 
 
 def param(
-    default: Any, help: str = "", *, low: float | None = None, high: float | None = None, choices: Sequence[Any] = (), dtype: str = ""
+    default: Any,
+    help: str = "",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[Any] = (),
+    dtype: str = "",
+    metavar: str = "",
 ) -> Any:
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions", low=1)``.
 
     Its type is read from the annotation: int, float, bool or str. In kernels a float is float32 unless `dtype="f8"`.
-    Strings are seen by `stages()` only, never by a UDF.
+    Strings are seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts.
     """
-    return Param(default, help, low, high, tuple(choices), dtype)
+    return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)
 
 
 class Asked(NamedTuple):
@@ -276,9 +285,17 @@ class Program:
         """
         return {}
 
-    def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, float]:
-        """Numbers about the finished model, from its tables: they stand in the run's results, and are told at its end."""
+    def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]], records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Numbers about the finished run, from its tables and the epochs' records: they stand in its results, and are told at its end."""
         return {}
+
+    def write(self, folder: Path, lists: Iterable[Mapping[str, np.ndarray]], ids: np.ndarray) -> None:
+        """Files of the program's own in a run's folder, of the lists that a `Generate` without `use` has made.
+
+        `lists`: pieces, read when they are asked for, of each list by name an array (m, width) int32, a row for each vertex, full of -1
+        behind the list's end. Epoch after epoch and round after round, all vertices in their seeded order, whatever the number of
+        workers. `ids` (n,): the id of each number in them. Called at a run's end, if it has a folder.
+        """
 
     def exports(self) -> dict[str, Callable[..., dict[str, Any]]]:
         """What `tux export` can make of a model, by format: ``f(fields, ids, parameters)`` returns arrays by name.
@@ -297,7 +314,7 @@ def _typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     kind = annotation if annotation in (int, float, bool, str) else type(declared.default)
     if kind not in (int, float, bool, str):
         raise ProgramError(f"parameter {name} is a {kind.__name__}", where=_place(cls), do="annotate it as int, float, bool or str")
-    return Param(declared.default, declared.help, declared.low, declared.high, declared.choices, declared.dtype, kind)
+    return replace(declared, type=kind)
 
 
 def _check_names(cls: type[Program], edges: dict[str, Edge], contexts: dict[str, Context]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import Literal
 
 from tux import arrow
@@ -26,20 +27,31 @@ def recognised(path: str | os.PathLike[str]) -> Form | None:
 
     A docword file begins with three lines of one number and goes on with three numbers a line. Most lines of the others are pairs
     ``column:number``, perhaps with a head before them. A table of edges might have a column or two of such pairs, so there must be
-    different numbers of them on the lines, or four columns at least, or a name that ends in .svm, .libsvm, .svmlight or .feat. The
-    heads of lda-c are the numbers of pairs. Plain text is never recognised. Raises `DataError` if the file cannot be opened.
+    different numbers of them on the lines, or four columns at least, or a name that ends in .svm, .libsvm, .svmlight or .feat. Lines of
+    a head alone, which are rows of zeros, are looked beyond. The heads of lda-c are the numbers of pairs. Plain text is never
+    recognised. Raises `DataError` if the file cannot be opened.
     """
     head, whole = _head(path)
     if b"\0" in head or head.startswith(b"PAR1"):
         return None
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     lines = [line for line in (lines if whole or len(lines) == 1 else lines[:-1]) if line.strip()]
-    if len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):
-        return "docword" if _most([bool(TRIPLE.fullmatch(line)) for line in lines[3 : 3 + SAMPLE]]) else None
-    rows = [line.split(b"#")[0].split() for line in lines[: 2 * SAMPLE] if not line.lstrip().startswith(b"#")][:SAMPLE]
+    named = ending(path) in SAMPLES
+    if not named and len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):
+        if _most([bool(TRIPLE.fullmatch(line)) for line in lines[3 : 3 + SAMPLE]]):
+            return "docword"
+    words = (line.split(b"#")[0].split() for line in lines if not line.lstrip().startswith(b"#"))
+    rows = [*islice(words, SAMPLE)]
+    if all(map(_bare, rows)):
+        rows += islice((row for row in words if not _bare(row)), SAMPLE)
     if not whole and len(lines) == 1:
         rows = [rows[0][:-1]] if rows else []  # cut in the middle of its last pair
-    return _pairs(rows, _ending(path) in SAMPLES, cut=not whole and len(lines) == 1)
+    return _pairs(rows, named, cut=not whole and len(lines) == 1)
+
+
+def _bare(row: list[bytes]) -> bool:
+    """Whether a row of words is a head alone."""
+    return len(row) == 1 and b":" not in row[0]
 
 
 def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Form | None:
@@ -50,7 +62,9 @@ def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Form | None:
     fits = [all(map(PAIR.fullmatch, bag)) and headed == (b":" not in row[0]) for row, bag in zip(rows, bags, strict=True)]
     good = [(row, bag) for row, bag, fit in zip(rows, bags, fits, strict=True) if fit]
     widths = {len(bag) for _, bag in good}
-    if not _most(fits) or widths <= {0} or not (named or len(widths) > 1 or min(widths) + headed >= WIDE):
+    if not good or not _most([fit for row, fit in zip(rows, fits, strict=True) if not (fit and _bare(row))]):
+        return None
+    if not named and (widths == {0} or len(widths) == 1 and min(widths) + headed < WIDE):
         return None
     return "lda-c" if headed and not named and _most([_counted(row, bag, cut) for row, bag in good]) else "svm"
 
@@ -75,7 +89,8 @@ def _head(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
             return b"", True
 
 
-def _ending(path: str | os.PathLike[str]) -> str:
+def ending(path: str | os.PathLike[str]) -> str:
+    """How a file's name ends, in small letters, without that of its packing: ".svm" of train.SVM.gz."""
     name = os.fspath(path).lower()
     name = name.removesuffix(next((end for end in PACKED if name.endswith(end)), ""))
     return os.path.splitext(name)[1]

@@ -24,7 +24,7 @@ import numpy as np
 
 from tux.encoding import NEVER, Arrays, Picked, bits, empty, locked, pack, unpack
 from tux.fields import COMBINE
-from tux.partition.compiled import compiled
+from tux.partition.compiled import brief
 from tux.tables import Table
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
@@ -45,7 +45,7 @@ def flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-@compiled
+@brief
 def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-untyped-def]
     """Changes of `rows` since the last send to `out`, marked where there are any; from now on they are pending."""
     for j in range(len(rows)):
@@ -59,7 +59,7 @@ def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-u
             base[r, k] = shown[r, k]
 
 
-@compiled
+@brief
 def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-def]
     """What `rows` have gathered to `out`, marked where that is not the `identity`, to which they return."""
     for j in range(len(rows)):
@@ -70,7 +70,7 @@ def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-
             shown[r, k] = identity
 
 
-@compiled
+@brief
 def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
     """`changes`, once sent, are part of the masters' values now."""
     for j in range(len(rows)):
@@ -82,7 +82,7 @@ def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
                 pending[r, k] = pending[r, k] - changes[j, k] if unheard[r, k] else 0
 
 
-@compiled
+@brief
 def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
     """The masters' values of `rows` come in below what is pending and unsent."""
     for j in range(len(rows)):
@@ -95,7 +95,7 @@ def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
             base[r, k] = below
 
 
-@compiled
+@brief
 def _set(shown, rows, values):  # type: ignore[no-untyped-def]
     """shown[rows] = values."""
     for j in range(len(rows)):
@@ -103,7 +103,7 @@ def _set(shown, rows, values):  # type: ignore[no-untyped-def]
             shown[rows[j], k] = values[j, k]
 
 
-@compiled
+@brief
 def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
     """own[rows] += changes, stamped where there are any."""
     for j in range(len(rows)):
@@ -114,7 +114,7 @@ def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
                 marks[r, k] = stamp
 
 
-@compiled
+@brief
 def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
     """Stamp what is not in `rows` of `now` as it was in `before` (r, w)."""
     for j in range(len(rows)):
@@ -124,7 +124,7 @@ def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
                 marks[r, k] = stamp
 
 
-@compiled
+@brief
 def _read(own, marks, stamp, rows, out, stamped):  # type: ignore[no-untyped-def]
     """`rows` to `out`, and which of their elements bear the stamp."""
     for j in range(len(rows)):

@@ -152,7 +152,8 @@ def row_type(table: str, names: Sequence[str], arrays: types.BaseTuple) -> RowTy
     return RowType(table, tuple(fields))
 
 
-def _fill(context: Any, builder: Any, typ: RowType, arrays_type: Any, arrays: Any, index: Any) -> Any:
+def fill_row(context: Any, builder: Any, typ: RowType, arrays_type: Any, arrays: Any, index: Any) -> Any:
+    """The struct of row `index`: addresses within the `arrays` of its fields."""
     row = cgutils.create_struct_proxy(typ)(context, builder)
     row.index = index
     for j, (name, _, ndim, _) in enumerate(typ.fields):
@@ -178,7 +179,7 @@ def compiled_row(table: str, names: Sequence[str]) -> Any:
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             at = context.cast(builder, args[1], sig.args[1], types.intp)
-            return _fill(context, builder, typ, sig.args[0], args[0], at)._getvalue()
+            return fill_row(context, builder, typ, sig.args[0], args[0], at)._getvalue()
 
         return typ(arrays, index), codegen
 

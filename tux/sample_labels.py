@@ -25,6 +25,10 @@ Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
 
 
+class NotTwo(DataError):
+    """Labels of one kind, or of more than two."""
+
+
 class Labels(NamedTuple):
     """The label of each of n samples, ``texts[codes[i]]`` as in the file; -1 where there is none."""
 
@@ -149,6 +153,6 @@ def _two(labels: Labels, where: Callable[[int], str], path: str) -> Classes:
     told = [f"{short(text)} ({count:,})" for text, count in zip(labels.texts[:SHOWN], counts, strict=False)]
     more = ", ..." if len(labels.texts) > SHOWN else ""
     if len(labels.texts) < 2:
-        raise DataError(f"all labels of {path} are of one kind: {told[0]}", do="To tell two kinds apart, samples of both are needed.")
+        raise NotTwo(f"all labels of {path} are of one kind: {told[0]}", do="To tell two kinds apart, samples of both are needed.")
     found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(told)}{more}"
-    raise DataError(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")
+    raise NotTwo(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from tux.bag_lines import number_fault
-from tux.entries import Asked, Entries, narrow
+from tux.entries import Asked, Entries
 from tux.errors import DataError
 from tux.ids import MOST, believed
+from tux.integers import narrow
 from tux.npy import read_npz
 from tux.sample_labels import Rows, plain
 

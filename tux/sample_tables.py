@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from tux import arrow
+from tux.cells import Layout, cells_of, is_row, lines_of, separator_of, split
 from tux.entries import Asked, short, text_blocks
 from tux.errors import DataError
-from tux.formats import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, Layout, _cells, _is_row, _lines, _separator, _split
+from tux.formats import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL
 from tux.sample_columns import ABSENT, TRUTHS, Heads, Role, Rows, Table, Words, fault, faulty, roles_of
 from tux.sample_labels import Labels, line_of
 
@@ -71,14 +72,14 @@ class _Text:
             title = head.decode().strip("\r\n")
         except UnicodeDecodeError:
             raise DataError("the names of the columns are not UTF-8 text", where=asked.path) from None
-        lines = list(islice((line for line in _lines(rows) if _is_row(line)), JUDGED))
-        separator, _ = _separator([title, *lines[:SAMPLE]], 2)
-        names = _cells(title, separator)
+        lines = list(islice((line for line in lines_of(rows) if is_row(line)), JUDGED))
+        separator, _ = separator_of([title, *lines[:SAMPLE]], 2)
+        names = cells_of(title, separator)
         if len(names) < 2 or all(NUMBER.fullmatch(name) for name in names):
             rule = f"A table has a line of names, and one row for each {asked.row}."
             raise DataError(f"{short(title)} is no line of column names", where=asked.path, do=rule)
         told = roles_of(names, heads, asked.path)
-        table = [cells for line in lines if len(cells := _cells(line, separator)) == len(names)]
+        table = [cells for line in lines if len(cells := cells_of(line, separator)) == len(names)]
         columns = [[cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)] or [[] for _ in names]
         roles = [told.get(at, _kind(column)) for at, column in enumerate(columns)]
         if not {"number", "word"} & set(roles):
@@ -169,7 +170,7 @@ class _Text:
                 text = line.decode().removesuffix("\r")
             except UnicodeDecodeError:
                 text, why = "?", "the line is not UTF-8 text"
-            if not _is_row(text):
+            if not is_row(text):
                 continue
             row += 1
             if why := why or self._row_fault(text):
@@ -182,7 +183,7 @@ class _Text:
     def _row_fault(self, line: str) -> str:
         """What is wrong with a row, or nothing."""
         try:
-            cells = [cell.strip() for cell in _split(line, self.layout.separator)]
+            cells = [cell.strip() for cell in split(line, self.layout.separator)]
         except csv.Error:
             return "a quote is not closed, or not followed by a separator"
         if len(cells) != self.layout.width:
@@ -211,7 +212,7 @@ def _words(column: Any) -> Words:
 
 
 def _read_parquet(asked: Asked, heads: Heads) -> Rows:
-    with arrow._parquet(asked.path) as file:
+    with arrow.parquet_file(asked.path) as file:
         schema = file.schema_arrow
         names: list[str] = list(schema.names)
         told = roles_of(names, heads, asked.path)

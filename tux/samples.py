@@ -15,13 +15,13 @@ import numpy as np
 
 from tux.arrow import Coded, is_parquet
 from tux.bag_lines import read_lines
-from tux.bags import _known, _used
+from tux.bags import known_entries, used
 from tux.edges import EdgeData
 from tux.entries import Asked, Entries
 from tux.errors import DataError, UsageError
 from tux.formats import ADVICE, Bad, OnBadRow
 from tux.ids import Ids
-from tux.recognise import SAMPLES, _ending, recognised
+from tux.recognise import SAMPLES, ending, recognised
 from tux.sample_columns import Heads
 from tux.sample_labels import Classes, Labels, Rows, line_of, meaning, read_labels, signs
 from tux.sample_matrix import read_matrix
@@ -96,9 +96,9 @@ def _form(path: str | os.PathLike[str]) -> Form:
     if is_parquet(path):
         return "table"
     with open(path, "rb") as file:
-        if file.read(4) == b"PK\x03\x04" or _ending(path) == ".npz":
+        if file.read(4) == b"PK\x03\x04" or ending(path) == ".npz":
             return "npz"
-    if _ending(path) in SAMPLES:
+    if ending(path) in SAMPLES:
         return "svm"
     found = recognised(path)
     if found == "docword":
@@ -218,7 +218,7 @@ def _edges(
     entries: Entries, asked: Asked, kinds: Mapping[str, np.dtype], known: Mapping[str, Ids] | None, *, only_known: bool
 ) -> tuple[EdgeData, int]:
     """The entries as edges, and how many are left out as their features are unknown."""
-    entries, column, left_out = _known(entries, _used(entries.column), [*known.values()] if known and only_known else [])
+    entries, column, left_out = known_entries(entries, used(entries.column), [*known.values()] if known and only_known else [])
     if not len(entries.value):
         which = "known " if len(left_out) else ""
         raise DataError(f"no {which}{asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")

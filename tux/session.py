@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from tux import sources
@@ -146,7 +147,8 @@ def run(
         _introduce(clock.watch, data, program.edge_name, inputs)
         several = options["workers"] > 1 or place or inputs.folder
         many = _crew(program, inputs, seed, options, deadline, place, folder, clock) if several else None
-        training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock)
+        scratch = (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
+        training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock, scratch)
         if place and place.rank:
             return _elsewhere(training, place, clock)
         asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
@@ -159,7 +161,7 @@ def run(
         results, tables = _told(training, records, patience, asked, clock.watch)
         if folder:
             clock.watch.phase("save")
-            folder.write_model(training.worker, tables)
+            _write(training, tables, folder)
             note.results = results
             folder.write_run(note)
     return Result(training.worker, records, results, note.setup_seconds, tables)
@@ -172,11 +174,21 @@ def _told(
     watch.phase("tables")
     program = training.worker.program
     tables = {**tables_of(training.worker, training.edges()), **program.history(records)}
-    results = {**_results(training, records, patience), **program.summary(tables)}
+    results = {**_results(training, records, patience), **program.summary(tables, records)}
     if asked.held_out is not None or asked.labels is not None:
         watch.phase("judge")
         results |= program.judge(*model_of(training.worker), training.edges(), asked)
     return results, tables
+
+
+def _write(training: Training | Team, tables: Tables, folder: RunFolder) -> None:
+    """Write the model, and have the program write the lists that no stage uses."""
+    folder.write_model(training.worker, tables)
+    if (kept := training.lists()) is None:
+        return
+    with kept:
+        vertices = training.worker.graph.vertices[kept.head.over]
+        training.worker.program.write(folder.path, kept.pieces(), vertices.ids.values[: vertices.known][kept.order])
 
 
 def _check(program: Program, options: dict[str, Any]) -> None:
@@ -226,6 +238,7 @@ def _note(note: Run, source: sources.Source, inputs: Inputs, command: list[str])
 def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
     """One line about the data, and one about their truth if they were made up."""
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [plural(inputs.sizes["edges"], edge)]
+    sizes += [f"{plural(count, 'group')} of {name}s" for name, count in inputs.sizes.get("groups", {}).items()]
     if inputs.test is not None:
         sizes.append(f"{len(inputs.test):,} held out")
     watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
@@ -233,11 +246,12 @@ def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> 
         watch.say(inputs.truth)
 
 
-def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Clock) -> Training:
+def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Clock, scratch: Any) -> Training:
     """Lay out and compile. What the kernels took to compile is told apart by the worker."""
     with clock.phase("layout", "layout and compile"):
         graph = Graph.whole(program, inputs.train, inputs.test, seed)
         worker = Worker(program, graph, seed=seed, jit=jit)
+        worker.scratch = scratch
         training = Training(worker)
     compiling = worker.seconds["compile"]
     clock.seconds["layout"] -= compiling

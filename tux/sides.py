@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from tux import arrow
+from tux.cells import SEPARATORS
 from tux.edges import EdgeData
 from tux.errors import DataError
-from tux.formats import ITEMS, NUMBER, SEPARATORS, USERS, read_edges
+from tux.formats import ITEMS, NUMBER, USERS, read_edges
 from tux.market import is_market, shape
 from tux.mat import is_mat, mat_shape
 from tux.metis import is_metis
+from tux.recognise import recognised
 
-ONE, TWO = ("vertex", "vertex"), ("source", "target")
+ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 DENSE = 0.8  # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
 HEAD = 1 << 16  # bytes in which the first rows are looked for
 
 
 class Graph(NamedTuple):
-    """Edges without numbers, an undirected one once; whether they join two types of vertices, and why that is thought."""
+    """Edges without numbers, an undirected one once; whether they join two types of vertices, and why that is thought.
+
+    Those of labelled samples have the numbers and the labels that `tux run` needs.
+    """
 
     edges: EdgeData
     bipartite: bool
     why: str  # nothing if the caller has said it
+    unlabelled: str = ""  # why the labels of samples are left out
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the edges are those of labelled samples, which are not to be cut."""
+        return self.edges.ends == SAMPLED
 
 
 def read_graph(path: str | os.PathLike[str], bipartite: bool | None = None, columns: str | None = None) -> Graph:
@@ -42,6 +54,24 @@ def read_graph(path: str | os.PathLike[str], bipartite: bool | None = None, colu
     return Graph(read_edges(path, TWO, {}, columns=two) if bipartite else edges, bipartite, why)
 
 
+def read_sampled(path: str | os.PathLike[str], *, asked: bool, **how: str | None) -> Graph | None:
+    """A file of samples with labels of two kinds as a graph; None if it is none that is recognised, or cannot be used as such.
+
+    With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`: see `tux.samples.read_samples`), or an error.
+    The vertex fields are `label` (n,) float32, -1 or +1, and `weight` (n,) float32, if some are not 1.
+    """
+    from tux.samples import read_samples
+
+    if not asked and (is_metis(path) or is_market(path) or is_mat(path) or recognised(path) != "svm"):
+        return None
+    samples = read_samples(path, SAMPLED, require_labels=asked, **how)  # type: ignore[arg-type]
+    if not len(samples.label):
+        return None
+    known = {"label": samples.label} | ({"weight": samples.weight} if (samples.weight != 1).any() else {})
+    edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
+    return Graph(edges, True, f"they are samples, labelled {' or '.join(samples.classes)}")
+
+
 def read_whole(path: str | os.PathLike[str], bipartite: bool, columns: str | None = None) -> EdgeData:
     """The same edges as a program reads them: the number of each, if there is one, as field `value`, and undirected ones both ways.
 
@@ -53,9 +83,9 @@ def read_whole(path: str | os.PathLike[str], bipartite: bool, columns: str | Non
 
 def numbered(path: str | os.PathLike[str]) -> bool:
     """Whether the edges of a file seem to have a number each."""
-    if arrow.is_parquet(path) or is_mat(path) or is_metis(path) or is_market(path):
+    if arrow.is_parquet(path) or is_mat(path) or is_metis(path) or is_market(path) or recognised(path):
         try:
-            read_edges(path, ONE, {"value": "f4"})
+            read_edges(path, TWO if recognised(path) else ONE, {"value": "f4"})
         except DataError:
             return False
         return True
@@ -72,6 +102,8 @@ def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool 
     elif is_mat(path) or is_market(path):
         high, wide = mat_shape(path, columns) if is_mat(path) else shape(path)
         return high != wide, f"it is a matrix of {high:,} x {wide:,}"
+    elif (form := recognised(path)) is not None:
+        return True, f"it is a {form} file"
     else:
         names = next(iter(_rows(path, 1)), [])
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]

@@ -52,6 +52,7 @@ class Manifest(Header):
     partitioner: str
     seed: int
     topology: list[str] = []  # arrays of all neighbours
+    classes: list[str] = []  # what labels of -1 and +1 stand for
 
 
 class StoredIds(Ids):
@@ -79,10 +80,11 @@ def save(
     digest: str = "",
     partitioner: str = "",
     seed: int = 0,
+    classes: Sequence[str] = (),
 ) -> None:
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest comes last: with one, all is there.
 
-    `digest` of the edges, `partitioner` and `seed` say where the parts are from.
+    `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what labels of vertices stand for.
     """
     types = []
     for name, first in parts[0].types.items():
@@ -107,7 +109,7 @@ def save(
     for name, array in parts[0].topology.items():
         np.save(folder / f"topology.{name}.npy", array)
     whole = list(parts[0].topology)
-    manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed, whole)
+    manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed, whole, [*classes])
     (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 

@@ -14,9 +14,11 @@ from tux.fields import Field
 SIDES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exchange": (("value", "shared", "delta", "mirror", "data"), ("shared", "delta", "mirror")),
     "apply": (("value", "shared", "delta", "master", "data"), ("value", "shared", "master")),
-    "aggregate": (("value", "shared", "master", "data"), ()),
+    "apply alone": (("value", "shared", "master", "data"), ("value", "shared", "master")),
+    "aggregate": (("value", "shared", "master", "data"), ("master",)),
     "score": (("value", "shared", "mirror", "data"), ()),
     "exchange of tau": (("value", "shared", "delta"), ("shared", "delta")),
+    "apply alone of tau": (("value", "shared", "delta"), ("delta",)),
     "apply of tau": (("value", "shared", "delta"), ("delta",)),
     "aggregate of tau": (("value", "shared", "delta"), ("delta",)),
     "score of tau": (("value", "shared"), ()),

@@ -14,7 +14,7 @@ import numpy as np
 from tux.edges import EdgeData
 from tux.errors import DataError, ProgramError
 from tux.fields import data
-from tux.parts import Part, seeded_order
+from tux.parts import Part, order_of
 from tux.program import Program
 from tux.tables import Table
 
@@ -96,7 +96,7 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         raise ProgramError(f"{type(program).__name__} looks at neighbours of one type, but its edges join two")
     n = len(edges.ids[edges.ends[0]])
     position_of = np.empty(n, np.int32)
-    position_of[seeded_order(seed, 0, n)] = np.arange(n, dtype=np.int32)
+    position_of[order_of(edges, edges.ends[0], seed)] = np.arange(n, dtype=np.int32)
     made = Topology.of(position_of[edges.src], position_of[edges.dst], n, directed=kind == "directed", weights=edges.fields.get("weight"))
     return replace(made, more=program.tabulate(made))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tux.edge_pieces import Pieces, of_graph
+from tux.spool import Kept
 from tux.worker import Worker
 
 TIMES = ("compute", "wait", "apply", "send")
@@ -74,6 +75,12 @@ class Training:
         """The edges trained on, read when they are asked for."""
         return of_graph(self.worker.graph)
 
+    def lists(self) -> Kept | None:
+        """The lists that no stage uses, if there are any, and a file for them was given."""
+        spool, vertices = self.worker.spool, self.worker.graph.vertices
+        file = spool.flushed() if spool else None
+        return Kept([file], {name: each.order[: each.known] for name, each in vertices.items()}) if file else None
+
     def _state(self) -> list[np.ndarray]:
         """All that a run changes: the fields of vertices and masters, of the context, and of the training edges."""
         worker = self.worker
@@ -98,7 +105,7 @@ class Training:
         rows = sum(worker.dense().values()) - sum(dense.values())
         worker.epoch = number
         worker.check_finite()
-        if evaluate:
+        if evaluate or worker.program.converged(worker.metrics()):
             yield from worker.peek()
             yield from worker.steps(self._evaluate, 0)
         worker.clock = clock

@@ -61,6 +61,7 @@ class Post:
         self.number, self.addresses, self.job, self.handle, self.partners = number, addresses, job, handle, list(partners)
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
         self.outbox: deque[Message] = deque()
+        self._own: deque[Message] = deque()  # to this member itself: what has a way to go leaves first
         self._held: list[Message] = []  # for members of which no address is known yet
         self.heard: dict[int, float] = {}  # when each member was last heard, of those that were
         self.refused = 0
@@ -130,7 +131,7 @@ class Post:
 
     def send(self, message: Message) -> None:
         """Give a message to the thread; its arrays must not be written any more."""
-        self.outbox.append(message)
+        (self._own if message.dest == self.number else self.outbox).append(message)
         self._ring()
 
     def _ring(self) -> None:
@@ -182,7 +183,7 @@ class Post:
         if self._gate is not None:
             poller.register(self._gate, zmq.POLLIN)
         try:
-            while not self._stop.is_set() or self.outbox:
+            while not self._stop.is_set() or self.outbox or self._own:
                 try:
                     self._round(bell, dict(poller.poll(int(HEARTBEAT * 500))))
                 except Exception as error:  # whatever it is, the worker must hear of it: nobody else will
@@ -193,19 +194,27 @@ class Post:
             bell.close(0)
 
     def _round(self, bell: Any, ready: dict[Any, int]) -> None:
-        """Take what has come, send what is to be sent."""
+        """Send what is to be sent, take what has come, and send what that asks for."""
         if bell in ready:
             self._drain(bell)
+            self._send_all()
         if self._gate is not None and self._gate in ready:
             self._admit()
         if self._router in ready:
             self._take()
+        self._send_all()
+        while self._own:
+            self._arrived(self._own.popleft())
+            self._send_all()
+        self._beat()
+
+    def _send_all(self) -> None:
+        """What is for others: first what had to wait for an address."""
         held, self._held = self._held, []
         for message in held:
             self._deliver(message)
         while self.outbox:
             self._deliver(self.outbox.popleft())
-        self._beat()
 
     def _beat(self) -> None:
         """Once a second: tell the partners that this member lives, and see that they do."""
@@ -236,10 +245,7 @@ class Post:
             pass
 
     def _deliver(self, message: Message) -> None:
-        """To the peer's socket, or to this member itself."""
-        if message.dest == self.number:
-            self._arrived(message)
-            return
+        """To the peer's socket, or kept until that has an address."""
         if not self.addresses[message.dest]:
             if message.kind != "control":  # an answer to one that has met all before we did
                 self._held.append(message)

@@ -5,6 +5,7 @@ The worker knows a stage only as an object that can be prepared and run (`tux.pr
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from tux.random import key
 from tux.replicas import DOWN, Mirrors, flat, of_kinds
 from tux.schedule import Work, turns
 from tux.server import Server
+from tux.spool import Opener, Spool
 from tux.tables import Table
 
 
@@ -50,6 +52,7 @@ class Worker:
         self.parameters = _scalars(program)
         self.points: list[Any] = []
         self.inbox: deque[Message] = deque()
+        self._leaving: list[Message] = []
         self.taken: dict[tuple[str, str], list[Piece]] = defaultdict(list)  # of ragged fields: see `take_rows`
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
@@ -57,6 +60,8 @@ class Worker:
         self.tables = {name: self._table(name, v.fields, len(graph.vertices[name]), graph) for name, v in program.vertices.items()}
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.topology = graph.topology.table if graph.topology else None
+        self.scratch: Opener | None = None  # opens a file for lists that no stage uses, which a stage writes by
+        self.spool: Spool | None = None
         kept = [name for name in self._cut_types() if not program.vertices[name].pulled]
         self.mirrors = {name: Mirrors(self.tables[name]) for name in (*kept, "tau")} if workers > 1 else {}
         masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
@@ -133,7 +138,7 @@ class Worker:
     def refuse_lost_deltas(self, stages: Sequence[Stage]) -> None:
         """ProgramError where a vertex type has a delta and none of `stages`, all of the program's, is an Apply for it."""
         inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-        applied = {getattr(stage, "over", "") for stage in inner if getattr(stage, "folds", False)}
+        applied = _gathered(inner)
         for name, vertex in self.program.vertices.items():
             lost = [f for f, d in vertex.fields.items() if d.kind == "delta"]
             if lost and name not in applied:
@@ -142,7 +147,7 @@ class Worker:
     def refuse_lost_changes(self, stages: Sequence[Stage]) -> None:
         """ProgramError where a type that is cut has fields that travel, and none of `stages` is an Apply for it."""
         inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-        applied = {getattr(stage, "over", "") for stage in inner if getattr(stage, "folds", False)}
+        applied = _gathered(inner)
         for name in self._cut_types():
             if self.program.vertices[name].pulled:
                 continue
@@ -196,10 +201,16 @@ class Worker:
         number, position = ready
         work = works[number]
         segment = work.segments[position]
+        os.sched_yield()  # what is to be sent leaves before this thread takes the core for long
         for stage in segment.here:
             stage.run(self, work.block)
         with self.timed("send"):
-            answers = sum(sync.send(self, first + number, work.block) for sync in segment.syncs)
+            # The context goes first: it is added up here before it goes on.
+            answers = sum(sync.send(self, first + number, work.block) for sync in sorted(segment.syncs, key=lambda each: each.folds))
+            leaving, self._leaving = self._leaving, []
+            # All at once, as whoever sends them would take turns with what packs them; and first what has a way to go.
+            for message in sorted(leaving, key=lambda each: each.dest == self.rank):
+                self.send(message)
         clock.ran(number, answers)
 
     def _install(self, clock: Clock, first: int) -> None:
@@ -299,10 +310,10 @@ class Worker:
         return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
 
     def post(self, message: Message, what: str) -> None:
-        """Send a message of a synchronisation, and count the bytes that leave this worker under `what`."""
+        """Send a message of a synchronisation when its segment ends, and count the bytes that leave this worker under `what`."""
         if message.dest != self.rank:
             self.bytes_sent[what] += sum(array.nbytes for array in message.arrays)
-        self.send(message)
+        self._leaving.append(message)
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -344,6 +355,11 @@ class Worker:
                         f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
                         do="the step is too large for these data: try a smaller --step",
                     )
+
+
+def _gathered(stages: Sequence[Any]) -> set[str]:
+    """The types of which one of `stages` brings the replicas' changes together."""
+    return {getattr(stage, "over", "") for stage in stages if getattr(stage, "folds", False) and getattr(stage, "gather", True)}
 
 
 def _alone(works: dict[int, Work]) -> bool:
