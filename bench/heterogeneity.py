@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tux.apps._span import ALL, KEPT
+from tux.apps._span import ALL, KEPT, displaced
 from tux.apps.blockpg import BlockPG, pass_on, scatter, step
 from tux.edges import EdgeData
 from tux.fields import data, delta, shared, value
@@ -30,7 +30,7 @@ from tux.labelled import labelled
 from tux.program import Vertex
 from tux.session import run
 from tux.sources import find
-from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 WORKERS = 4
 NEVER = 100_000
@@ -78,15 +78,17 @@ TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: pas
 
 
 def told(stages: Sequence[Any]) -> list[Any]:
-    """The same stages, of which no mirror keeps what it has used."""
+    """The same stages, of which no mirror keeps what it has used, and no master what mirrors don't have."""
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
             out.append(MiniBatch(*told(stage.stages), blocks=stage.count))
         elif isinstance(stage, Exchange) and stage.f in TOLD:
             out.append(Exchange(TOLD[stage.f]))
-        elif isinstance(stage, Apply) and stage.f in TOLD:
-            out.append(Apply(stage.over, TOLD[stage.f]))
+        elif isinstance(stage, Apply):
+            out.append(Apply(stage.over, TOLD.get(stage.f, stage.f)))
+        elif isinstance(stage, GlobalSync) and stage.aggregate is displaced:  # writes what mirrors have too
+            out += [Apply("feature", displaced), GlobalSync(stage.f)]
         else:
             out.append(stage)
     return out
