@@ -13,9 +13,9 @@ import numpy as np
 from team import opened
 
 from tux.clock import Clock, Gather
-from tux.encoding import Picked, pack
+from tux.encoding import NOTHING, Picked, pack
 from tux.errors import TuxError
-from tux.replicas import DOWN, UP, Masters, Mirrors, of_kinds
+from tux.replicas import DOWN, Masters, Mirrors
 from tux.routes import ALL
 from tux.server import Server
 from tux.stages import Apply, GlobalSync
@@ -130,7 +130,7 @@ def clock_message_overtakes_its_data(original):
 
 
 def _down(mirrors):
-    return [mirrors.table.arrays[name] for name in of_kinds(mirrors.table, DOWN)]
+    return [array for _, array, _ in mirrors._down]
 
 
 @mutant(Mirrors, "pack")
@@ -150,11 +150,11 @@ def base_does_not_move_with_a_push(original):
 @mutant(Mirrors, "pack")
 def deltas_stay_after_a_push(original):
     def pack(mirrors, rows, channel):
-        names = [name for name in of_kinds(mirrors.table, UP) if name not in mirrors.base]
-        before = [mirrors.table.arrays[name][rows] for name in names]
+        deltas = [array for name, array, _ in mirrors._up if name not in mirrors.base]
+        before = [array[rows] for array in deltas]
         up = original(mirrors, rows, channel)
-        for name, array in zip(names, before, strict=True):
-            mirrors.table.arrays[name][rows] = array
+        for array, old in zip(deltas, before, strict=True):
+            array[rows] = old
         return up
 
     return pack
@@ -187,9 +187,10 @@ def pending_changes_lost_on_install(original):
 
     def install(mirrors, rows, channel, down):
         original(mirrors, rows, channel, down)
-        for name, pending in mirrors.pending.items():
-            mirrors.table.arrays[name][rows] -= pending[rows]
-            mirrors.base[name][rows] -= pending[rows]
+        for name, shown, _ in mirrors._up:
+            if name in mirrors.base:
+                shown[rows] -= mirrors.pending[name][rows]
+                mirrors.base[name][rows] -= mirrors.pending[name][rows]
 
     return install
 
@@ -198,8 +199,9 @@ def pending_changes_lost_on_install(original):
 def unsent_changes_lost_on_install(original):
     def install(mirrors, rows, channel, down):
         original(mirrors, rows, channel, down)
-        for name, base in mirrors.base.items():
-            mirrors.table.arrays[name][rows] = base[rows]
+        for name, shown, _ in mirrors._up:
+            if name in mirrors.base:
+                shown[rows] = mirrors.base[name][rows]
 
     return install
 
@@ -338,7 +340,7 @@ def answers_before_all_have_contributed(original):
         if stage._touched is not None or (late and late[0][0] != head[0]):  # other rows: only their own answer can wait for them
             return original(stage, server, contributions)
         held[stage, server] = last
-        return original(stage, server, [*contributions[:-1], late or [head, *[np.zeros_like(array) for array in rest]]])
+        return original(stage, server, [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]])
 
     return serve
 
@@ -359,8 +361,8 @@ def tau_one_version_behind(original):
     before = {}
 
     def install(stage, worker, message):
-        names = of_kinds(worker.tables["tau"], DOWN)
-        old = before.get(worker, [worker.tables["tau"].arrays[name].copy() for name in names])
+        columns = worker.tables["tau"].columns(DOWN)
+        old = before.get(worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns))
         before[worker] = list(message.arrays)
         original(stage, worker, replace(message, arrays=old))
 

@@ -159,12 +159,12 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
     if form == ROWS:
         if said.dtype != np.uint8 or said.shape != ((len(rows) + 7) // 8,):
             raise ValueError(f"a bitmap of {said.size} {said.dtype} for {len(rows)} rows")
-        picked = np.empty(len(values), np.int32)
+        picked = np.empty(values.size // max(width, 1), np.int32)
         if not _marked(locked(said), rows, picked):
-            raise ValueError(f"{len(values)} rows, and others in the bitmap")
+            raise ValueError(f"{len(picked)} rows, and others in the bitmap")
         rows = picked
     elif form == ELEMENTS:
-        if said.dtype not in (np.uint16, np.uint32) or said.shape != values.shape or not width:
+        if said.dtype not in (np.uint16, np.uint32) or said.shape != (values.size,) or values.ndim != 1 or not width:
             raise ValueError(f"{said.size} places as {said.dtype} for {values.size} values")
         picked = np.empty(len(said), np.int32 if field.size < 2**31 else np.int64)
         if not _placed(locked(said), rows, width, picked):
