@@ -264,6 +264,14 @@ def test_combination_of_nothing_is_the_identity(combine, dtype):
     assert (masters.table.arrays["d"] == field.identity).all() and not masters.needs_weights
 
 
+@pytest.mark.parametrize("kind", [value, *(lambda *spec, c=c: shared(*spec, combine=c) for c in ("sum", "mean")), delta])
+def test_a_field_may_have_no_width(kind):
+    bare = kind("f4", 0)
+    mirrors, masters = Mirrors(table(2, x=bare)), Masters(table(2, x=bare))
+    masters.fold([(rows(0, 1), mirrors.pack(rows(0, 1), CHANNEL), np.ones(2, np.float32))])
+    mirrors.install(rows(0, 1), CHANNEL, masters.read(rows(0, 1)))
+
+
 def test_sums_are_folded_in_the_order_of_contributions():
     """Sums in floating point depend on their order, so the order is fixed: 1 + 1e-8 + ... is lost bit by bit, the reverse is not."""
     numbers = np.float32([1, 3e-8, 3e-8, 3e-8])

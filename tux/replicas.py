@@ -224,7 +224,7 @@ class Masters:
                     assert weights is not None
                     total, weight = means.setdefault(name, (np.zeros(own.shape, np.float64), np.zeros(len(own))))
                     weight[rows] += weights
-                if news is NEVER:
+                if news is NEVER or not news.width:
                     continue
                 at, marks = news.of(own), news.of(self._marks[name])
                 if mean:

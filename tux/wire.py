@@ -246,7 +246,7 @@ class Post:
 
     def _deliver(self, message: Message) -> None:
         """To the peer's socket, or kept until that has an address."""
-        if not self.addresses[message.dest]:
+        if not self.addresses[message.dest] or any(held.dest == message.dest for held in self._held):  # which it must not overtake
             if message.kind != "control":  # an answer to one that has met all before we did
                 self._held.append(message)
             return  # only the end of a job is told to those that were never heard of
