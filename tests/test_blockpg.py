@@ -148,6 +148,13 @@ def test_a_path_of_penalties(k):
     assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(found(team)[1])
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+def test_a_path_ends_at_the_penalty_itself(count):
+    team = fit(MADE, path=count, l1=1.0, tol=1e-3, epochs=1000, jit=False)
+    penalties = {record["penalty_l1"] for record in team.records[0]}
+    assert len(penalties) == count and min(penalties) == 1.0
+
+
 # Data that are ill made.
 
 ZERO = MADE._replace(x=np.where(np.arange(len(MADE.y))[:, None] % 7 == 0, 0, MADE.x))

@@ -11,6 +11,7 @@ from tux.apps import _skipgram as skipgram
 from tux.apps.deepwalk import DeepWalk
 from tux.cli import main
 from tux.edges import EdgeData
+from tux.errors import DataError
 from tux.session import run
 from tux.stream import Stream
 from tux.topology import Topology
@@ -235,3 +236,18 @@ def test_the_command(tmp_path):
     flags = [f"--{name}={value}" for name, value in {**TINY, "q": 0.5}.items()]
     assert main(["run", "deepwalk", str(file), *flags, "--workers", "2", "--out", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "model" / "node.parquet").exists()
+
+
+def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
+    """And a model that has been trained is kept, whatever its labels are worth."""
+    graph, strangers = tmp_path / "edges.txt", tmp_path / "labels.txt"
+    graph.write_text("0 1\n1 2\n2 0\n")
+    strangers.write_text("# none\n")
+    for labels in (tmp_path / "nowhere.txt", strangers):
+        with pytest.raises(DataError, match="no such file|holds no label"):
+            run(DeepWalk(**SMALL), graph, labels=labels, out=tmp_path / "early")
+        assert not (tmp_path / "early").exists()
+    strangers.write_text("17 a\n18 b\n")
+    with pytest.raises(DataError, match="17|none|known"):
+        run(DeepWalk(**SMALL), graph, labels=strangers, out=tmp_path / "late")
+    assert (tmp_path / "late" / "model" / "node.parquet").exists()

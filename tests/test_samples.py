@@ -166,7 +166,9 @@ def test_features_of_training(file):
     assert test.edges.ids["sample"].values.tolist() == [1, 2] and test.unknown == 0
     left = read_samples(path, against=train.edges.ids, unknown="skip")
     assert entries(left) == {(1, 4, 1), (1, 9, 1)} and left.unknown == 2 and left.label.tolist() == [-1, 1]
-    fails("no known feature in 2 samples", file("1 7:1\n0 8:1\n"), against=train.edges.ids, unknown="skip")
+    for rows, unknown in (("1 7:1\n0 8:1\n", 2), ("1\n0\n", 0)):  # what can be told of them is told by the intercept
+        bare = read_samples(file(rows, f"{unknown}.svm"), against=train.edges.ids, unknown="skip")
+        assert not len(bare.edges) and bare.unknown == unknown and bare.label.tolist() == [1, -1]
     with pytest.raises(UsageError, match="the known ones are needed"):
         read_samples(path, unknown="skip")
 

@@ -188,7 +188,7 @@ def _train(source: Source, argv: list[str]) -> int:
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
-    show.say(f"written to {given.out}" if given.out else "the model was not kept; --out DIR keeps it")
+    show.say(f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it")
     return 0
 
 

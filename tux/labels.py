@@ -33,6 +33,12 @@ class Labels(NamedTuple):
     unknown: int  # different ids of the file that are not among those given
 
 
+def check(path: str | os.PathLike[str]) -> None:
+    """Raises DataError if a file has no labels, of whatever vertices, or cannot be read."""
+    if not len(read_mat_labels(path)[0] if is_mat(path) else list(_rows(path))):
+        raise DataError(f"{path} holds no label")
+
+
 def read_labels(path: str | os.PathLike[str], ids: Ids) -> Labels:
     """The labels in a file, packed or not, of the vertices that `ids` has.
 

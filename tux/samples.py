@@ -219,9 +219,8 @@ def _edges(
 ) -> tuple[EdgeData, int]:
     """The entries as edges, and how many are left out as their features are unknown."""
     entries, column, left_out = known_entries(entries, used(entries.column), [*known.values()] if known and only_known else [])
-    if not len(entries.value):
-        which = "known " if len(left_out) else ""
-        raise DataError(f"no {which}{asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    if not len(entries.value) and known is None:
+        raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
     edges = EdgeData.of(
         (asked.row, asked.column),
         entries.row,

@@ -13,7 +13,7 @@ from platform import python_version
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from tux import sources
+from tux import labels, sources
 from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
@@ -158,27 +158,33 @@ def run(
         if folder:
             folder.write_run(note)
         records = _train(training, options, folder, clock.watch)
-        results, tables = _told(training, records, patience, asked, clock.watch)
+        tables = _tables(training, records, folder, clock.watch)
+        note.results = _told(training, records, patience, asked, tables, clock.watch)
         if folder:
-            clock.watch.phase("save")
-            _write(training, tables, folder)
-            note.results = results
             folder.write_run(note)
-    return Result(training.worker, records, results, note.setup_seconds, tables)
+    return Result(training.worker, records, note.results, note.setup_seconds, tables)
+
+
+def _tables(training: Training | Team, records: list[dict[str, Any]], folder: RunFolder | None, watch: Watcher) -> Tables:
+    """The program's tables; they and the model are written."""
+    watch.phase("tables")
+    tables = {**tables_of(training.worker, training.edges()), **training.worker.program.history(records)}
+    if folder:
+        watch.phase("save")
+        _write(training, tables, folder)
+    return tables
 
 
 def _told(
-    training: Training | Team, records: list[dict[str, Any]], patience: int, asked: Asked, watch: Watcher
-) -> tuple[dict[str, Any], Tables]:
-    """The run's results, and the program's tables."""
-    watch.phase("tables")
+    training: Training | Team, records: list[dict[str, Any]], patience: int, asked: Asked, tables: Tables, watch: Watcher
+) -> dict[str, Any]:
+    """The run's results. The model is judged when it has been written: it should not be lost to a file of labels."""
     program = training.worker.program
-    tables = {**tables_of(training.worker, training.edges()), **program.history(records)}
     results = {**_results(training, records, patience), **program.summary(tables, records)}
     if asked.held_out is not None or asked.labels is not None:
         watch.phase("judge")
         results |= program.judge(*model_of(training.worker), training.edges(), asked)
-    return results, tables
+    return results
 
 
 def _write(training: Training | Team, tables: Tables, folder: RunFolder) -> None:
@@ -206,6 +212,8 @@ def _check(program: Program, options: dict[str, Any]) -> None:
 
 def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher, reading: Reading) -> tuple[Inputs, Program]:
     """The edges, and the program to run on them; what it has chosen by itself is said."""
+    if program.labels and (named_labels := reading.get("labels")) is not None:
+        labels.check(named_labels)  # they are not needed before the end, but a long run should not end with what is wrong with them
     inputs = load(program, data, test, warn=watch.warn, **reading)
     if inputs.test is None and not inputs.folder:
         train, held = program.held_out(inputs.train)
