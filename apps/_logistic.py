@@ -73,8 +73,13 @@ def keep(sample, tau):
 
 
 def pass_on(feature, edges, tau):
-    """The masters' weights are used; m is made anew where that is asked for; how many features of a sample move."""
+    """The masters' weights are used, and samples hear of them."""
     feature.used = feature.w
+    spread(feature, edges, tau)
+
+
+def spread(feature, edges, tau):
+    """m is made anew where that is asked for; how many features of a sample move."""
     if tau.anew and feature.w != 0:
         for edge in edges:
             edge.sample.m += edge.value * feature.w

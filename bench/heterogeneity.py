@@ -21,8 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tux.apps._logistic import pass_on, spread
 from tux.apps._span import ALL, KEPT, displaced
-from tux.apps.blockpg import BlockPG, pass_on, scatter, step
+from tux.apps.blockpg import BlockPG, scatter, step
 from tux.edges import EdgeData
 from tux.fields import data, delta, shared, value
 from tux.generate_clicks import clicks
@@ -59,22 +60,12 @@ def scatter_told(feature, edges):  # type: ignore[no-untyped-def]
         edge.sample.r += edge.sample.h * (edge.value * d)
 
 
-def pass_on_told(feature, edges, tau):  # type: ignore[no-untyped-def]
-    """`pass_on` without what the master says."""
-    if tau.anew and feature.w != 0:
-        for edge in edges:
-            edge.sample.m += edge.value * feature.w
-    if tau.crowd > 0 and feature.active:
-        for edge in edges:
-            edge.sample.near += 1
-
-
 def folded(sample):  # type: ignore[no-untyped-def]
     """Nothing more than what bringing together does by itself."""
     sample.near += 0
 
 
-TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: pass_on_told}
+TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: spread}
 
 
 def told(stages: Sequence[Any]) -> list[Any]:
@@ -103,7 +94,7 @@ def tracked(stages: Sequence[Any]) -> list[Any]:
         elif isinstance(stage, Exchange) and stage.enter:
             out.append(Apply("sample", stage.enter))
         else:
-            out += [stage, Apply("sample", folded)] if isinstance(stage, Exchange) and stage.f is pass_on_told else [stage]
+            out += [stage, Apply("sample", folded)] if isinstance(stage, Exchange) and stage.f is spread else [stage]
     return out
 
 

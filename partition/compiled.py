@@ -13,16 +13,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Where no folder can be written, code is compiled anew in every process; that is slower, never an error.
     """
-    return _compiled(function, nogil=True)
-
-
-def brief(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, but other threads wait: for functions that take microseconds, after which asking for the GIL anew would take longer."""
-    return _compiled(function, nogil=False)
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    options |= {"error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no place for its cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.errors import ProgramError
 from tux.frames import Message
-from tux.pulls import Arrays, Home, Kept, fixed, joined, listed, placed, share, touched
+from tux.pulls import Arrays, Home, Kept, joined, listed, placed, share, touched
 from tux.replicas import of_kinds
 from tux.server import Server
 from tux.spool import Spool
@@ -19,6 +19,7 @@ from tux.stages.block import Block
 from tux.stages.compile import Injected
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
+from tux.tables import frozen
 from tux.worker import Worker
 
 ABREAST = 32
@@ -59,7 +60,7 @@ class Generate:
                 f"{self.label}: rows of '{self.over}' do not come as they are touched", do=f"declare {self.over} = Vertex(pulled=True, ...)"
             )
         part = worker.graph.vertices[self.over].part
-        self._own = fixed(np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else part.masters)
+        self._own = frozen(np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else part.masters)
         self._bounds = np.searchsorted(self._own, self.cuts)
         self._widths = {name: self._width(worker, length) for name, length in self.lists.items()}
         self._make = self._compile_make(worker)
@@ -89,7 +90,7 @@ class Generate:
         loop = ["for i in range(len(starts)):", *indented([*seat, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seat, call, next(iter(self.lists)))
-        varying: dict[str, Any] = {"starts": fixed(np.zeros(1, np.int32)), "turn": 0, "states": np.zeros(ABREAST, np.uint64)}
+        varying: dict[str, Any] = {"starts": frozen(np.zeros(1, np.int32)), "turn": 0, "states": np.zeros(ABREAST, np.uint64)}
         varying |= {name: np.zeros((1, width), np.int32) for name, width in self._widths.items()}
         return scope.kernel(varying, loop)
 
@@ -102,7 +103,7 @@ class Generate:
 
         names = {name: edges(name) for name in self.lists}
         call = scope.call(use, names | {"progress": lambda: "progress", "share": lambda: "share"}, lambda: "starts[i], turn")
-        varying: dict[str, Any] = {"rows": table.seen("exchange")[1], "starts": fixed(np.zeros(1, np.int32)), "turn": 0}
+        varying: dict[str, Any] = {"rows": table.seen("exchange")[1], "starts": frozen(np.zeros(1, np.int32)), "turn": 0}
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
@@ -184,7 +185,7 @@ class Asker:
         part = worker.graph.vertices[stage.over].part
         assert part is not None
         self.stage, self.over, self.table = stage, stage.over, worker.tables[stage.over]
-        self._home, self._number, self._workers = fixed(part.home), fixed(part.number), worker.workers
+        self._home, self._number, self._workers = frozen(part.home), frozen(part.number), worker.workers
         self._fields = of_kinds(self.table, ("shared",))
         if strange := [f for f, d in self.table.declared.items() if d.kind != "shared"]:
             raise ProgramError(
@@ -210,7 +211,7 @@ class Asker:
 
     def _warm(self) -> None:
         """Compile, or load, what the first step must not wait for."""
-        nothing, none = [fixed(array[:0].copy()) for array in self.home.fields], fixed(np.empty(0, np.int32))
+        nothing, none = [frozen(array[:0].copy()) for array in self.home.fields], frozen(np.empty(0, np.int32))
         home, kept = Home([array.copy() for array in nothing], 1), Kept()
         home.pull(0, 0, 0, none)
         home.push(0, 0, nothing)
@@ -262,7 +263,7 @@ class Asker:
             for array, old in zip(rows, before, strict=True):
                 np.subtract(array, old, out=old)
             cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
-            self._changes[step] = [[fixed(part) for part in home] for home in zip(*(np.split(old, cuts) for old in before), strict=True)]
+            self._changes[step] = [[frozen(part) for part in home] for home in zip(*(np.split(old, cuts) for old in before), strict=True)]
         self._steps[block.number, block.round] = step
 
     def push(self, worker: Worker, turn: int, block: Block) -> int:
@@ -270,7 +271,7 @@ class Asker:
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
         if worker.slack:
-            self._kept.keep(step, [fixed(each) for each in ids], changes)
+            self._kept.keep(step, [frozen(each) for each in ids], changes)
         sent = [[each if part == 1 else each * part for each, part in zip(home, self._parts, strict=True)] for home in changes]
         return self._tell(worker, turn, step, sent)
 
@@ -290,9 +291,9 @@ class Asker:
         """On the home: a pull or a push; returns the answers that can be given now."""
         head, *arrays = message.arrays
         if message.kind == "pull":
-            answers = self.home.pull(message.source, int(head[0]), int(head[1]), fixed(arrays[0]), message.turn)
+            answers = self.home.pull(message.source, int(head[0]), int(head[1]), frozen(arrays[0]), message.turn)
         else:
-            answers = self.home.push(message.source, int(head[0]), [fixed(array) for array in arrays])
+            answers = self.home.push(message.source, int(head[0]), [frozen(array) for array in arrays])
         return [
             Message("pulled", server.rank, a.worker, a.turn, self.point, [np.array([a.step, a.folded], np.int64), *a.arrays])
             for a in answers

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.errors import Refused
-from tux.partition.compiled import brief
+from tux.partition.compiled import compiled
+from tux.tables import frozen
 
 NOTHING, DENSE, ROWS, ELEMENTS = range(4)
 
@@ -41,7 +42,7 @@ class Picked(NamedTuple):
         return array.reshape(array.size // self.width if self.width else len(array), self.width)
 
 
-@brief
+@compiled
 def _count(marks):  # type: ignore[no-untyped-def]
     """(rows with a mark, marks) of (r, w) uint8."""
     rows = elements = 0
@@ -58,7 +59,7 @@ def _count(marks):  # type: ignore[no-untyped-def]
     return rows, elements
 
 
-@brief
+@compiled
 def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
     """The rows of `values` (r, w) with a mark to `out`, and a bit for each in `bitmap`, all zero, the highest bit being the first row."""
     at = 0
@@ -73,7 +74,7 @@ def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
             at += 1
 
 
-@brief
+@compiled
 def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-def]
     """The elements of `values` (m,) with a mark to `out`, and where they stand to `places`."""
     at = 0
@@ -83,7 +84,7 @@ def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-de
             at += 1
 
 
-@brief
+@compiled
 def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
     """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
     at = 0
@@ -96,7 +97,7 @@ def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
     return at == len(out)
 
 
-@brief
+@compiled
 def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
     """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond."""
     for i in range(len(places)):
@@ -139,7 +140,7 @@ def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
 def unpack(arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray) -> list[Picked]:
     """What `pack` said of `rows`, for each of `fields`, the local arrays (n, *shape). Refused if that cannot be about them."""
     try:
-        forms, rest, rows = arrays[0], iter(arrays[1:]), locked(rows.astype(np.int32, copy=False))
+        forms, rest, rows = arrays[0], iter(arrays[1:]), frozen(rows.astype(np.int32, copy=False))
         if forms.dtype != np.uint8 or forms.shape != (len(fields),):
             raise ValueError(f"{forms.size} fields for {len(fields)}")
         picked = [_picked(form, rest, field, rows) if form else NEVER for form, field in zip(forms.tolist(), fields, strict=True)]
@@ -160,21 +161,21 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
         if said.dtype != np.uint8 or said.shape != ((len(rows) + 7) // 8,):
             raise ValueError(f"a bitmap of {said.size} {said.dtype} for {len(rows)} rows")
         picked = np.empty(values.size // max(width, 1), np.int32)
-        if not _marked(locked(said), rows, picked):
+        if not _marked(frozen(said), rows, picked):
             raise ValueError(f"{len(picked)} rows, and others in the bitmap")
         rows = picked
     elif form == ELEMENTS:
         if said.dtype not in (np.uint16, np.uint32) or said.shape != (values.size,) or values.ndim != 1 or not width:
             raise ValueError(f"{said.size} places as {said.dtype} for {values.size} values")
         picked = np.empty(len(said), np.int32 if field.size < 2**31 else np.int64)
-        if not _placed(locked(said), rows, width, picked):
+        if not _placed(frozen(said), rows, width, picked):
             raise ValueError("an element beyond the last row")
         rows, width = picked, 1
     elif form != DENSE:
         raise ValueError(f"form {form}")
     if values.size != len(rows) * width:
         raise ValueError(f"{values.size} values for {len(rows)} rows of {width}")
-    return Picked(locked(rows), locked(values.reshape(len(rows), width)), width)
+    return Picked(frozen(rows), frozen(values.reshape(len(rows), width)), width)
 
 
 def empty(fields: Sequence[np.ndarray]) -> Arrays:
@@ -189,10 +190,10 @@ def _ready(size: int) -> None:
     """Run each kernel on one element of so many bytes."""
     values, marks, at, out = np.zeros((1, 1), f"u{size}"), np.ones((1, 1), np.uint8), np.zeros(1, np.int32), np.empty(1, np.int32)
     _changed_rows(values, marks, np.zeros(1, np.uint8), values.copy())
-    _marked(locked(np.array([128], np.uint8)), locked(at), out)
+    _marked(frozen(np.array([128], np.uint8)), frozen(at), out)
     for kind in (np.uint16, np.uint32):
         _changed_elements(values[0], marks[0], np.empty(1, kind), values[0].copy())
-        _placed(locked(np.zeros(1, kind)), locked(at), 1, out)
+        _placed(frozen(np.zeros(1, kind)), frozen(at), 1, out)
 
 
 def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarray:
@@ -203,19 +204,10 @@ def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarra
     return out
 
 
-def locked(array: np.ndarray) -> np.ndarray:
-    """A read-only view: what came by a socket is read-only, and one kind of array means one compilation."""
-    if not array.flags.writeable:
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def bits(array: np.ndarray) -> np.ndarray:
     """Numbers as their bits: for moving them, four kinds of arrays do for all; and -0.0 is another than 0.0, a NaN the same as itself."""
     return array.view(f"u{array.itemsize}")
 
 
-NEVER = Picked(locked(np.empty(0, np.int32)), locked(np.empty((0, 0), np.uint8)), 0)
+NEVER = Picked(frozen(np.empty(0, np.int32)), frozen(np.empty((0, 0), np.uint8)), 0)
 """No element of any field."""

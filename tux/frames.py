@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tux.errors import Refused
-from tux.partition.compiled import brief
+from tux.partition.compiled import compiled
 
 MAGIC, VERSION = b"tux\x00", 2
 KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control", "pull", "pulled", "push")
@@ -44,7 +44,7 @@ class Message:
     sequence: int = 0
 
 
-@brief
+@compiled
 def _fold(raw, state):  # type: ignore[no-untyped-def]
     """A 64-bit sum of bytes (n,) in which every place has another weight, their number too; four lanes, to keep the multiplier busy."""
     p = np.uint64(0x9E3779B97F4A7C15)

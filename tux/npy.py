@@ -17,8 +17,8 @@ from tux.errors import DataError
 
 DENSEST = 1032  # deflate makes at most so many bytes of one
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-# What zipfile raises about bytes that are no archive, or one packed in a way it cannot read (encrypted: RuntimeError).
-DAMAGED = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+# What zipfile raises about bytes that are no archive, or one packed in a way it cannot read (RuntimeError).
+DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 PIECE = 1 << 24  # bytes read at a time
 
 

@@ -118,13 +118,6 @@ def joined(pieces: Arrays) -> np.ndarray:
     return np.concatenate(pieces, out=out)
 
 
-def fixed(array: np.ndarray) -> np.ndarray:
-    """A read-only view: what came over the wire and what never left are one kind of array, so that one compilation serves both."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def listed(lists: np.ndarray) -> np.ndarray:
     """How many entries of each list (n, width) stand before its first -1, (n,) int32."""
     ended = lists < 0

@@ -22,10 +22,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tux.encoding import NEVER, Arrays, Picked, bits, empty, locked, pack, unpack
+from tux.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack
 from tux.fields import COMBINE
-from tux.partition.compiled import brief
-from tux.tables import Table
+from tux.partition.compiled import compiled
+from tux.tables import Table, frozen
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
 
@@ -45,7 +45,7 @@ def flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-@brief
+@compiled
 def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-untyped-def]
     """Changes of `rows` since the last send to `out`, marked where there are any; from now on they are pending."""
     for j in range(len(rows)):
@@ -59,7 +59,7 @@ def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-u
             base[r, k] = shown[r, k]
 
 
-@brief
+@compiled
 def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-def]
     """What `rows` have gathered to `out`, marked where that is not the `identity`, to which they return."""
     for j in range(len(rows)):
@@ -70,7 +70,7 @@ def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-
             shown[r, k] = identity
 
 
-@brief
+@compiled
 def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
     """`changes`, once sent, are part of the masters' values now."""
     for j in range(len(rows)):
@@ -82,7 +82,7 @@ def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
                 pending[r, k] = pending[r, k] - changes[j, k] if unheard[r, k] else 0
 
 
-@brief
+@compiled
 def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
     """The masters' values of `rows` come in below what is pending and unsent."""
     for j in range(len(rows)):
@@ -95,7 +95,7 @@ def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
             base[r, k] = below
 
 
-@brief
+@compiled
 def _set(shown, rows, values):  # type: ignore[no-untyped-def]
     """shown[rows] = values."""
     for j in range(len(rows)):
@@ -103,7 +103,7 @@ def _set(shown, rows, values):  # type: ignore[no-untyped-def]
             shown[rows[j], k] = values[j, k]
 
 
-@brief
+@compiled
 def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
     """own[rows] += changes, stamped where there are any."""
     for j in range(len(rows)):
@@ -114,7 +114,7 @@ def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
                 marks[r, k] = stamp
 
 
-@brief
+@compiled
 def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
     """Stamp what is not in `rows` of `now` as it was in `before` (r, w)."""
     for j in range(len(rows)):
@@ -124,7 +124,7 @@ def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
                 marks[r, k] = stamp
 
 
-@brief
+@compiled
 def _read(own, marks, stamp, rows, out, stamped):  # type: ignore[no-untyped-def]
     """`rows` to `out`, and which of their elements bear the stamp."""
     for j in range(len(rows)):
@@ -169,7 +169,7 @@ class Mirrors:
 
         `channel` (synchronisation, home) is where the answer will come from.
         """
-        fields, sent, rows = [], [], locked(rows.astype(np.int32, copy=False))
+        fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
         for name, array, field in self._up:
             shown = flat(array)
             values, marks = np.empty((len(rows), shown.shape[1]), shown.dtype), np.empty((len(rows), shown.shape[1]), np.uint8)
@@ -177,7 +177,7 @@ class Mirrors:
                 _take_deltas(shown, shown.dtype.type(field.identity), rows, values, marks)
             else:
                 _take(shown, flat(self.base[name]), flat(self.pending[name]), flat(self.unheard[name]), rows, values, marks)
-                sent.append(Picked(rows, locked(values), shown.shape[1]))
+                sent.append(Picked(rows, frozen(values), shown.shape[1]))
             fields.append((values, marks))
         self._sent[channel].append(sent)
         return pack(fields)
@@ -246,13 +246,13 @@ class Masters:
         """What the body changes in the `value` and `shared` fields of `rows` is news."""
         before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
         yield
-        rows = locked(rows.astype(np.int32, copy=False))
+        rows = frozen(rows.astype(np.int32, copy=False))
         for (name, array, _), old in zip(self._down, before, strict=True):
             _stamp(flat(self._marks[name]), self.stamp, rows, bits(flat(array)), bits(old))
 
     def read(self, rows: np.ndarray) -> Arrays:
         """What is new of the `value` and `shared` fields of `rows` since `forget`."""
-        fields, rows = [], locked(rows.astype(np.int32, copy=False))
+        fields, rows = [], frozen(rows.astype(np.int32, copy=False))
         for name, array, _ in self._down:
             own = flat(array)
             out, stamped = np.empty((len(rows), own.shape[1]), own.dtype), np.empty((len(rows), own.shape[1]), np.uint8)

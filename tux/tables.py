@@ -60,7 +60,7 @@ class Table:
         """
         sees, writes = SIDES[f"{side} of tau" if self.name == "tau" else side]
         names = tuple(f for f, d in self.declared.items() if d.kind in sees)
-        arrays = {f: self.arrays[f] if self.declared[f].kind in writes else _frozen(self.arrays[f]) for f in names}
+        arrays = {f: self.arrays[f] if self.declared[f].kind in writes else frozen(self.arrays[f]) for f in names}
         return names, tuple((arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names)
 
     def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
@@ -100,7 +100,11 @@ def _context(declared: dict[str, Field]) -> Table:
     return Table("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only view. What came over the wire is read-only, so what is passed on is made so too: one kind of array is one compilation."""
+    array = np.asarray(array)  # a mapped file's is a class of its own
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
