@@ -9,10 +9,11 @@ import numpy as np
 from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
+from tux.gathered import Rows
 from tux.replicas import NO_ROWS
 from tux.routes import ALL, Routes
 from tux.server import Server
-from tux.stages.bind import Udf, named
+from tux.stages.bind import Udf, named, parameters
 from tux.stages.block import Block
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
@@ -121,6 +122,19 @@ class Apply:
                 self._kernel((), lo, hi)
             if self.gather:
                 worker.tables[self.over].clear_deltas(rows)
+
+    @property
+    def adds_to_context(self) -> bool:
+        """Whether `f` may add to the context's totals."""
+        return self.f is not None and "tau" in parameters(self.f, self.label)
+
+    def takes(self, worker: Worker, block: Block | None) -> Rows | None:
+        """The rows whose changes and deltas this stage sends, or takes where nothing travels; None if there are none."""
+        if not self.gather:
+            return None
+        if self._touched is not None and block is not None:
+            return self._touched_in(block)
+        return slice(*block.rows) if block and len(block.cuts) > 2 else slice(0, self._known)
 
     def _touched_in(self, block: Block) -> np.ndarray:
         assert self._touched is not None

@@ -8,6 +8,7 @@ from typing import Any
 from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
+from tux.gathered import Rows
 from tux.plain import plain_parameters, plain_row
 from tux.server import ROW, Server
 from tux.stages.bind import Udf, call, named, parameters
@@ -35,6 +36,7 @@ class GlobalSync:
         self.f, self.aggregate, self.over = f, aggregate, over
         self.label = f"GlobalSync({named(f, aggregate)})"
         self.travels = False
+        self.aggregated = ""  # the vertex type that `aggregate` walks
 
     def prepare(self, worker: Worker) -> None:
         """Compile the aggregation, and bind `f`."""
@@ -60,7 +62,7 @@ class GlobalSync:
             what = f"'{over}' is no vertex type" if over else "which vertices are aggregated is not said"
             raise ProgramError(f"{self.label}: {what}", do=f'say over="...": one of {", ".join(worker.program.vertices)}')
         vertices = worker.graph.vertices[over]
-        self._at_home = vertices.cut
+        self._at_home, self.aggregated = vertices.cut, over
         scope = Scope(worker, "aggregate", self.label, at_home=vertices.cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
         lines = scope.call(aggregate, {over: row, "v": row}, lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]")
@@ -81,9 +83,13 @@ class GlobalSync:
         """This worker's context goes to its own server, which adds its share; returns the number of answers to come."""
         if self._aggregate and not self._at_home:
             self._aggregate()
-        arrays = worker.mirrors["tau"].pack(ROW, (self.point, 0))
+        arrays = worker.mirrors["tau"].pack(ROW, (self.point, 0), deltas=self.f is not None)
         worker.post(Message("totals", worker.rank, worker.rank, turn, self.point, arrays), "tau")
         return 1
+
+    def takes(self, worker: Worker, block: Block | None) -> Rows | None:
+        """The context's row. (Without a function no totals are taken, but changes are.)"""
+        return slice(None)
 
     def aggregate_at_home(self) -> None:
         """On each server, before its share is added: aggregate the masters that it keeps."""

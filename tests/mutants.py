@@ -6,15 +6,15 @@ A proof by simulation is worth what it can find: every one of these must be caug
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+from mutation import mutant
 from team import opened
 
 from tux.clock import Clock, Gather
 from tux.encoding import NOTHING, Picked, pack
-from tux.errors import TuxError
+from tux.gathered import Gathered, TotalsByClock
 from tux.replicas import DOWN, Masters, Mirrors
 from tux.routes import ALL
 from tux.server import Server
@@ -22,32 +22,6 @@ from tux.stages import Apply, GlobalSync
 from tux.tables import Table
 from tux.together import Together
 from tux.worker import Worker
-
-# What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all wait, and arrays that do not fit.
-CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-MUTANTS = {}
-
-
-def mutant(owner, *names):
-    """Register a bug: the decorated function makes, of the originals ``owner.name``, what stands in for them."""
-
-    def register(make):
-        @contextmanager
-        def injected():
-            originals = [vars(owner)[name] for name in names]
-            made = make(*originals)
-            for name, replacement in zip(names, [made] if len(names) == 1 else made, strict=True):
-                setattr(owner, name, replacement)
-            try:
-                yield
-            finally:
-                for name, original in zip(names, originals, strict=True):
-                    setattr(owner, name, original)
-
-        MUTANTS[make.__name__] = injected
-        return injected
-
-    return register
 
 
 @mutant(Clock, "may_start")
@@ -369,10 +343,38 @@ def tau_one_version_behind(original):
     return install
 
 
+@mutant(Gathered, "turn_to")
+def blocks_share_what_they_gather(original):
+    """What a block has gathered and not sent is sent by whichever block comes next."""
+    return lambda gathered, clock, unsent: None
+
+
+@mutant(Gathered, "turn_to")
+def deltas_of_another_clock_come_back(original):
+    """Of what was set aside, the oldest comes back first."""
+
+    def turn_to(gathered, clock, unsent):
+        original(gathered, min(gathered._aside, default=clock) if clock in gathered._aside else clock, unsent)
+
+    return turn_to
+
+
+@mutant(TotalsByClock, "keep")
+def masters_add_to_whichever_clock_comes(original):
+    return lambda totals, clock: None
+
+
+@mutant(Mirrors, "set_aside")
+def changes_of_a_clock_are_sent_by_another(original):
+    """Deltas are kept apart, changes in place are not."""
+    return lambda mirrors, rows: {}
+
+
 @mutant(Server, "_with_totals")
 def what_masters_add_to_the_context_lost(original):
-    def with_totals(server, point, arrays):
+    def with_totals(server, point, turn, arrays):
         server.tau.clear_deltas()
-        return original(server, point, arrays)
+        server._totals._by_clock.clear()
+        return original(server, point, turn, arrays)
 
     return with_totals

@@ -2,7 +2,8 @@
 
 Every vertex holds a count and a sum of clock numbers for each worker. In each clock a worker adds 1 and the clock's number to its own
 slots of all vertices that it touches, once, in an Exchange, in place (`shared`) and as a `delta` that Apply adds to a `value`; it does
-the same with the context and GlobalSync. Programs, graphs, cuts, stages and the order of all events are drawn from a seed.
+the same with the context and GlobalSync. What is gathered bears its clock, so each Apply and GlobalSync tells whether it was given
+what belongs to one clock alone. Programs, graphs, cuts, stages and the order of all events are drawn from a seed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from ssp import Book, check
 
 from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
 from tux.graph import Graph
@@ -49,6 +51,7 @@ SHARED = slots(shared, *FIRST[:2], *SECOND[:2])
 GIVEN = {**slots(delta, "given", "given_sum"), **slots(value, *TAKEN[:2])}
 MARKS = {name: mirror("i8", init=-1) for name in ("me", "now", "last", "last_again")}
 TAU = {**slots(shared, *BEATS[:2]), **slots(total, "sent", "sent_sum"), **slots(value, *HEARD[:2])}
+TAU |= {name: total("i8") for name in ("applied", "mixed")} | {name: value("i8") for name in ("runs", "mixtures")}
 
 
 def mark(v, me, now):
@@ -88,8 +91,20 @@ def touch_one_again(src, dst):
     mark_again(dst, src.me, src.now)
 
 
+def mixed(counts, sums):
+    """Whether the workers' counts and sums of clock numbers are those of more than one clock."""
+    clock = -1
+    for w in range(len(counts)):
+        if counts[w] > 1 or (counts[w] == 1 and clock >= 0 and sums[w] != clock):
+            return 1
+        if counts[w] == 1:
+            clock = sums[w]
+    return 0
+
+
 def take(v, tau):
     """On the master: what has been given to it."""
+    tau.mixed += mixed(v.given, v.given_sum)
     for w in range(len(v.got)):
         v.got[w] += v.given[w]
         v.got_sum[w] += v.given_sum[w]
@@ -98,6 +113,7 @@ def take(v, tau):
 
 def note(tau):
     """On the special worker: what has been sent to it."""
+    tau.mixtures += tau.mixed + mixed(tau.sent, tau.sent_sum)
     for w in range(len(tau.heard)):
         tau.heard[w] += tau.sent[w]
         tau.heard_sum[w] += tau.sent_sum[w]
@@ -108,7 +124,7 @@ class TwoTypes(Program):
     slots: int = param(1)
     leaf = hub = Vertex(**SHARED, **GIVEN, **MARKS)
     spoke = Edge("leaf", "hub")
-    tau = Context(**TAU, applied=total("i8"), runs=value("i8"))
+    tau = Context(**TAU)
     udfs = (touch, touch_again)
 
 
@@ -116,7 +132,7 @@ class OneType(Program):
     slots: int = param(1)
     node = Vertex(**SHARED, **GIVEN, **MARKS)
     link = Edge("node", "node")
-    tau = Context(**TAU, applied=total("i8"), runs=value("i8"))
+    tau = Context(**TAU)
     udfs = (touch_one, touch_one_again)
 
 
@@ -141,13 +157,14 @@ class Log:
     written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))  # clocks of own changes so far
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     since: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # all clocks before this one were over when the pass began
+    applied: list[int] = field(default_factory=list)  # how often Apply ran, by clock, as each clock's GlobalSync was told
 
     def look(self, worker, place, t, settled=()):
-        """Note what all rows show. `settled`: slots for which the answers of this very clock are in."""
+        """Note what all rows show. `settled`: tables and slots for which the answers of this very clock are in."""
         for name, table in worker.tables.items():
             known = 1 if name == "tau" else worker.graph.vertices[name].known
             for kind in OF_TAU if name == "tau" else OF_VERTICES:
-                least = t + 1 if kind in settled else max(t - self.slack, self.since[worker.rank])
+                least = t + 1 if (name, kind) in settled else max(t - self.slack, self.since[worker.rank])
                 seen = [table.arrays[f][:known].copy() for f in kind[:2]]
                 self.reads[worker.rank, name, kind].append(Read(place, t, least, self.written[worker.rank, kind], *seen))
 
@@ -194,6 +211,7 @@ class Scenario:
     over: str
     size: dict[str, int]  # of a block: "vertices" or "edges"; empty: one block
     segments: int  # Exchanges with Applies in a mini-batch
+    late: bool  # with two segments: all but the first type are applied in the second alone, and the context is changed in the first
     plain: bool  # a turn outside the mini-batch in each epoch
     sync: bool  # a GlobalSync at the end of each turn
     rotate: bool
@@ -215,11 +233,12 @@ class Scenario:
         pairs = np.stack(np.nonzero(kept))
         active = max(1, workers - (draw.random() < 0.15))  # at times the last worker has no edges at all
         parts = rng.integers(0, active, pairs.shape[1]) if draw.random() < 0.8 else pairs[0] % active
+        segments = 1 if one_type else draw.choice((1, 2))
         size = draw.choice(({}, {"vertices": 1}, {"vertices": 2}, {"vertices": 3}, {"edges": max(1, len(parts) // 3)}))
         return Scenario(
             seed, workers, slack, one_type,
-            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")), size=size, segments=1 if one_type else draw.choice((1, 2)),
-            plain=draw.random() < 0.3, rotate=draw.random() < 0.4, shuffle=draw.random() < 0.5,
+            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")), size=size, segments=segments,
+            late=segments == 2 and seed % 3 > 0, plain=draw.random() < 0.3, rotate=draw.random() < 0.4, shuffle=draw.random() < 0.5,
             epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4), sync=draw.random() < 0.6,
             pairs=pairs, parts=parts.astype(np.int16),
         )  # fmt: skip
@@ -228,27 +247,27 @@ class Scenario:
         """One epoch of one worker."""
         names = list(program.vertices)
 
+        def noted(tau):
+            log.applied.append(int(tau.applied))
+            note(tau)
+
         def synchronised(inside):
             first, second = program.udfs
             over = self.over if inside else ""
             out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
-            out += [Apply(name, take) for name in names]
-            settled = (FIRST, TAKEN)
+            out += [Watch(log, busy, "beat")] if self.late and self.sync else []
+            early = names[:1] if self.late else names
+            out += [Apply(name, take) for name in early]
+            settled = {(name, kind) for name in early for kind in (FIRST, TAKEN)}
             if self.segments == 2:
                 out += [Watch(log, busy, "between", settled=settled), Exchange(second, over=over)]
                 out += [Watch(log, busy, "end again", wrote=(SECOND,), settled=settled), *[Apply(name, take) for name in names]]
-                settled = (FIRST, TAKEN, SECOND)
-            return [*out, Watch(log, busy, "beat", settled=settled), GlobalSync(note)] if self.sync else out
+                settled = {(name, kind) for name in names for kind in OF_VERTICES}
+            out += [] if self.late or not self.sync else [Watch(log, busy, "beat", settled=settled)]
+            return [*out, GlobalSync(noted)] if self.sync else out
 
         batch = MiniBatch(*synchronised(True), over=self.over, shuffle=self.shuffle, rotate=self.rotate, **self.size)
         return [batch, *(synchronised(False) if self.plain else [])]
-
-
-class Book(NamedTuple):
-    """Cumulative counts and sums (T + 1, rows, W): entry t is what clocks before t have made of a row, or have sent away."""
-
-    count: np.ndarray
-    sum: np.ndarray
 
 
 class Simulation:
@@ -335,15 +354,17 @@ class Simulation:
         return touched, np.arange(self.cuts[block], self.cuts[block + 1]) if of == name else touched
 
     def applied(self):
-        """How often Apply's function must have run: once a turn for each vertex whose master somebody asked."""
-        total = 0
-        for name, part in self.parts[0].types.items():
-            home = self.home(name)
-            for blocks in zip(*(self.log.blocks[w] for w in range(self.scenario.workers)), strict=True):
+        """How often Apply's function must have run by clock: for each vertex whose master somebody asked, once an Apply."""
+        out = []
+        for blocks in zip(*(self.log.blocks[w] for w in range(self.scenario.workers)), strict=True):
+            out.append(0)
+            for number, (name, part) in enumerate(self.parts[0].types.items()):
+                home = self.home(name)
                 asked = [self.rows(name, w, block)[1] for w, block in enumerate(blocks)]
                 mine = [rows if part.cut else rows[home[rows] == w] for w, rows in enumerate(asked)]
-                total += len(np.unique(np.concatenate(mine)))
-        return total * self.scenario.segments
+                times = 1 if self.scenario.late and number else self.scenario.segments
+                out[-1] += len(np.unique(np.concatenate(mine))) * times
+        return out
 
     def check(self):
         """All assertions, over all reads and masters. Returns how stale the stalest read at a clock's start was."""
@@ -360,38 +381,18 @@ class Simulation:
                     if name in worker.server.tables:
                         masters = [worker.server.tables[name].arrays[f] for f in kind[:2]]
                         assert all((m == b[-1, home == worker.rank]).all() for m, b in zip(masters, sent, strict=True)), "7: masters"
-        runs = {worker.tau.runs for worker in self.workers}
-        if not self.scenario.sync:
-            runs = {sum(int(tau.arrays["applied"][0]) for worker in self.workers for tau in (worker.tables["tau"], worker.server.tau))}
-        assert runs == {self.applied()}, "each Apply runs once for each vertex, and none of its additions to the context is lost"
+        self._check_context()
         return stalest
 
-
-def check(reads, made, sent, *, me, home, own):
-    """The seven assertions on one worker's reads, in their order, of one pair of slots; returns the largest staleness at a clock's start.
-
-    `made`, `sent`: books of the worker's rows; `home` (rows,): their masters' workers.
-    """
-    count, total = np.stack([read.count for read in reads]), np.stack([read.sum for read in reads])  # (reads, rows, W)
-    t, least, most = (np.array([getattr(read, f) for read in reads]) for f in ("t", "least", "own"))
-    others = np.arange(count.shape[2]) != me if own else np.ones(count.shape[2], bool)
-    assert (count >= sent.count[least])[..., others].all(), "1: a clock that must be in is missing"
-    if own:
-        mine = (count == made.count[most]) & (total == made.sum[most])
-        assert mine[..., me].all(), "2: own changes do not all show"
-    assert (count <= sent.count[most])[..., others].all(), "4: something comes from the future"
-    prefix = np.full((len(reads), len(home)), -1)  # clocks after `least` that show, of all others alike
-    for ahead in range(int((most - least).max()) + 1):
-        at = np.minimum(least + ahead, most)
-        fits = ((count == sent.count[at]) & (total == sent.sum[at]))[..., others].all(axis=2)
-        for worker in np.unique(home):  # an answer brings all rows of a master's worker to one clock
-            prefix[np.ix_(fits[:, home == worker].all(axis=1), home == worker)] = ahead
-    assert (prefix >= 0).all(), "3: sums do not fit counts, or workers or rows of one master show different clocks"
-    assert (np.diff(count, axis=0) >= 0).all(), "5: time goes backwards"
-    for i, read in enumerate(reads):
-        if read.place.startswith("end"):
-            same = (count[i] == count[i - 1]) & (total[i] == total[i - 1])
-            assert same[:, others].all(), "6: rows change within a mini-batch"
-    assert reads[-1].place == "over" and least[-1] == most[-1] == len(sent.count) - 1, "7: not everything is in at the end"
-    starts = np.array([read.place == "start" for read in reads])
-    return int((t[:, None] - np.minimum(least[:, None] + prefix, most[:, None]))[starts].max(initial=0))
+    def _check_context(self):
+        """What Applies and GlobalSyncs were given belongs to their clocks, and nothing of it is lost."""
+        if self.scenario.sync:
+            runs, mixtures = ({getattr(worker.tau, name) for worker in self.workers} for name in ("runs", "mixtures"))
+        else:
+            taus = [tau.arrays for worker in self.workers for tau in (worker.tables["tau"], worker.server.tau)]
+            runs, mixtures = ({sum(int(tau[name][0]) for tau in taus)} for name in ("applied", "mixed"))
+        # With one type, what a block gathers at other ends waits for the block that these are in.
+        assert self.scenario.one_type or mixtures == {0}, "what one clock gathers comes to an Apply or a GlobalSync of another clock"
+        assert runs == {sum(self.applied())}, "each Apply runs once for each vertex, and none of its additions to the context is lost"
+        if self.log.applied:  # real processes have logs of their own
+            assert self.log.applied == self.applied(), "what Applies add to the context comes to the GlobalSync of another clock"

@@ -28,8 +28,8 @@ def scenario(slack, partitioner="random", seed=0):
     data = edges()
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)
     return Scenario(
-        seed, WORKERS, slack, one_type=False, over="leaf", size={"vertices": LEAVES // BLOCKS}, segments=2, plain=True, sync=True,
-        rotate=False, shuffle=True, epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
+        seed, WORKERS, slack, one_type=False, over="leaf", size={"vertices": LEAVES // BLOCKS}, segments=2, late=False, plain=True,
+        sync=True, rotate=False, shuffle=True, epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Leave:
         log, rank = self.log, worker.rank
         log.since[rank] = log.calls[rank, "start"]
         log.look(worker, "over", log.since[rank])
-        out = {"blocks": log.blocks[rank], "cuts": self.batch.cuts, "runs": worker.tau.runs}
+        out = {"blocks": log.blocks[rank], "cuts": self.batch.cuts, "runs": worker.tau.runs, "mixtures": worker.tau.mixtures}
         for (_, name, kind), reads in log.reads.items():
             for what in Read._fields:
                 out[f"{name}.{kind.count}.{what}"] = np.stack([getattr(read, what) for read in reads])
@@ -98,7 +98,12 @@ class Told(Simulation):
         masters = {name: {f: saw[f"{name}.masters.{f}"] for kind in OF_VERTICES for f in kind[:2]} for name in names[:2]}
         tables = {name: SimpleNamespace(arrays=arrays) for name, arrays in masters.items()}
         self.workers.append(
-            SimpleNamespace(rank=rank, tables=names, tau=SimpleNamespace(runs=saw["runs"].item()), server=SimpleNamespace(tables=tables))
+            SimpleNamespace(
+                rank=rank,
+                tables=names,
+                tau=SimpleNamespace(runs=saw["runs"].item(), mixtures=saw["mixtures"].item()),
+                server=SimpleNamespace(tables=tables),
+            )
         )
 
     @property

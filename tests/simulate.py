@@ -6,7 +6,8 @@ import tempfile
 import time
 from collections import defaultdict
 
-from mutants import CAUGHT, MUTANTS
+import mutants  # noqa: F401 - registers the mutants
+from mutation import CAUGHT, MUTANTS
 from probe import SLACKS, Scenario, Simulation
 
 MOST = 100  # seeds that a mutant may survive

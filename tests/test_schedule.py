@@ -13,13 +13,18 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
 def stage(letter):
-    """E: Exchange. A, B: Apply that travels, B without a function; a: of a whole type.
+    """E: Exchange. A, B, C: Apply that travels, B without a function, C adding to the context; a: of a whole type.
 
     G, H: GlobalSync that travels, H aggregating; g: of one worker.
     """
-    kinds = {"E": {}, "A": {"travels": True, "folds": True, "f": see}, "a": {"travels": False, "folds": True, "f": see}}
-    kinds |= {"B": {"travels": True, "folds": True, "f": None}, "H": {"travels": True, "folds": False, "aggregate": see}}
-    kinds |= {"G": {"travels": True, "folds": False, "aggregate": None}, "g": {"travels": False, "folds": False, "aggregate": None}}
+    kinds = {"E": {}, "A": {"travels": True, "folds": True, "f": see, "over": "v", "adds_to_context": False}}
+    kinds |= {"a": {"travels": False, "folds": True, "f": see}, "C": kinds["A"] | {"adds_to_context": True}}
+    kinds |= {"B": kinds["A"] | {"f": None}}
+    kinds |= {"H": {"travels": True, "folds": False, "f": see, "aggregate": see, "aggregated": "v"}}
+    kinds |= {
+        "G": {"travels": True, "folds": False, "f": see, "aggregate": None, "aggregated": ""},
+        "g": {"travels": False, "folds": False, "aggregate": None},
+    }
     return SimpleNamespace(letter=letter, **kinds[letter])
 
 
@@ -70,6 +75,22 @@ def test_segments(stages, expected):
 def test_stages_that_say_nothing_run_here():
     plain = SimpleNamespace(letter="S")
     assert read(segments([plain, stage("A"), plain, stage("G")])) == "S:A | S:G"
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "waits"),
+    [
+        ("EA", "G", False),  # all totals are with the workers when the last block has run
+        ("EAE", "G", True),  # the second segments of the last blocks may still have to run
+        ("EC", "G", True),  # Applies at the masters add to the context
+        ("EA", "H", True),  # the aggregate reads what these Applies write
+        ("EAE", "EA", False),
+        ("EAE", "g", False),
+    ],
+)
+def test_a_global_sync_after_a_mini_batch_waits_for_late_totals(inside, after, waits):
+    *blocks, last = turns(None, [batch(inside, [1, 2]), *map(stage, after)])
+    assert (last.waits, last.alone) == (waits, False) and not any(block.waits for block in blocks)
 
 
 def test_each_block_is_a_turn_and_so_is_each_run_of_other_stages():

@@ -3,9 +3,10 @@
 The assertions and programs are in probe.py, the bugs to be caught in mutants.py; simulate.py runs many more seeds.
 """
 
+import mutants  # noqa: F401 - registers the mutants
 import numpy as np
 import pytest
-from mutants import CAUGHT, MUTANTS
+from mutation import CAUGHT, MUTANTS
 from probe import MOST_WORKERS, SLACKS, Scenario, Simulation
 from simulate import caught
 

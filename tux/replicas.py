@@ -164,16 +164,18 @@ class Mirrors:
                 self.pending[name][...] = 0
                 self.unheard[name][...] = 0
 
-    def pack(self, rows: np.ndarray, channel: tuple[int, int]) -> Arrays:
+    def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
         """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are cleared.
 
-        `channel` (synchronisation, home) is where the answer will come from.
+        `channel` (synchronisation, home) is where the answer will come from. Without `deltas` these stay, and nothing is said of them.
         """
         fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
         for name, array, field in self._up:
             shown = flat(array)
             values, marks = np.empty((len(rows), shown.shape[1]), shown.dtype), np.empty((len(rows), shown.shape[1]), np.uint8)
-            if field.kind == "delta":
+            if field.kind == "delta" and not deltas:
+                marks[...] = 0
+            elif field.kind == "delta":
                 _take_deltas(shown, shown.dtype.type(field.identity), rows, values, marks)
             else:
                 _take(shown, flat(self.base[name]), flat(self.pending[name]), flat(self.unheard[name]), rows, values, marks)
@@ -181,6 +183,25 @@ class Mirrors:
             fields.append((values, marks))
         self._sent[channel].append(sent)
         return pack(fields)
+
+    def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
+        """Changes of the shared fields of `rows` since the last send, which are shown as pending until `bring_back`."""
+        aside = {}
+        for name, shown, _ in self._up:
+            if name in self.base:
+                aside[name] = change = shown[rows] - self.base[name][rows]
+                self.base[name][rows] = shown[rows]
+                self.pending[name][rows] += change
+                self.unheard[name][rows] += change != 0
+        return aside
+
+    def bring_back(self, rows: np.ndarray | slice, aside: dict[str, np.ndarray]) -> None:
+        """These changes of `rows` are to be sent again."""
+        for name, change in aside.items():
+            pending, unheard = self.pending[name], self.unheard[name]
+            self.base[name][rows] -= change
+            unheard[rows] -= change != 0
+            pending[rows] = np.where(unheard[rows] > 0, pending[rows] - change, 0)
 
     def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
         """The masters' `value` and `shared` fields of `rows`, which may be more than those sent to that home; answers the oldest send."""

@@ -22,6 +22,7 @@ from tux.clock import Gather
 from tux.encoding import NEVER, Arrays, pack, unpack, whole
 from tux.fields import COMBINE
 from tux.frames import Message
+from tux.gathered import TotalsByClock
 from tux.replicas import DOWN, UP, Masters
 from tux.tables import Table
 
@@ -39,6 +40,7 @@ class Server:
         self.tables = tables
         self.masters = {name: Masters(table) for name, table in tables.items()}
         self.tau = taus[0]  # what Apply UDFs read here and add to
+        self._totals = TotalsByClock(self.tau)
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.points: list[Any] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
@@ -59,7 +61,7 @@ class Server:
                 self.send(answer)
             return True
         if message.kind == "totals":
-            added = self._with_totals(point, list(message.arrays))
+            added = self._with_totals(point, message.turn, list(message.arrays))
             self._post(Message("up", self.rank, 0, message.turn, message.point, added), point)
             return True
         if message.kind == "up":
@@ -67,6 +69,8 @@ class Server:
             if complete is not None:
                 start = time.perf_counter()
                 served = point.serve(self, complete)  # type: ignore[union-attr]
+                if point.folds and self._some_take_totals():  # type: ignore[union-attr]
+                    self._totals.keep(message.turn)
                 self.seconds += time.perf_counter() - start
                 for worker, arrays in enumerate(served):
                     self._post(Message("down", self.rank, worker, message.turn, message.point, arrays), point)
@@ -78,9 +82,15 @@ class Server:
                     news.of(array)[news.rows] = news.values
         return False
 
-    def _with_totals(self, point: Any, arrays: Arrays) -> Arrays:
-        """The worker's context and what this server has added to its own, which starts anew."""
+    def _some_take_totals(self) -> bool:
+        return any(not point.folds and getattr(point, "f", None) is not None for point in self.points)
+
+    def _with_totals(self, point: Any, turn: int, arrays: Arrays) -> Arrays:
+        """The worker's context and what this server has added to its own up to `turn`, which starts anew."""
         point.aggregate_at_home()
+        if point.f is None:
+            return arrays
+        self._totals.restore(turn)
         columns, out = self.tau.columns(UP), []
         for (_, own, field), news in zip(columns, unpack(arrays, [own for _, own, _ in columns], ROW), strict=True):
             total = whole(news, own, field.identity)

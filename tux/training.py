@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
 from tux.edge_pieces import Pieces, of_graph
 from tux.spool import Kept
 from tux.worker import Worker
@@ -31,8 +32,8 @@ class Training:
         every = [*self._setup, *self._stages, *self._evaluate]
         for stages in (self._setup, self._stages, self._evaluate):
             worker.prepare(stages)
-        worker.refuse_lost_deltas(every)
-        worker.refuse_lost_changes(every)
+        refuse_lost_deltas(worker, every)
+        refuse_lost_changes(worker, every)
 
     def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
         """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>, edges_per_second, ...``).
@@ -104,7 +105,7 @@ class Training:
         by_type = {f"bytes_sent_{name}": n - sent.get(name, 0) for name, n in sorted(worker.sent().items())}
         rows = sum(worker.dense().values()) - sum(dense.values())
         worker.epoch = number
-        worker.check_finite()
+        check_finite(worker)
         if evaluate or worker.program.converged(worker.metrics()):
             yield from worker.peek()
             yield from worker.steps(self._evaluate, 0)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tux.clock import Clock
-from tux.errors import DataError, ProgramError
+from tux.errors import DataError
 from tux.frames import Message
+from tux.gathered import Gathered, Unsent, unsent_rows
 from tux.graph import Edges, Graph
 from tux.lists import Lists, Piece, pieces
 from tux.parts import TypePart
@@ -62,18 +63,20 @@ class Worker:
         self.topology = graph.topology.table if graph.topology else None
         self.scratch: Opener | None = None  # opens a file for lists that no stage uses, which a stage writes by
         self.spool: Spool | None = None
-        kept = [name for name in self._cut_types() if not program.vertices[name].pulled]
+        kept = [name for name in self.cut_types() if not program.vertices[name].pulled]
         self.mirrors = {name: Mirrors(self.tables[name]) for name in (*kept, "tau")} if workers > 1 else {}
-        masters = {name: self._table(name, program.vertices[name].fields, len(self._part(name).masters)) for name in self._cut_types()}
+        masters = {name: self._table(name, program.vertices[name].fields, len(self.part(name).masters)) for name in self.cut_types()}
         taus = self._table("tau", program.context.fields, 1), self._table("tau", program.context.fields, 1)
         self.server = Server(rank, workers, masters, taus, lambda message: self.send(message))
         self.server.points = self.points
         self.initialise()
 
-    def _cut_types(self) -> list[str]:
+    def cut_types(self) -> list[str]:
+        """Names of the vertex types that the partition cuts."""
         return [name for name in self.program.vertices if self.graph.vertices[name].cut]
 
-    def _part(self, name: str) -> TypePart:
+    def part(self, name: str) -> TypePart:
+        """This worker's share of a type, where there are several workers."""
         part = self.graph.vertices[name].part
         assert part is not None
         return part
@@ -117,7 +120,7 @@ class Worker:
 
     def master_ids(self, name: str) -> np.ndarray:
         """Dense index of each master of a cut type."""
-        part = self._part(name)
+        part = self.part(name)
         return part.order[part.masters]
 
     def edge_table(self, edges: Edges) -> Table:
@@ -135,37 +138,6 @@ class Worker:
         for stage in stages:
             stage.prepare(self)
 
-    def refuse_lost_deltas(self, stages: Sequence[Stage]) -> None:
-        """ProgramError where a vertex type has a delta and none of `stages`, all of the program's, is an Apply for it."""
-        inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-        applied = _gathered(inner)
-        for name, vertex in self.program.vertices.items():
-            lost = [f for f, d in vertex.fields.items() if d.kind == "delta"]
-            if lost and name not in applied:
-                raise ProgramError(f"nothing takes the delta {name}.{lost[0]}", do=f'add Apply("{name}", f) to the stages')
-
-    def refuse_lost_changes(self, stages: Sequence[Stage]) -> None:
-        """ProgramError where a type that is cut has fields that travel, and none of `stages` is an Apply for it."""
-        inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-        applied = _gathered(inner)
-        for name in self._cut_types():
-            if self.program.vertices[name].pulled:
-                continue
-            if self.program.vertices[name].whole:
-                raise ProgramError(
-                    f"{name} is cut, and {type(self.program).__name__} needs each {name} whole", do="use --partitioner bicut or aweto"
-                )
-            fields = [f for f, d in self.program.vertices[name].fields.items() if d.kind in ("value", "shared", "delta")]
-            if fields and name not in applied:
-                first, second = self.program.edge.ends
-                # What bicut keeps whole is the end with more vertices, if the ends are of two types.
-                favourite = first if self._part(first).vertices >= self._part(second).vertices else second
-                uncut = f", or use --partitioner bicut, which keeps {name} whole" if first != second and name == favourite else ""
-                raise ProgramError(
-                    f"{name} is cut, and nothing brings the changes of {name}.{fields[0]} together",
-                    do=f'add Apply("{name}") to the stages{uncut}',
-                )
-
     def run(self, stages: Sequence[Stage], slack: int | None = None) -> None:
         """One pass over `stages`, each block of a MiniBatch and each run of other stages being a clock; returns when all is answered."""
         for _ in self.steps(stages, slack):
@@ -181,13 +153,17 @@ class Worker:
         clock, upcoming = Clock(self.slack if slack is None else slack), turns(self, stages)
         following, first = next(upcoming, None), self.turn
         works: dict[int, Work] = {}
+        gathered, ran = Gathered(), (0, 0)
         while True:
             self._install(clock, first)
             works = {number: work for number, work in works.items() if number >= clock.finished}
             ready = clock.next_segment()
             if ready is not None:
+                with self.timed("send"):
+                    gathered.turn_to(ready[0], self._unsent(works, *ran) if ran[0] != ready[0] else ())
+                ran = ready
                 self._segment(clock, first, ready, works)
-            elif following is not None and clock.may_start() and (clock.idle or not (following.alone or _alone(works))):
+            elif following is not None and clock.may_start() and (clock.idle or not (following.waits or _alone(works))):
                 works[clock.start(len(following.segments))] = following
                 following = next(upcoming, None)
             elif clock.idle and following is None:
@@ -196,6 +172,13 @@ class Worker:
                 yield
         self.turn, self.clock = first + clock.started, self.clock + clock.started
         self.most_stale = max(self.most_stale, clock.most_stale)
+
+    def _unsent(self, works: dict[int, Work], number: int, position: int) -> list[Unsent]:
+        """What the segments of a clock after `position` will send."""
+        if number not in works:
+            return []
+        later = works[number].segments[position + 1 :]
+        return unsent_rows((stage for segment in later for stage in (*segment.here, *segment.syncs)), self, works[number].block)
 
     def _segment(self, clock: Clock, first: int, ready: tuple[int, int], works: dict[int, Work]) -> None:
         number, position = ready
@@ -240,10 +223,10 @@ class Worker:
 
         Everyone sends what the others need, so this is also where all meet; it counts no bytes.
         """
-        parts = {name: self._part(name) for name in self.program.vertices} if self.workers > 1 else {}
+        parts = {name: self.part(name) for name in self.program.vertices} if self.workers > 1 else {}
         for other in range(self.workers):
             if other != self.rank:
-                wanted = [(self._masters(name).arrays[f], part) for name, part in parts.items() for f in self._peeked(name)]
+                wanted = [(self.masters(name).arrays[f], part) for name, part in parts.items() for f in self._peeked(name)]
                 arrays = [flat(array[part.peek_down[other]]) for array, part in wanted]
                 self.send(Message("peek", self.rank, other, arrays=arrays))
         missing = {other for other in range(self.workers) if other != self.rank}
@@ -267,7 +250,7 @@ class Worker:
         A ragged field is two arrays: the lengths of the lists, and their values.
         """
         for point, name in enumerate(self.program.vertices):
-            vertices, table = self.graph.vertices[name], self._masters(name)
+            vertices, table = self.graph.vertices[name], self.masters(name)
             if kept := in_model(table):
                 ids = self.master_ids(name) if vertices.cut else vertices.order[: vertices.known]
                 for lo, hi in pieces(table, len(ids)):
@@ -305,7 +288,7 @@ class Worker:
     def _peeked(self, name: str) -> list[str]:
         return of_kinds(self.tables[name], DOWN)
 
-    def _masters(self, name: str) -> Table:
+    def masters(self, name: str) -> Table:
         """The table of a type's masters here: the server's, or, of a whole type, this worker's rows."""
         return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
 
@@ -334,32 +317,6 @@ class Worker:
         table = self.tables["tau"]
         found = {f: table.arrays[f][0].item() for f, d in table.declared.items() if d.reported}
         return {f: x for f, x in found.items() if x == x}
-
-    def check_finite(self) -> None:
-        """DataError naming the first vertex, field and value that is NaN or infinite."""
-        for name, vertices in self.graph.vertices.items():
-            table = self._masters(name)
-            ids = self.master_ids(name) if vertices.cut else vertices.order
-            for field, declared in table.declared.items():
-                array = table.arrays[field]
-                if declared.dtype.kind != "f" or declared.kind == "delta" or declared.ragged:
-                    continue
-                with np.errstate(invalid="ignore", over="ignore"):
-                    if np.isfinite(np.sum(array, dtype=np.float64)):
-                        continue
-                bad = np.argwhere(~np.isfinite(array))
-                if len(bad):
-                    row = int(bad[0][0])
-                    vertex = vertices.ids.decode(ids[row : row + 1])[0]
-                    raise DataError(
-                        f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch {self.epoch}",
-                        do="the step is too large for these data: try a smaller --step",
-                    )
-
-
-def _gathered(stages: Sequence[Any]) -> set[str]:
-    """The types of which one of `stages` brings the replicas' changes together."""
-    return {getattr(stage, "over", "") for stage in stages if getattr(stage, "folds", False) and getattr(stage, "gather", True)}
 
 
 def _alone(works: dict[int, Work]) -> bool:
