@@ -119,6 +119,17 @@ def test_every_file_says_what_it_is(name):
     assert ast.get_docstring(TREES[name]), name
 
 
+def test_some_tests_are_slow_but_no_file_is():
+    """Else `make test-slow`, or pytest on one file, would find no test, which pytest calls an error."""
+    slow, others = set(), set()
+    for name in (name for name in FILES if name.startswith("tests/test_")):
+        for node in TREES[name].body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                marked = any(ast.unparse(each) == "pytest.mark.slow" for each in node.decorator_list)
+                (slow if marked else others).add(name)
+    assert slow and slow <= others
+
+
 def test_the_tools_are_strict():
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     rules = tools["ruff"]["lint"]
