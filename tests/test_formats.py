@@ -160,7 +160,7 @@ CELL = st.text(alphabet="ab0179-+. ü\"x'", min_size=1, max_size=4).filter(lambd
 def test_whatever_the_ids_they_come_back(tmp_path_factory, cells, block):
     path = tmp_path_factory.mktemp("ids") / "edges.csv"
     quote = {ord('"'): '""'}
-    path.write_text("user,item\n" + "".join(f'"{u.translate(quote)}","{v.translate(quote)}"\n' for u, v in cells))
+    path.write_text("user,item\n" + "".join(f'"{u.translate(quote)}","{v.translate(quote)}"\n' for u, v in cells), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(formats, "BLOCK", block)
         edges = read_edges(path, ENDS, {})
