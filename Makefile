@@ -1,15 +1,17 @@
-# make demo: a fresh machine to a first training run.  make test: the whole suite, linter and type checker.
+# make demo: a fresh machine to a first training run.  make test: linter, type checker, and all tests but the slow ones.
+# make test-slow: only the tests marked slow.  make test-all: both.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # Tests on real data find it here; without the folder they are skipped, saying so.
-DATA := $(abspath ../shared/data)
-ifneq ($(wildcard $(DATA)),)
-export TUX_TEST_DATA ?= $(DATA)
+# The path is tested as a relative one: make would take a blank in the path of the checkout for the end of a name.
+ifneq ($(wildcard ../shared/data),)
+export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test bench simulate kills clean
+.PHONY: demo test test-slow test-all bench simulate kills clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -19,7 +21,13 @@ test: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/python tests/installed_tree.py build/tree
 	$(BIN)/mypy --config-file pyproject.toml build/tree/tux
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST)
+
+# What takes long and rarely tells more than the rest.
+test-slow: $(VENV)/installed-test
+	$(PYTEST) -m slow
+
+test-all: test test-slow
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels

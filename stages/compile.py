@@ -116,6 +116,6 @@ def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
 def _write(path: Path, source: str) -> None:
     """Write a kernel's source whole or not at all: another process may be doing the same."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w") as file:
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(source)
     Path(temporary).replace(path)

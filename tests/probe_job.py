@@ -16,6 +16,7 @@ from tux.parts import cut
 
 WORKERS, PASSES, EPOCHS = 4, 2, 3
 LEAVES, HUBS, BLOCKS = 12, 3, 4
+HELD_UP = 120.0  # seconds after which worker 0 counts as hung
 
 
 def edges():
@@ -56,7 +57,11 @@ class Leave:
 
 
 class Probed(TwoTypes):
-    """The probe of the simulation; of the four workers the last is always late, the others now and then."""
+    """The probe of the simulation, with reads that are as stale as the slack allows.
+
+    The last worker stays in clock 0 until worker 0 has started clock `slack`, which needs nothing of the last
+    worker's clocks. So what worker 0 reads there lacks all of them.
+    """
 
     folder: str = param(".", "where each worker leaves what it saw")
     allowed: int = param(0, "the run's slack")
@@ -64,13 +69,20 @@ class Probed(TwoTypes):
 
     def stages(self):
         chosen = scenario(self.allowed, self.partitioner)
-        self.log, self.draw = Log(self.allowed), np.random.default_rng(self.allowed)
+        self.log = Log(self.allowed)
         batch, *others = chosen.stages(self, self.log, self.busy)
         self.batch = batch
         return [batch, *others] * chosen.epochs
 
     def busy(self, worker):
-        time.sleep(0.004 if worker.rank == WORKERS - 1 else self.draw.choice([0, 0, 0, 0.005]))
+        ahead = Path(self.folder) / "ahead"
+        if worker.rank == 0 and self.log.calls[0, "start"] == self.allowed + 1:
+            ahead.touch()
+        if worker.rank == WORKERS - 1 and sum(self.log.calls.values()) == 1:
+            limit = time.monotonic() + HELD_UP
+            while not ahead.exists():
+                assert time.monotonic() < limit, f"worker 0 did not start clock {self.allowed} in {HELD_UP:.0f} s"
+                time.sleep(0.001)
 
     def evaluate(self):
         return [Leave(self.log, self.batch, self.folder)]

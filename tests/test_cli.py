@@ -10,11 +10,12 @@ import time
 import numpy as np
 import pytest
 
-from tux import __version__, cli, show
+from tux import __version__, cli
 from tux.cli import main
 
 RATINGS = "user,item,rating\n" + "".join(f"u{i % 7},{i % 11},{i % 5 + 1}\n" for i in range(70))
 RUN = ["--epochs", "2", "--no-jit", "--rank", "4"]
+SOON = 300.0  # seconds after which a command counts as hung
 
 DEGREES = '''
 """Count the edges of pages.
@@ -286,7 +287,7 @@ def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch):
 
     def command(argv):
         Callback()
-        time.sleep(5)
+        time.sleep(SOON)
         return 0
 
     monkeypatch.setattr(cli, "_command", command)
@@ -360,41 +361,8 @@ def test_doctor(tux):
 
 
 def test_as_programs(here):
-    run = lambda *argv: subprocess.run([sys.executable, "-m", "tux", *argv], capture_output=True, text=True, timeout=120)  # noqa: E731
+    run = lambda *argv: subprocess.run([sys.executable, "-m", "tux", *argv], capture_output=True, text=True, timeout=SOON)  # noqa: E731
     assert run("--version").stdout == f"tux {__version__}\n"
     assert run("run", "mf", "--rank", "0").returncode == 2
     heavy = "import sys; from tux.cli import main; main(['--help']); print({'numba', 'pyarrow', 'rich'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, timeout=60).stdout.endswith("set()\n")
-
-
-# ---- what is shown
-
-
-def test_a_silent_run_tells_what_it_is_doing(capsys):
-    with show.Plain(beat=0.05) as watch:
-        watch.phase("load")
-        time.sleep(0.2)
-    lines = capsys.readouterr().out.splitlines()
-    assert 2 <= len(lines) <= 4 and all(line.startswith("... load, ") for line in lines)
-
-
-def test_live_table(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    with show.Live() as watch:
-        for number in (1, 2):
-            watch.epoch({"epoch": number, "clock": number, "seconds": number / 10, "test_rmse": 0.9 / number, "edges_per_second": 2e6}, 2)
-        watch.say("[done]")
-    out = capsys.readouterr().out
-    assert "[done]" in out
-    assert [line.split() for line in out.splitlines() if "0.9000" in line or "0.4500" in line] == [
-        ["1/2", "0.10", "0.9000", "2.0"],
-        ["2/2", "0.20", "0.4500", "2.0"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [(0, "0"), (3.0, "3"), (0.84411, "0.8441"), (1234.56, "1,235"), (1e-7, "1e-07"), (2.5e12 + 0.5, "2.5e+12"), (-0.25, "-0.2500")],
-)
-def test_numbers(x, text):
-    assert show.number(x) == text
+    assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, timeout=SOON).stdout.endswith("set()\n")

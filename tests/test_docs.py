@@ -44,6 +44,7 @@ def test_pagerank_of_a_real_graph(tmp_path, real_data):
     agrees(ranks(tmp_path / "out"), to_networkx(read_edges(links, ("page", "page"), {})))
 
 
+@pytest.mark.slow
 def test_mf_on_movielens(tmp_path, real_data):
     """Quality is a fact of the data and the seed; speed is shown by bench/."""
     data = real_data / "ratings" / "ml-1m"

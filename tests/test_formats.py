@@ -160,7 +160,7 @@ CELL = st.text(alphabet="ab0179-+. ü\"x'", min_size=1, max_size=4).filter(lambd
 def test_whatever_the_ids_they_come_back(tmp_path_factory, cells, block):
     path = tmp_path_factory.mktemp("ids") / "edges.csv"
     quote = {ord('"'): '""'}
-    path.write_text("user,item\n" + "".join(f'"{u.translate(quote)}","{v.translate(quote)}"\n' for u, v in cells))
+    path.write_text("user,item\n" + "".join(f'"{u.translate(quote)}","{v.translate(quote)}"\n' for u, v in cells), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(formats, "BLOCK", block)
         edges = read_edges(path, ENDS, {})
@@ -208,7 +208,11 @@ def test_line_numbers_count_comments_headers_and_blank_lines(file):
     assert edges.skipped == 2 and ":7: " in edges.first_skipped and rows(edges) == [(1, 2, 3)]
 
 
-@pytest.mark.parametrize("content", ["", "# only\n% words\n\n", "user,item,value\n", b"\x1f\x8b" + gzip.compress(b"")[2:]])
+@pytest.mark.parametrize(
+    "content",
+    ["", "# only\n% words\n\n", "user,item,value\n", gzip.compress(b"")],
+    ids=["empty", "comments", "header", "packed"],
+)
 def test_no_edge_at_all(file, content):
     with pytest.raises(DataError, match="no edge"):
         read_edges(file(content), ENDS, VALUE)

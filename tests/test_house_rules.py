@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {"partition": 0, "tux": 1, "stages": 2, "apps": 3, "tests": 4, "bench": 4}
 FILES = {path.relative_to(ROOT).as_posix(): path for folder in LAYERS for path in sorted((ROOT / folder).rglob("*.py"))}
 ENGINE = [name for name in FILES if LAYERS[name.split("/")[0]] < 4]
-TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+TREES = {name: ast.parse(path.read_bytes()) for name, path in FILES.items()}
 
 COMMAND_LINE = ("tux/cli.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
@@ -76,6 +76,21 @@ def test_nothing_unsafe(name):
     assert not any(isinstance(node, ast.keyword) and node.arg == "allow_pickle" for node in ast.walk(TREES[name]))
 
 
+def opens_text(call):
+    """Whether a call opens, reads or writes a file as text by the standard library."""
+    name = getattr(call.func, "attr", "")
+    if getattr(call.func, "id", "") == "open" or name == "fdopen":
+        return not any(isinstance(given, ast.Constant) and "b" in str(given.value) for given in call.args[1:])
+    return name == "read_text" or name == "write_text" and len(call.args) == 1
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_text_files_have_an_encoding(name):
+    """The default is the locale's, and ids, words and programs are not all ASCII."""
+    for call in (node for node in ast.walk(TREES[name]) if isinstance(node, ast.Call) and opens_text(node)):
+        assert any(given.arg == "encoding" for given in call.keywords), f"{name}:{call.lineno}"
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_printed_or_swallowed(name):
     assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(TREES[name])
@@ -87,7 +102,7 @@ def test_nothing_printed_or_swallowed(name):
 @pytest.mark.parametrize("name", FILES)
 def test_sizes(name):
     most = 120 if name == "apps/mf.py" else 150 if name.startswith("apps/") else 400
-    lines = len(FILES[name].read_text().splitlines())
+    lines = len(FILES[name].read_text(encoding="utf-8").splitlines())
     assert lines <= most or name in LARGER, f"{name} has {lines} lines"
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -104,8 +119,19 @@ def test_every_file_says_what_it_is(name):
     assert ast.get_docstring(TREES[name]), name
 
 
+def test_some_tests_are_slow_but_no_file_is():
+    """Else `make test-slow`, or pytest on one file, would find no test, which pytest calls an error."""
+    slow, others = set(), set()
+    for name in (name for name in FILES if name.startswith("tests/test_")):
+        for node in TREES[name].body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                marked = any(ast.unparse(each) == "pytest.mark.slow" for each in node.decorator_list)
+                (slow if marked else others).add(name)
+    assert slow and slow <= others
+
+
 def test_the_tools_are_strict():
-    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     rules = tools["ruff"]["lint"]
     assert "D1" in rules["select"] and set(rules["ignore"]) <= {"D105", "D107"}
     for files, ignored in rules["per-file-ignores"].items():

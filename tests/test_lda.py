@@ -379,6 +379,7 @@ def test_corner_cases(name, k, topics):
 # Real data.
 
 
+@pytest.mark.slow
 def test_kos(real_data):
     with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
         document, word, count = np.loadtxt(file, np.int32, skiprows=3).T

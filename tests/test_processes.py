@@ -16,8 +16,8 @@ from tux.generate_graph import graph
 from tux.output import read_metrics
 
 PAGERANK = Path(__file__).parent.parent / "docs" / "pagerank.py"
-HARD = 60.0  # seconds after which a command counts as hung
-SOON = 15.0  # seconds in which a job ends whose member is lost
+HARD = 300.0  # seconds after which a command counts as hung
+SOON = 60.0  # seconds after which a job whose member is lost counts as hung
 ENDLESS = ["--epochs", 1_000_000, "--rank", 4, "--eval-every", 20]
 TIMES = ("seconds", "edges_per_second")
 

@@ -96,7 +96,7 @@ def test_lists_of_other_machines_come_home(tmp_path):
     meet = ["--insecure", "--nnodes", "2", "--rdzv", f"127.0.0.1:{free_port()}"]
     ends = [["--node-rank", "0", "--out", str(tmp_path / "two")], ["--node-rank", "1"]]
     running = [subprocess.Popen([*command, *meet, *end], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for end in ends]
-    said = [process.communicate(timeout=90) for process in running]
+    said = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0], said
     run(Walks(walks=4, length=7), graph, out=tmp_path / "one")
     assert (tmp_path / "one" / "walks.txt").read_bytes() == (tmp_path / "two" / "walks.txt").read_bytes()

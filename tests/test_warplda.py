@@ -308,6 +308,7 @@ def test_processes_count_the_same():
         assert record["loglik_per_token"] == team.check().likelihood()
 
 
+@pytest.mark.slow
 def test_kos(real_data):
     with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
         document, word, count = np.loadtxt(file, np.int32, skiprows=3).T

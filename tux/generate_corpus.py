@@ -255,7 +255,7 @@ def write_corpus(made: Corpus, path: str | os.PathLike[str], vocab: str | os.Pat
             write({name: getattr(made, name)[start : start + CHUNK] for name in ("document", "word", "count")})
     if vocab is not None:
         with replacing(vocab) as part:
-            part.write_text("".join(f"{word}\n" for word in made.vocabulary.tolist()))
+            part.write_text("".join(f"{word}\n" for word in made.vocabulary.tolist()), encoding="utf-8")
 
 
 def written_as(path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None) -> str:

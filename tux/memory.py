@@ -43,7 +43,7 @@ def _reset() -> bool:
     except (OSError, AttributeError, TypeError):
         pass  # another C library, which keeps less
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         return _status("VmHWM") > 0
     except OSError:
         return False
@@ -51,5 +51,5 @@ def _reset() -> bool:
 
 def _status(name: str) -> int:
     """A figure of this process in bytes; 0 where the system does not tell."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

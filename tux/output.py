@@ -102,7 +102,8 @@ class RunFolder:
                     write_parquet(part / f"{name}.parquet", {"id": vertices.ids.values[: vertices.known], **_columns(worker, name)})
                 for name, table in tables.items():
                     lines = [list(table), *zip(*table.values(), strict=True)]
-                    (part / f"{name}.tsv").write_text("".join("\t".join(map(_cell, line)) + "\n" for line in lines))
+                    text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+                    (part / f"{name}.tsv").write_text(text, encoding="utf-8")
                 if context := _columns(worker, "tau"):
                     write_parquet(part / "tau.parquet", context)
                 part.rename(self.path / "model")
