@@ -9,7 +9,7 @@ ifneq ($(wildcard $(DATA)),)
 export TUX_TEST_DATA ?= $(DATA)
 endif
 
-.PHONY: demo test bench simulate kills clean
+.PHONY: demo test test-cpus bench simulate kills clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -20,6 +20,10 @@ test: $(VENV)/installed-test
 	$(BIN)/python tests/installed_tree.py build/tree
 	$(BIN)/mypy --config-file pyproject.toml build/tree/tux
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# The whole suite, or the files that TESTS names, compiled for processors with fewer instructions and for this one.
+test-cpus: $(VENV)/installed-test
+	$(BIN)/python tests/cpus.py $(TESTS)
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels
