@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-all bench simulate kills clean
+.PHONY: demo test test-slow test-all test-cpus bench simulate kills clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -28,6 +28,10 @@ test-slow: $(VENV)/installed-test
 	$(PYTEST) -m slow
 
 test-all: test test-slow
+
+# The whole suite, or the files that TESTS names, compiled for processors with fewer instructions and for this one.
+test-cpus: $(VENV)/installed-test
+	$(BIN)/python tests/cpus.py $(TESTS)
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels

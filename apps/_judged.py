@@ -2,7 +2,8 @@
 
 The dual point of sample i is a_i = t |r_i| / c_i, t being the largest share at which no feature's slope exceeds l1; with an intercept,
 slopes of the heavier class are scaled down first, so that they sum to 0. Gap = F + sum_i c_i (a ln a + (1 - a) ln(1 - a)) + the
-conjugate of l2, where slopes may exceed l1 (Koh, Kim and Boyd, JMLR 2007).
+conjugate of l2, where slopes may exceed l1 (Koh, Kim and Boyd, JMLR 2007). Margins and F are made anew from w, so that the objective
+that is reported, and the gap, carry no drift of the margins that training updates.
 """
 
 from __future__ import annotations
@@ -21,16 +22,30 @@ JUDGED |= {name: total() for name in ("up", "down", "dual", "excess", "test_loss
 JUDGED |= {"worst": total(combine="max"), "ranks": total(2, BINS)}
 
 
+def start(sample, tau):
+    """A sample's margin begins with the intercept; `dual` holds it until the slope takes its place."""
+    sample.dual = tau.b
+
+
+def add(feature, edges):
+    """A feature's part of the margins."""
+    if feature.w != 0:
+        for edge in edges:
+            edge.sample.dual += edge.value * feature.w
+
+
 def exact(sample, tau):
-    """r anew, in double precision, and the sums by sign."""
-    sample.dual = -sample.label * sample.c / (1 + math.exp(min(sample.label * sample.m, 700.0)))
+    """The loss, and r in double precision with its sums by sign."""
+    z = sample.label * sample.dual
+    tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
+    sample.dual = -sample.label * sample.c / (1 + math.exp(min(z, 700.0)))
     tau.up += max(sample.dual, 0.0)
     tau.down += max(-sample.dual, 0.0)
 
 
 def balance(tau, p):
     """Shares of the slopes of either sign at which they sum to 0, if there is an intercept."""
-    tau.share_up = tau.share_down = 1.0
+    tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
     if p.intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
 
@@ -47,13 +62,16 @@ def slope(feature, edges):
 
 
 def exceed(feature, tau, p):
-    """By how much a slope exceeds l1."""
+    """By how much a slope exceeds l1; and the feature's part of the penalties."""
+    tau.absolute += abs(feature.w)
+    tau.square += feature.w * feature.w
     tau.worst = max(tau.worst, abs(feature.g))
     tau.excess += max(0.0, abs(feature.g) - tau.l1) ** 2
 
 
 def scaled(tau, p):
-    """The share t; none is needed where l2 takes the excess."""
+    """F; and the share t: none is needed where l2 takes the excess."""
+    tau.objective += tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.scale = 1.0 if p.l2 > 0 or tau.worst <= tau.l1 else tau.l1 / tau.worst
     tau.duality_gap = tau.excess / (2 * p.l2) if p.l2 > 0 else 0.0
 
@@ -101,7 +119,8 @@ def told(tau):
 def judged():
     """The stages of all that."""
     return [
-        Exchange(None, enter=exact), GlobalSync(balance), Exchange(None, enter=balanced), Exchange(slope), Apply("feature", exceed),
+        Exchange(None, enter=start), Exchange(add), Exchange(None, enter=exact), GlobalSync(balance),
+        Exchange(None, enter=balanced), Exchange(slope), Apply("feature", exceed),
         GlobalSync(scaled), Exchange(None, enter=conjugate), GlobalSync(subtract),
         Exchange(judge, over="sample", held_out=True), GlobalSync(told),
     ]  # fmt: skip

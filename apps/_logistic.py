@@ -60,13 +60,14 @@ def follow(sample, tau):
     elif tau.taken:
         for a in range(ALL):
             sample.m += tau.x[a] * sample.moved[a]
-        sample.moved[tau.at] = sample.m - sample.before
     if tau.anew:
         sample.m = tau.b
 
 
 def keep(sample, tau):
-    """From here the next pass starts."""
+    """From here the next pass starts. A step that was taken is part of the last displacement, as m now is."""
+    if tau.taken and not tau.undone:
+        sample.moved[tau.at] = sample.m - sample.before
     sample.before = sample.m
     if tau.changed:
         renew(sample, tau)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps._rounding import after_pass, after_search, lowers
 from tux.fields import total, value
 
 KEPT = 3  # displacements
@@ -18,19 +19,17 @@ RIDGE, REACH = 1e-8, 10.0  # of the scaled problem; the largest coefficient
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
 SHARE, MOST = 0.1, 8  # passes over active features go on while they gain this share of the last full one's gain, at most so many
 STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4  # curvature after a pass that raised F, after another; its least share of weight
-ROUNDING, AMPLE = 1e-14, 1e8  # relative changes of F that mean nothing; growth of rounding at which m is made anew
-
+ROUNDING = 1e-14  # relative changes of F that mean nothing
 
 _FLAGS = {name: value("b1") for name in ("full", "rose", "taken", "undone", "anew", "changed", "ended")}
 _PASS = ("F", "l1", "b", "last", "penalty", "last_penalty", "trial_penalty", "gained_full", "since", "before")
-_NUMBERS = {
-    name: value("f8") for name in (*_PASS, "stiff", "floor", "top", "heaviest", "largest", "mark", "backed", "size", "crowd", "growth")
-}
+_STEPS = ("stiff", "floor", "top", "heaviest", "largest", "mark", "last_mark", "backed", "size", "crowd")
+_NUMBERS = {name: value("f8") for name in (*_PASS, *_STEPS, "error", "last_error")}
 _SPANNED = {"slopes": (ALL,), "curves": (ALL, ALL), "signs": (KEPT,), "pulls": (KEPT,), "norms": (KEPT, KEPT)}
 _SUMS = {name: total() for name in ("loss", "absolute", "square", "nonzero")} | {name: total(*n) for name, n in _SPANNED.items()}
 _SUMS |= {name: total(len(SHARES)) for name in ("lengths", "squares")} | {name: total(combine="max") for name in ("most", "steepest")}
 SPANNED = {**_FLAGS, **_NUMBERS, **_SUMS, "x": value("f8", ALL), "moved": value("f8", KEPT), "at": value("i4")}
-SPANNED |= {"model": value("f8", ALL, ALL), "model_slopes": value("f8", ALL)}
+SPANNED |= {"errors": value("f8", KEPT), "model": value("f8", ALL, ALL), "model_slopes": value("f8", ALL)}
 
 
 def displaced(feature, tau):
@@ -54,7 +53,8 @@ def decide(tau, p):
     tau.penalty = tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.F, tau.size, tau.nonzeros = tau.loss + tau.penalty, tau.absolute, tau.nonzero
     gained, tau.rose = tau.last - tau.F, not tau.F <= tau.last * (1 + ROUNDING)
-    tau.change = np.nan
+    after_pass(tau)
+    tau.change, tau.last_mark = np.nan, tau.mark
     if tau.full and not tau.rose:  # since the last such pass, the searches after it and the passes between included
         tau.change, tau.mark = abs(tau.mark - tau.F) / max(tau.F, 1e-300), tau.F
     if tau.full:
@@ -106,17 +106,16 @@ def choose(tau, p):
 def accept(tau, p):
     """Take the step if F is lower there; undo the pass if it raised F and still does; and how stiff the next pass is."""
     trial = tau.loss + tau.trial_penalty
-    tau.taken = bool(tau.x.any() and trial < tau.F)
+    tau.taken = bool(tau.x.any() and lowers(trial, tau))
     if tau.taken:
         tau.F, tau.penalty = trial, tau.trial_penalty
-        tau.growth *= max(1.0, np.abs(tau.x).max())
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
     stiff, floor = tau.stiff, tau.floor
     if tau.rose:
         tau.stiff, tau.floor = tau.stiff * STIFFER, min(FULL, max(FLOOR, 4 * tau.floor))
     else:
         tau.stiff, tau.floor = max(1.0, tau.stiff * SOFTER), tau.floor / 2 if tau.floor > 1e-6 else 0.0
-    tau.anew = bool(tau.growth > AMPLE)
+    after_search(tau, p)
     tau.changed = bool(tau.taken or tau.undone or tau.anew or (stiff, floor) != (tau.stiff, tau.floor) or tau.crowd > 0)
     if tau.undone:
         tau.backed += 1
@@ -124,8 +123,7 @@ def accept(tau, p):
     elif tau.taken:
         tau.b += tau.x[KEPT] + tau.x[:KEPT] @ tau.moved
         tau.moved[tau.at] = tau.b - tau.before
-    tau.before, tau.growth = tau.b, 1.0 if tau.anew else tau.growth
-    tau.top = tau.heaviest / 4 * tau.stiff
+    tau.before, tau.top = tau.b, tau.heaviest / 4 * tau.stiff
 
 
 def settle(feature, tau):
@@ -142,9 +140,11 @@ def settle(feature, tau):
 
 
 def settled(tau, p):
-    """F as it is now, and the place of the next displacement."""
+    """F as it is now, and what it has changed where m was made anew; the place of the next displacement."""
     if tau.changed:
         tau.F = tau.loss + tau.penalty
+    if tau.anew and not np.isnan(tau.change):
+        tau.change, tau.mark = abs(tau.last_mark - tau.F) / max(tau.F, 1e-300), tau.F
     tau.undone_passes = tau.backed if tau.backed else np.nan  # told once there is one
     tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
     tau.at = (tau.at + 1) % KEPT

@@ -114,7 +114,7 @@ class BlockPG(Sparse):
 
         def begin(tau, p):
             tau.crowd = CROWD * (self.slack + 1) / count if count else 0.0
-            tau.heaviest, tau.l1, tau.full, tau.stiff, tau.growth, tau.changed = tau.most, p.l1, True, 1.0, 1.0, True
+            tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error, tau.changed = tau.most, p.l1, True, 1.0, 1.0, True
             tau.top, tau.anew = tau.heaviest / 4, True
             tau.b = tau.before = np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
 
@@ -142,9 +142,9 @@ class BlockPG(Sparse):
         return judged()
 
     def converged(self, metrics):
-        return metrics["penalty_l1"] <= self.l1 and (
-            metrics.get("change", np.inf) <= self.tol or metrics.get("duality_gap", np.inf) <= self.gap * metrics["objective"]
-        )
+        gap = metrics.get("duality_gap", np.inf) if self.gap > 0 else np.inf
+        done = metrics.get("change", np.inf) <= self.tol or gap <= self.gap * metrics["objective"]
+        return metrics["penalty_l1"] <= self.l1 and done
 
     def predict(self):
         return Score(probability, over="sample", name="probability")

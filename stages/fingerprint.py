@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import llvmlite.binding
 import numba
 import numpy as np
+from numba.core.registry import cpu_target
 
 import tux.neighbours
 import tux.rows
@@ -32,11 +32,19 @@ def engine() -> bytes:
     return b"".join(Path(str(module.__file__)).read_bytes() for module in (tux.rows, tux.neighbours, tux.stream))
 
 
+def processor() -> tuple[str, str, str]:
+    """What numba compiles for: the kind of machine, and its processor's name and features.
+
+    They are those of this processor, or of the one that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES describe.
+    """
+    return cpu_target.target_context.codegen().magic_tuple()  # type: ignore[no-any-return]
+
+
 def fingerprint(parts: list[object], functions: list[Any]) -> str:
     """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that they reach."""
     digest = hashlib.blake2b(engine(), digest_size=12)
     versions = (sys.version_info[:3], numba.__version__, llvmlite.__version__, np.__version__)
-    for part in (*versions, llvmlite.binding.get_host_cpu_name(), *parts):
+    for part in (*versions, processor(), *parts):
         digest.update(repr(part).encode())
     seen: set[int] = set()
     for function in functions:

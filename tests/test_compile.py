@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 
+import cpus
 import numpy as np
 import pytest
 from programs import Degrees, both, column, complete, drive, points_at, start
@@ -120,6 +121,15 @@ def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(written, tmp_path):
     (one, other) = (importlib.util.module_from_spec(importlib.util.spec_from_loader("settings", None)) for _ in range(2))
     one.STEP, other.STEP = 0.5, 0.25
     assert fingerprint([], [written(source, settings=one)]) != fingerprint([], [written(source, settings=other)])
+
+
+def test_fingerprint_depends_on_the_processor_that_numba_compiles_for():
+    """Its name and its features, which numba takes from two variables."""
+    command = [sys.executable, "-c", "from tux.stages.fingerprint import fingerprint; print(fingerprint([], []))"]
+    native = cpus.environment("native")
+    chosen = (native, native | {"NUMBA_CPU_NAME": "x86-64-v2"}, cpus.environment("x86-64-v2"), cpus.environment("x86-64-v3"))
+    prints = [subprocess.run(command, env=each, capture_output=True, text=True, check=True).stdout for each in chosen]
+    assert len(set(prints)) == len(chosen)
 
 
 def test_fingerprint_of_recursion_ends(written):
