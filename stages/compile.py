@@ -1,30 +1,35 @@
 """Kernels: a stage's loop as Python source in the cache folder, with UDFs as its globals, compiled by numba and found again next time.
 
 Closures over UDFs, or UDFs as arguments, would never hit numba's disk cache; a file whose name is the fingerprint of all that the
-kernel depends on always does. Under `--no-jit` the same source runs as plain Python.
+kernel depends on always does. Under `--no-jit` the same source runs as plain Python. With `check`, UDFs are rewritten so that an index out
+of bounds, and NaN that replaces a number, end the run with the place (`tux.stages.rewrite`).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import sys
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
+from numba.core.dispatcher import Dispatcher
 
 from tux.cache import cache_folder
 from tux.errors import ProgramError
 from tux.neighbours import compiled_edges
 from tux.plain import plain_edges, plain_parameters, plain_row
 from tux.rows import compiled_parameters, compiled_row
+from tux.stages import checks
 from tux.stages.bind import place
-from tux.stages.explain import explained
+from tux.stages.explain import broken, explained
 from tux.stages.fingerprint import fingerprint, global_loads
+from tux.stages.rewrite import Sites
 from tux.stream import Stream, compiled_seat, compiled_stream, seat
 
 OPTIONS: dict[str, Any] = {
@@ -53,24 +58,44 @@ _PLAIN: dict[str, Callable[..., Any]] = {"row": plain_row, "edges": plain_edges,
 _STREAM = {True: (compiled_stream, compiled_seat), False: (Stream, seat)}
 
 
-def build(source: str, injected: dict[str, Injected], args: tuple[Any, ...], *, jit: bool) -> Kernel:
+def build(source: str, injected: dict[str, Injected], args: tuple[Any, ...], *, jit: bool, check: bool = False) -> Kernel:
     """The function `kernel` that `source` defines, ready to be called with arguments of the types of `args`.
 
-    Raises ProgramError with the UDF's file and line where numba cannot compile it.
+    Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the kernel raises ProgramError for an
+    index out of bounds, and DataError for NaN that replaces a number, both with file and line.
     """
+    if not check:
+        return _built(source, injected, args, None, jit=jit)
+    sites = Sites()
+    try:
+        kernel = _built(source, injected, args, sites, jit=jit)
+    except ProgramError:  # numba's own checks then, and its reasons in terms of the source as it was written
+        sites = Sites(rewrites=False)
+        kernel = _built(source, injected, args, sites, jit=jit)
+    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
+
+    def checked(*arguments: Any) -> None:
+        try:
+            kernel(*arguments)
+        except (IndexError, checks.BecameNan) as error:
+            raise broken(error, sites.found, udfs) from error
+
+    return checked
+
+
+def _built(source: str, injected: dict[str, Injected], args: tuple[Any, ...], sites: Sites | None, *, jit: bool) -> Kernel:
+    """`build`, of UDFs as they are, or with checks at `sites`."""
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
-    name = f"tux_kernel_{fingerprint([source, shapes, signature, jit, _CHOSEN], list(udfs.values()))}"
-    memo: dict[Any, Any] = {}
-    scope: dict[str, Any] = {n: compiled_udf(f, memo, f) if jit else f for n, f in udfs.items()}
-    for n, (kind, spec) in injected.items():
-        if kind in _COMPILED:
-            scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
-    scope["stream"], scope["seat"] = _STREAM[jit]
+    scope = _scope(injected, sites, checks.FUNCTIONS, jit=jit)
+    parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
+    if sites is not None:
+        parts += [inspect.getsource(checks), *sites.sources]
+    name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
     kernel = _module(name, source, scope).kernel
     if not jit:
-        return kernel
+        return kernel  # type: ignore[no-any-return]
     dispatcher = numba.njit(cache=True, **OPTIONS)(kernel)
     try:
         dispatcher.compile(signature)
@@ -78,25 +103,70 @@ def build(source: str, injected: dict[str, Injected], args: tuple[Any, ...], *, 
         raise
     except Exception as error:  # numba raises many kinds; all of them are about these functions
         raise explained(error, udfs.values()) from error
-    return dispatcher
+    return dispatcher  # type: ignore[no-any-return]
 
 
-def compiled_udf(function: Any, memo: dict[Any, Any], udf: Any) -> Any:
-    """`function`, which `udf` is or calls, as numba's and inlined; so are the plain functions that it reads or closes over."""
-    if not isinstance(function, types.FunctionType):
-        return function
-    if memo.get(function, function) is None:
-        what = f"UDF {udf.__name__} cannot be compiled: {function.__name__} calls itself"
-        raise ProgramError(what, where=place(function), do="write it as a loop")
-    if function not in memo:
-        memo[function] = None  # while it is being compiled
-        names = global_loads(function.__code__)
-        scope = {n: compiled_udf(v, memo, udf) for n, v in function.__globals__.items() if n in names}
-        scope["__builtins__"] = __builtins__
-        cells = tuple(types.CellType(compiled_udf(c.cell_contents, memo, udf)) for c in function.__closure__ or ())
-        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-        memo[function] = numba.njit(forceinline=True, **OPTIONS)(copy)
-    return memo[function]
+def plain(source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]) -> Kernel:
+    """The kernel as plain Python, of checked UDFs that call the functions `named`; its own loops call `tick` at each turn."""
+    scope = _scope(injected, Sites(ticks=True), named, jit=False)
+    scope["range"] = lambda *bounds: _ticking(range(*bounds), tick)
+    exec(compile(source, "<kernel>", "exec"), scope)
+    return scope["kernel"]  # type: ignore[no-any-return]
+
+
+def _ticking(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
+    for number in numbers:
+        tick()
+        yield number
+
+
+def _scope(injected: dict[str, Injected], sites: Sites | None, named: dict[str, Any], *, jit: bool) -> dict[str, Any]:
+    """The globals of a kernel's module; `named` are the checks."""
+    copies = Copies(sites, named, jit=jit)
+    scope: dict[str, Any] = {n: copies.of(i.spec[0]) if jit or sites else i.spec[0] for n, i in injected.items() if i.kind == "udf"}
+    for n, (kind, spec) in injected.items():
+        if kind in _COMPILED:
+            scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
+    scope["stream"], scope["seat"] = _STREAM[jit]
+    return scope
+
+
+class Copies:
+    """Copies of UDFs, and of the plain functions that they read or close over: as numba's and inlined, with checks at `sites`, or both.
+
+    `named`: what the checks are called, and the functions that are called.
+    """
+
+    def __init__(self, sites: Sites | None, named: dict[str, Any], *, jit: bool) -> None:
+        self.sites, self.named, self.jit = sites, named, jit
+        self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}  # for sources that are not to be had
+        self._made: dict[Any, Any] = {}
+
+    def of(self, udf: Any) -> Any:
+        """The copy of a UDF. ProgramError where a function calls itself."""
+        return self._copy(udf, udf)
+
+    def _copy(self, found: Any, udf: Any) -> Any:
+        compiled = self.sites is not None and isinstance(found, Dispatcher)  # by a decorator of the user's
+        function = found.py_func if compiled else found
+        if not isinstance(function, types.FunctionType):
+            return found
+        if self._made.get(function, function) is None:
+            what = f"UDF {udf.__name__} cannot be compiled: {function.__name__} calls itself"
+            raise ProgramError(what, where=place(function), do="write it as a loop")
+        if function not in self._made:
+            self._made[function] = None  # while it is being compiled
+            code = (self.sites.rewritten(function) if self.sites else None) or function.__code__
+            names = global_loads(code)
+            scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
+            scope |= {n: v for n, v in self.named.items() if n in names}
+            scope["__builtins__"] = __builtins__
+            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+            closure = tuple(types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars)
+            copy = types.FunctionType(code, scope, function.__name__, function.__defaults__, closure)
+            copy.__kwdefaults__ = function.__kwdefaults__
+            self._made[function] = numba.njit(forceinline=True, **self.options)(copy) if self.jit else copy
+        return self._made[function]
 
 
 def _module(name: str, source: str, scope: dict[str, Any]) -> Any:

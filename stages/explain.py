@@ -1,14 +1,16 @@
-"""numba's reports, retold: one line of reason at the file and line of the user's function."""
+"""Reports of numba and of checks, retold: one line of reason at the file and line of the user's function."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tux.errors import ProgramError
+from tux.errors import DataError, ProgramError, TuxError
 from tux.stages.bind import place
+from tux.stages.checks import BecameNan, OutOfBounds
+from tux.stages.rewrite import Site
 
 _PLACES = (re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'), re.compile(r"at (?P<file>\S+\.py) \((?P<line>\d+)\)"))
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,6 +30,28 @@ def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
     where = f"{found[0][0]}:{found[0][1]}" if found else place(udfs[0])
     names = ", ".join(udf.__name__ for udf in udfs)
     return ProgramError(f"UDF {names} cannot be compiled: {_reason(text)}", where=where, do="run with --debug for numba's whole report")
+
+
+def broken(error: IndexError | BecameNan, sites: Sequence[Site], udfs: Sequence[Any]) -> TuxError:
+    """What a check in one of the `udfs` found, with the line that caused it, or else the first UDF's."""
+    if isinstance(error, BecameNan):
+        site = sites[error.args[0]]
+        what = f"NaN replaces a number in `{site.text}`"
+        return DataError(what, where=site.where, do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large")
+    if isinstance(error, OutOfBounds):
+        number, axis, index, length = error.args
+        site = sites[number]
+        what = out_of_bounds(site.text, index, length, axis)
+        return ProgramError(what, where=site.where, do=f"correct the index, or make `{site.text}` larger")
+    names = ", ".join(udf.__name__ for udf in udfs)
+    return ProgramError(f"an index in UDF {names} is out of bounds", where=place(udfs[0]), do="correct the index")
+
+
+def out_of_bounds(text: str, index: int, length: int, axis: int = 0) -> str:
+    """That an index of `text` is wrong, in one line."""
+    entries = "1 entry" if length == 1 else f"{length:,} entries"
+    where = f"axis {axis} of " if axis else ""
+    return f"index {index:,} is out of bounds for {where}`{text}`, which has {entries}"
 
 
 def _reason(text: str) -> str:

@@ -14,7 +14,7 @@ from tux.pulls import Arrays, Home, Kept, joined, listed, placed, share, touched
 from tux.replicas import of_kinds
 from tux.server import Server
 from tux.spool import Spool
-from tux.stages.bind import Udf, named, parameters
+from tux.stages.bind import Udf, named, parameters, place
 from tux.stages.block import Block
 from tux.stages.compile import Injected
 from tux.stages.loops import indented
@@ -61,6 +61,7 @@ class Generate:
             )
         part = worker.graph.vertices[self.over].part
         self._own = frozen(np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else part.masters)
+        self._vertices = len(self._own) if part is None else part.vertices
         self._bounds = np.searchsorted(self._own, self.cuts)
         self._widths = {name: self._width(worker, length) for name, length in self.lists.items()}
         self._make = self._compile_make(worker)
@@ -134,7 +135,19 @@ class Generate:
         lists = {name: np.full((len(starts), width), -1, np.int32) for name, width in self._widths.items()}
         with worker.timed("compute"):
             self._make(starts, block.round, np.zeros(ABREAST, np.uint64), *lists.values())
+            self._refuse_strange(lists)
         self._made[block.number, block.round] = lists
+
+    def _refuse_strange(self, lists: dict[str, np.ndarray]) -> None:
+        """ProgramError where a list names a vertex that is not there: its row would be anywhere in memory."""
+        for name, made in lists.items():
+            if made.size and not (-1 <= made.min() and made.max() < self._vertices):
+                wrong = made[(made < -1) | (made >= self._vertices)][0]
+                raise ProgramError(
+                    f"UDF {named(self.make)} wrote {wrong} into `{name}`, and {self.over}s are numbered 0 to {self._vertices - 1}",
+                    where=place(self.make),
+                    do=f"write numbers of {self.over}s only; what is not written stays -1",
+                )
 
     def lists_of(self, block: Block) -> dict[str, np.ndarray]:
         """The lists (vertices, width) of a block whose edges have been made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from tux.random import key
 from tux.stages.bind import Udf, call, parameters
 from tux.stages.compile import Injected, Kernel, build
+from tux.stages.sample import looked_at
 from tux.tables import Table
 from tux.worker import Worker
 
@@ -129,4 +131,8 @@ def compiled(
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
     with worker.timed("compile"):
-        return build(source, injected, examples, jit=worker.jit)
+        kernel = build(source, injected, examples, jit=worker.jit, check=worker.check)
+    if worker.check or not worker.jit:
+        return kernel
+    checked = partial(build, source, injected, examples, jit=True, check=True)
+    return looked_at(kernel, checked, source, injected)

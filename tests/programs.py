@@ -27,9 +27,9 @@ class Spy:
         self.see(worker, block)
 
 
-def start(program, edges, test=None, *, seed=0, jit=True):
+def start(program, edges, test=None, *, seed=0, jit=True, check=False):
     """A worker that holds all of `edges`."""
-    return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, jit=jit)
+    return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, jit=jit, check=check)
 
 
 def drive(worker, *stages):

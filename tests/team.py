@@ -66,10 +66,10 @@ def opened(arrays, fields, rows):
 class Team:
     """k workers that run one program together; `delivery` decides the order in which messages arrive and workers go on."""
 
-    def __init__(self, program, edges, test=None, *, k=2, by="random", seed=0, slack=0, delivery=0, jit=False):
+    def __init__(self, program, edges, test=None, *, k=2, by="random", seed=0, slack=0, delivery=0, jit=False, check=False):
         parts = with_topology(program, cut_up(edges, test, k=k, by=by, seed=seed), edges, seed)
         self.program, self.edges = program, edges
-        options = {"seed": seed, "jit": jit, "slack": slack, "workers": k}
+        options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
         self.workers = [Worker(program, Graph.of(program, part), rank=rank, **options) for rank, part in enumerate(parts)]
         self.together = Together(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch

@@ -290,7 +290,7 @@ def over(running, code, seconds=SOON):
     assert running.wait(seconds) == code, running.told()
     assert running.until(lambda: not running.left(), SOON), running.left()
     _, err = running.told()
-    assert err.count("error: ") == (code > 0) and "Traceback" not in err
+    assert err.count("error: ") == (code != 0) and "Traceback" not in err
     return err
 
 
@@ -301,8 +301,60 @@ def test_a_killed_worker_ends_the_job(start, files):
     assert all((path.stat().st_mode & 0o777) == 0o700 for path in running.tmp.glob("tux-job-*"))
     os.kill(workers[1], signal.SIGKILL)
     err = over(running, 4)
-    assert err.startswith(f"error: worker 1 (process {workers[1]}) was killed by signal 9\n")
+    assert err.startswith(f"error: worker 1 (process {workers[1]}) was killed by signal 9 (SIGKILL)\n")
     intact(running)
+
+
+def test_a_crash_of_a_worker_is_told_with_advice(start, files):
+    running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
+    workers = at_work(running)
+    os.kill(workers[1], signal.SIGSEGV)
+    err = over(running, 4)
+    assert f"(process {workers[1]}) was killed by signal 11 (SIGSEGV)\n" in err and "--check" in err
+
+
+def test_a_crash_of_the_only_process_ends_with_advice(start, files):
+    running = start("mf", files / "train.csv", *ENDLESS, "--out", "out")
+    at_work(running)
+    running.process.send_signal(signal.SIGSEGV)
+    err = over(running, -signal.SIGSEGV)
+    assert err.endswith("try the same with --check\n")
+
+
+OUTSIDE = """
+from tux import Context, Edge, Program, Vertex, delta, param, value
+from tux.stages import Apply, Exchange
+
+
+def count(dst, p):
+    dst.seen[p.first] += 1
+
+
+def keep(v, p):
+    v.degree = v.seen[p.second]
+
+
+class Degrees(Program):
+    first: int = param(0, "an index")
+    second: int = param(0, "an index")
+    page = Vertex(seen=delta("i4", 4), degree=value("i4"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Exchange(count), Apply("page", keep)]
+"""
+
+
+@pytest.mark.parametrize(("flag", "line", "what"), [("--first", 7, "dst.seen"), ("--second", 11, "v.seen")])
+@pytest.mark.parametrize("plain", [False, True], ids=["jit", "no-jit"])
+def test_an_index_out_of_bounds_on_several_workers(tux, files, tmp_path, flag, line, what, plain):
+    """In a worker's main thread, and in the thread that serves its masters."""
+    path = tmp_path / "outside.py"
+    path.write_text(OUTSIDE)
+    flags = ["--no-jit"] if plain else ["--check"]
+    code, _, err = tux(path, files / "links.txt", flag, 4, "--workers", 2, "--partitioner", "random", *flags)
+    said = "index 4 is out of bounds" if plain else f"index 4 is out of bounds for `{what}`, which has 4 entries\n"
+    assert code == 2 and said in err and f"at {path}:{line}\n" in err
 
 
 def test_a_stopped_worker_ends_the_job(start, files):

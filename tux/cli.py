@@ -142,9 +142,12 @@ def _train(source: Source, argv: list[str]) -> int:
 
     given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
+    from tux.crash import advise
     from tux.place import find
     from tux.session import run
 
+    if not (given.check or given.no_jit):
+        advise()
     place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
     if place and place.rank and given.out:
         given.out = None  # machine 0 writes
@@ -167,6 +170,7 @@ def _train(source: Source, argv: list[str]) -> int:
             on_bad_row=given.on_bad_row,
             **{name: getattr(given, name) for name in FORMS_OF_DATA if getattr(given, name, None) is not None},
             jit=not given.no_jit,
+            check=given.check,
             workers=given.workers,
             slack=given.slack,
             partitioner=given.partitioner,

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from tux import __version__, store
 from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
+from tux.crash import ADVICE, CRASHES
 from tux.edge_pieces import Pieces, of_parts
 from tux.edges import EdgeData
 from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
@@ -36,6 +37,23 @@ from tux.spool import Kept, append
 from tux.training import TIMES, Training
 from tux.wire import SILENCE, Post
 from tux.worker import Worker
+
+
+def how_ended(code: int) -> str:
+    """What became of a process, by its exit code as `subprocess` gives it."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    known = {each.value: each.name for each in signal.Signals}
+    return f"was killed by signal {-code}{f' ({known[-code]})' if -code in known else ''}"
+
+
+def _advice(code: int) -> str:
+    """What to do about a process that crashed; nothing of another."""
+    return ADVICE if -code in CRASHES else ""
+
+
+def _lost_here(rank: int, code: int) -> PeerLost:
+    return PeerLost(f"worker {rank} on this machine {how_ended(code)}", do=_advice(code) or "see what machine 0 says")
 
 
 class Crew:
@@ -70,8 +88,7 @@ class Crew:
         for rank, process in self.processes.items():
             code = process.poll()
             if code is not None:
-                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-                raise PeerLost(f"worker {rank} (process {process.pid}) {how}", do=advice)
+                raise PeerLost(f"worker {rank} (process {process.pid}) {how_ended(code)}", do=_advice(code) or advice)
             if not hasattr(os, "waitid") or not os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
                 self.stopped.pop(rank, None)
             elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
@@ -99,7 +116,7 @@ class Outpost(Crew):
             _check_asked()
             failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
             if failed:
-                raise PeerLost(f"worker {failed[0][0]} on this machine ended with exit code {failed[0][1]}", do="see what machine 0 says")
+                raise _lost_here(*failed[0])
             with suppress(subprocess.TimeoutExpired):
                 running[0].wait(0.5)
         self.check_left()
@@ -108,7 +125,7 @@ class Outpost(Crew):
         """PeerLost if one of the processes, all of which have ended, has failed."""
         for rank, process in self.processes.items():
             if process.returncode:
-                raise PeerLost(f"worker {rank} on this machine ended with exit code {process.returncode}", do="see what machine 0 says")
+                raise _lost_here(rank, process.returncode)
 
 
 class Team(Crew):

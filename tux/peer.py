@@ -50,6 +50,7 @@ class Job(msgspec.Struct, dict=True):
     seed: int
     slack: int
     jit: bool
+    check: bool
     epochs: int
     every: int
     patience: int
@@ -75,7 +76,8 @@ class Job(msgspec.Struct, dict=True):
         """The worker of one part, its rows initialised."""
         program = self.source.program(**self.parameters)
         graph = Graph.of(program, store.load(Path(self.graph), rank))
-        worker = Worker(program, graph, seed=self.seed, jit=self.jit, slack=self.slack, rank=rank, workers=self.workers)
+        how: dict[str, Any] = {"seed": self.seed, "jit": self.jit, "check": self.check, "slack": self.slack}
+        worker = Worker(program, graph, rank=rank, workers=self.workers, **how)
         worker.scratch = (lambda: open(self.kept_lists(rank), "wb+")) if self.lists else None
         return worker
 

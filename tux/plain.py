@@ -61,19 +61,21 @@ class Neighbour:
 
 
 class Edges:
-    """The local edges of one vertex: indexable, iterable, with a length."""
+    """The local edges of one vertex: indexable, iterable, with a length. `made(j)` is the j-th of them."""
 
-    def __init__(self, neighbours: Sequence[Neighbour]) -> None:
-        self._neighbours = neighbours
+    def __init__(self, count: int, made: Callable[[int], Neighbour]) -> None:
+        self._count, self._made = count, made
 
     def __len__(self) -> int:
-        return len(self._neighbours)
+        return self._count
 
     def __getitem__(self, i: int) -> Neighbour:
-        return self._neighbours[i]
+        if not -self._count <= i < self._count:
+            raise IndexError(f"index {i} is out of bounds for edges with size {self._count}")
+        return self._made(int(i) % self._count)
 
     def __iter__(self) -> Iterator[Neighbour]:
-        return iter(self._neighbours)
+        return map(self._made, range(self._count))
 
 
 def plain_row(table: str, names: Sequence[str]) -> Callable[[Arrays, int], Row]:
@@ -91,9 +93,10 @@ def plain_edges(edge_table: str, edge_names: Sequence[str], role: str, other_tab
     edge_row, other_row = plain_row(edge_table, edge_names), plain_row(other_table, other_names)
 
     def edges(edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int) -> Edges:
-        at = range(lo, hi) if isinstance(index, tuple) else index[lo:hi]
-        return Edges(
-            [Neighbour(edge_row(edge_arrays, e), role, other_row(other_arrays, ends[j])) for e, j in zip(at, range(lo, hi), strict=True)]
-        )
+        def made(j: int) -> Neighbour:
+            at = lo + j if isinstance(index, tuple) else index[lo + j]
+            return Neighbour(edge_row(edge_arrays, at), role, other_row(other_arrays, ends[lo + j]))
+
+        return Edges(int(hi - lo), made)
 
     return edges

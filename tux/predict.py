@@ -75,7 +75,8 @@ def ask(folder: str | os.PathLike[str], run: Run, program: Program, stage: Any, 
         if fields
     }
     graph = Graph.whole(program, known, replace(asked, vertex_fields={**data, **asked.vertex_fields}), run.seed)
-    worker = Worker(program, graph, seed=run.seed, jit=bool(run.options.get("jit", True)))
+    how = {"jit": bool(run.options.get("jit", True)), "check": bool(run.options.get("check", False))}
+    worker = Worker(program, graph, seed=run.seed, **how)
     fill(folder, worker)
     stage.prepare(worker)
     stage.run(worker)

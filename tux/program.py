@@ -342,3 +342,15 @@ def _place(thing: Callable[..., Any] | type) -> str:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
     except (OSError, TypeError):
         return getattr(thing, "__qualname__", str(thing))
+
+
+def scalars(program: Program) -> dict[str, Any]:
+    """The parameters that UDFs see, as numpy scalars or numbers: floats are float32 unless declared otherwise."""
+    out: dict[str, Any] = {}
+    for name, declared in program.params.items():
+        chosen = program.parameters[name]
+        if declared.type is float:
+            out[name] = np.dtype(declared.dtype or "f4").type(chosen)
+        elif declared.type is not str:
+            out[name] = chosen
+    return out

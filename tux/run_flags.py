@@ -29,6 +29,8 @@ def run_flags(source: Source, app: str) -> Flags:
     _workers(flags)
     plain = "run vertex functions as plain Python: slow, but a debugger sees them"
     flags.section("other").add_argument("--no-jit", action="store_true", help=plain)
+    check = "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower"
+    flags.section("other").add_argument("--check", action="store_true", help=check)
     add_parameters(flags, program, own)
     return flags
 

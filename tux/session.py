@@ -116,6 +116,7 @@ def run(
     every: int = 1,
     patience: int = 0,
     jit: bool = True,
+    check: bool = False,
     workers: int | None = None,
     slack: int = 0,
     partitioner: str | None = None,
@@ -131,10 +132,11 @@ def run(
     epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
     `workers` (default 1, or as many as a partitioned folder has parts), `partitioner` (default bicut) cuts the edges into one process
     each, which may be `slack` clocks apart; no wait takes longer than `deadline` seconds; `place`: which of several machines this is.
+    With `check`, an index out of bounds and NaN that replaces a number, in any vertex function, end the run: ProgramError, DataError.
     `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     clock = Clock(watch or Silent())
-    options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, slack=slack, **_plain(reading))
+    options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, check=check, slack=slack, **_plain(reading))
     options |= {"epochs": program.epochs if epochs is None else epochs, "workers": workers or 1, "partitioner": partitioner or "bicut"}
     _check(program, options)
     with ExitStack() as stack:
@@ -148,7 +150,7 @@ def run(
         several = options["workers"] > 1 or place or inputs.folder
         many = _crew(program, inputs, seed, options, deadline, place, folder, clock) if several else None
         scratch = (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
-        training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock, scratch)
+        training = stack.enter_context(many) if many else _prepare(program, inputs, seed, options, clock, scratch)
         if place and place.rank:
             return _elsewhere(training, place, clock)
         asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
@@ -254,11 +256,11 @@ def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> 
         watch.say(inputs.truth)
 
 
-def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Clock, scratch: Any) -> Training:
+def _prepare(program: Program, inputs: Inputs, seed: int, options: dict[str, Any], clock: Clock, scratch: Any) -> Training:
     """Lay out and compile. What the kernels took to compile is told apart by the worker."""
     with clock.phase("layout", "layout and compile"):
         graph = Graph.whole(program, inputs.train, inputs.test, seed)
-        worker = Worker(program, graph, seed=seed, jit=jit)
+        worker = Worker(program, graph, seed=seed, jit=options["jit"], check=options["check"])
         worker.scratch = scratch
         training = Training(worker)
     compiling = worker.seconds["compile"]
@@ -308,7 +310,7 @@ def _crew(
 
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
-    chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
+    chosen = {name: options[name] for name in ("slack", "jit", "check", "epochs", "every", "patience", "workers")}
     chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
     with clock.phase("layout", "cut, layout and compile"):
         return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)

@@ -22,7 +22,7 @@ from tux.graph import Edges, Graph
 from tux.lists import Lists, Piece, pieces
 from tux.parts import TypePart
 from tux.plain import Row
-from tux.program import Program, Stage
+from tux.program import Program, Stage, scalars
 from tux.random import key
 from tux.replicas import DOWN, Mirrors, flat, of_kinds
 from tux.schedule import Work, turns
@@ -39,9 +39,18 @@ class Worker:
     """
 
     def __init__(
-        self, program: Program, graph: Graph, *, seed: int = 0, jit: bool = True, slack: int = 0, rank: int = 0, workers: int = 1
+        self,
+        program: Program,
+        graph: Graph,
+        *,
+        seed: int = 0,
+        jit: bool = True,
+        check: bool = False,
+        slack: int = 0,
+        rank: int = 0,
+        workers: int = 1,
     ) -> None:
-        self.program, self.graph, self.seed, self.jit = program, graph, seed, jit
+        self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
         self.most_epochs = 1  # of the run, for what depends on how much of it is over
         self.epoch = self.clock = self.kernels = self.turn = self.most_stale = 0
@@ -50,7 +59,7 @@ class Worker:
         self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.edges_visited = 0
         program.workers, program.slack = workers, slack
-        self.parameters = _scalars(program)
+        self.parameters = scalars(program)
         self.points: list[Any] = []
         self.inbox: deque[Message] = deque()
         self._leaving: list[Message] = []
@@ -339,15 +348,3 @@ def _sent(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
 
 def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
     return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
-
-
-def _scalars(program: Program) -> dict[str, Any]:
-    """The parameters that UDFs see, as numpy scalars or numbers: floats are float32 unless declared otherwise."""
-    out: dict[str, Any] = {}
-    for name, declared in program.params.items():
-        chosen = program.parameters[name]
-        if declared.type is float:
-            out[name] = np.dtype(declared.dtype or "f4").type(chosen)
-        elif declared.type is not str:
-            out[name] = chosen
-    return out

@@ -1,0 +1,339 @@
+"""UDFs with checks: a function's source, rewritten so that each index and each stored number passes a function of `tux.stages.checks`.
+
+    x[i]            ->  x[_tux_index(x, i, 0, site)]
+    x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
+    x[3]            ->  _tux_held(x, 3, site)[3]                # a tuple wants its index as a constant
+    f(y)[i]         ->  _tux_load(f(y), i, site)                # what has a call in it is evaluated once
+    row.n += v      ->  new = row.n + v;  _tux_not_nan(row.n, new, site);  row.n = new
+
+Values, types and the order of evaluation stay as they are. NaN is looked for where a field is stored to, by attribute or through a view.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_FUTURE = 0x1FF0000  # flags of a code object that say from which future its source is
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a UDF's source: ``file:line``, and the text of what is indexed or stored to there."""
+
+    where: str
+    text: str
+
+
+@dataclass
+class Sites:
+    """The sites of one kernel by number, and the rewritten source of its UDFs."""
+
+    found: list[Site] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
+    ticks: bool = False  # whether each turn of a loop calls _tux_tick()
+
+    def add(self, where: str, text: str) -> int:
+        """The number of a new site."""
+        self.found.append(Site(where, text))
+        return len(self.found) - 1
+
+    def rewritten(self, function: types.FunctionType) -> types.CodeType | None:
+        """The code of `function` with checks; None where its source is not to be had, or is not what is running."""
+        if not self.rewrites:
+            return None
+        code = function.__code__
+        try:
+            lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, SyntaxError, IndexError):
+            return None
+        if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+            return None
+        ast.increment_lineno(tree, code.co_firstlineno - 1)
+        definition = _bare(tree.body[0])
+        if (again := _compiled(definition, code)) is None or _outline(again) != _outline(code):
+            return None  # the file has changed since it was imported
+        _Rewriter(self, code.co_filename, definition).visit(definition)
+        ast.fix_missing_locations(definition)
+        if not self.ticks:
+            self.sources.append(ast.unparse(definition))
+        return _compiled(definition, code)
+
+
+def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without decorators, annotations and defaults, which its code does not depend on."""
+    definition.decorator_list, definition.returns = [], None
+    arguments = definition.args
+    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        each.annotation = None
+    return definition
+
+
+def _compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeType | None:
+    """The code of a function that closes over the same variables as `like`."""
+    body: list[ast.stmt] = [definition]
+    if like.co_freevars:
+        cells = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in like.co_freevars]
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        body = [ast.FunctionDef("_around", nothing, [*cells, definition], [], lineno=1, col_offset=0)]
+    module = ast.fix_missing_locations(ast.Module(body, []))
+    compiled = compile(module, like.co_filename, "exec", like.co_flags & _FUTURE, dont_inherit=True)
+    return next((code for code in _nested(compiled) if code.co_name == definition.name), None)
+
+
+def _outline(code: types.CodeType) -> tuple[object, ...]:
+    """What two codes of one source have in common; instructions differ, as they depend on what the module imports."""
+    consts = [const for const in code.co_consts if not isinstance(const, types.CodeType)]
+    return code.co_names, code.co_varnames, code.co_freevars, repr(consts), {line for *_, line in code.co_lines()}
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _nested(const)
+
+
+def _is_pure(node: ast.expr) -> bool:
+    """Whether evaluating an expression twice is as good as once."""
+    return not any(isinstance(part, ast.Call | ast.NamedExpr | ast.Await | ast.Yield) for part in ast.walk(node))
+
+
+def _is_constant(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant)
+
+
+def _names_nan(node: ast.expr) -> bool:
+    """Whether NaN is written out, as a value that the program means."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "nan"
+        or isinstance(part, ast.Name) and part.id == "nan"
+        or isinstance(part, ast.Constant) and str(part.value).lower() == "nan"
+        for part in ast.walk(node)
+    )  # fmt: skip
+
+
+def _call(name: str, *arguments: ast.expr | int) -> ast.Call:
+    given = [ast.Constant(each) if isinstance(each, int) else each for each in arguments]
+    return ast.Call(ast.Name(f"_tux_{name}", ast.Load()), given, [])
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """What is indexed, where a view of a view is."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Rewrites one function."""
+
+    def __init__(self, sites: Sites, file: str, definition: ast.FunctionDef) -> None:
+        self.sites, self.file, self.made = sites, file, 0
+        self.bound: dict[str, list[ast.expr]] = {}  # what each local name is assigned
+        for node in ast.walk(definition):
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                for name, value in _pairs(target, node.value):  # type: ignore[attr-defined]
+                    if isinstance(name, ast.Name):
+                        self.bound.setdefault(name.id, []).append(value)
+
+    # ---- places and names
+
+    def _text(self, what: ast.expr) -> str:
+        """What is indexed or stored to, as it is written; asked before its parts are rewritten."""
+        values = self.bound.get(what.id, []) if isinstance(what, ast.Name) else []
+        is_alias = len(values) == 1 and isinstance(values[0], ast.Attribute)
+        return ast.unparse(values[0] if is_alias else what)
+
+    def _site(self, node: ast.AST, text: str) -> int:
+        return self.sites.add(f"{self.file}:{node.lineno}", text)  # type: ignore[attr-defined]
+
+    def _is_field(self, target: ast.expr) -> bool:
+        """Whether what is stored to may be a field: a name may be a parameter, or bound to an attribute."""
+        root = _root(target)
+        if not isinstance(root, ast.Name):
+            return isinstance(root, ast.Attribute)
+        values = self.bound.get(root.id)
+        return values is None or any(isinstance(_root(value), ast.Attribute) for value in values)
+
+    def _name(self) -> str:
+        self.made += 1
+        return f"_tux_{self.made}"
+
+    # ---- loads
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+        """An index that is read by; stores are rewritten with their statements."""
+        text, is_pure, is_load = self._text(node.value), _is_pure(node.value), isinstance(node.ctx, ast.Load)
+        node.value = self.visit(node.value)
+        if isinstance(node.slice, ast.Slice) or not is_load and not is_pure:
+            node.slice = self.visit(node.slice)
+        elif isinstance(node.slice, ast.Tuple):
+            if is_pure:
+                node.slice.elts = self._indices(node, text, node.slice.elts)
+            else:
+                node.slice = self.visit(node.slice)  # numba's own check sees it
+        elif _is_constant(node.slice):
+            if is_load and isinstance(getattr(node.slice, "value", 0), int):
+                node.value = _call("held", node.value, node.slice, self._site(node, text))
+        elif is_pure:
+            node.slice = _call("index", node.value, self.visit(node.slice), 0, self._site(node, text))
+        else:
+            return ast.copy_location(_call("load", node.value, self.visit(node.slice), self._site(node, text)), node)
+        return node
+
+    def _indices(self, node: ast.Subscript, text: str, parts: list[ast.expr]) -> list[ast.expr]:
+        """The entries of a tuple of indices; behind an ellipsis axes are counted from the end."""
+        out: list[ast.expr] = []
+        axis = 0
+        for at, part in enumerate(parts):
+            if isinstance(part, ast.Constant) and part.value is None:
+                out.append(part)
+                continue
+            if isinstance(part, ast.Constant) and part.value is Ellipsis:
+                axis = -sum(not (isinstance(each, ast.Constant) and each.value is None) for each in parts[at + 1 :])
+                out.append(part)
+                continue
+            if isinstance(part, ast.Slice | ast.Starred):
+                out.append(self.visit(part))
+            else:
+                out.append(_call("index", node.value, self.visit(part), axis, self._site(node, text)))
+            axis += 1
+        return out
+
+    # ---- stores
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:  # noqa: N802
+        """Values are computed first, then stored from left to right, as Python does."""
+        targets = [each for target in node.targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        if all(isinstance(target, ast.Name) for target in targets):
+            return self.generic_visit(node)
+        out: list[ast.stmt] = []
+        if len(node.targets) > 1:
+            first = self._kept(node.value, out)
+            return [*out, *(each for target in node.targets for each in self._stores(target, first, node.value, node))]
+        return [*out, *self._stores(node.targets[0], node.value, node.value, node)]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:  # noqa: N802
+        """As an assignment; the annotation means nothing here."""
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node)) if node.value else None
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:  # noqa: N802
+        """The old value is read, the new one computed, checked and stored."""
+        target = node.target
+        if isinstance(target, ast.Name) or isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            return self.generic_visit(node)
+        out: list[ast.stmt] = []
+        text, is_field = ast.unparse(target), self._is_field(target)
+        place = self._place(target, out)
+        if place is None:
+            return self.generic_visit(node)
+        old = self._kept_as_is(place, out)
+        new = self._kept_as_is(ast.BinOp(old, node.op, self.visit(node.value)), out)
+        if is_field:
+            out.append(ast.Expr(_call("not_nan", old, new, self._site(node, text))))
+        out.append(ast.Assign([_store(place)], new))
+        return [ast.copy_location(each, node) for each in out]
+
+    def _stores(self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt) -> list[ast.stmt]:
+        """The statements of ``target = value``; `said` is the value as it was written."""
+        out: list[ast.stmt] = []
+        if isinstance(target, ast.Tuple):
+            pairs = list(_pairs(target, value))
+            if len(pairs) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts):
+                said_of = [each for _, each in pairs]
+                kept = [self._kept(each, out) for each in said_of]
+            else:
+                kept = [ast.Name(self._name(), ast.Load()) for _ in target.elts]
+                names: list[ast.expr] = [ast.Name(each.id, ast.Store()) for each in kept]
+                out.append(ast.Assign([ast.Tuple(names, ast.Store())], self.visit(value)))
+                said_of = [value] * len(kept)
+            for each, name, text in zip(target.elts, kept, said_of, strict=True):
+                out += self._store_one(each, name, text, node)
+        else:
+            kept_value = value if value is not said else self._kept(value, out)
+            out += self._store_one(target, kept_value, said, node)
+        return [ast.copy_location(each, node) for each in out]
+
+    def _store_one(self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        text, is_number = ast.unparse(target), self._is_field(target) and not _names_nan(said)
+        place = None if isinstance(target, ast.Name) else self._place(target, out)
+        if place is None:
+            return [ast.Assign([self.visit(target)], value)]
+        if is_number:
+            out.append(ast.Expr(_call("not_nan", place, value, self._site(node, text))))
+        return [*out, ast.Assign([_store(place)], value)]
+
+    def _place(self, target: ast.expr, out: list[ast.stmt]) -> Any:
+        """An expression that can be read and stored to, its parts evaluated and its indices checked once; None for other targets."""
+        if isinstance(target, ast.Attribute):
+            return ast.Attribute(self._base(target.value, out), target.attr, ast.Load())
+        if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+            return None
+        text = self._text(target.value)
+        base = self._base(target.value, out)
+        if isinstance(target.slice, ast.Tuple):
+            if any(isinstance(part, ast.Slice | ast.Starred) for part in target.slice.elts):
+                return None
+            indexed = ast.copy_location(ast.Subscript(base, target.slice, ast.Load()), target)
+            parts = [self._kept_as_is(part, out) for part in self._indices(indexed, text, target.slice.elts)]
+            return ast.Subscript(base, ast.Tuple(parts, ast.Load()), ast.Load())
+        checked = _call("index", base, self.visit(target.slice), 0, self._site(target, text))
+        return ast.Subscript(base, self._kept_as_is(checked, out), ast.Load())
+
+    def _base(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
+        """What is stored into; held by a name of its own unless it is a name, or a name's attribute."""
+        inner = node
+        while isinstance(inner, ast.Attribute):
+            inner = inner.value
+        return node if isinstance(inner, ast.Name) else self._kept(node, out)
+
+    def _kept(self, value: ast.expr, out: list[ast.stmt]) -> Any:
+        return self._kept_as_is(self.visit(value), out)
+
+    def _kept_as_is(self, value: ast.expr, out: list[ast.stmt]) -> Any:
+        name = self._name()
+        out.append(ast.Assign([ast.Name(name, ast.Store())], value))
+        return ast.Name(name, ast.Load())
+
+    # ---- loops, and what is not rewritten
+
+    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+        """A loop."""
+        return self._ticking(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+        """A loop."""
+        return self._ticking(node)
+
+    def _ticking(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        if self.sites.ticks:
+            node.body.insert(0, ast.copy_location(ast.Expr(_call("tick")), node))
+        return node
+
+
+def _store(place: Any) -> Any:
+    """The same place as a target."""
+    if isinstance(place, ast.Attribute):
+        return ast.Attribute(place.value, place.attr, ast.Store())
+    return ast.Subscript(place.value, place.slice, ast.Store())
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets and values one by one, where both are written as tuples of one length; else the target with the whole value."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
+    else:
+        yield target, value

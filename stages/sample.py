@@ -1,0 +1,150 @@
+"""A first look at a kernel: its first edges or vertices in plain Python with checks, on copies, before the compiled loop.
+
+An index out of bounds in compiled code is memory overwritten, so a kernel is tried before its first use with arrays of new sizes or
+with new parameters. Its own source is run as Python with checked UDFs (`tux.stages.rewrite`) until `STEPS` indices and turns of
+loops have passed. Everything it writes goes into copies that are thrown away: a run's results do not change by a bit.
+
+Python's numbers are not those of compiled code: integers do not overflow, and a division by zero is an error. So what is found is
+only a suspicion: the kernel's first call then runs compiled with checks, and that call tells the error. Other errors of the look are
+ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.cache import cache_folder
+from tux.stages import checks
+from tux.stages.compile import Injected, Kernel, plain
+
+STEPS = 300
+"""Indices and turns of loops in a look: 2 to 15 ms, about 1% of what a kernel takes to compile."""
+
+
+class Enough(BaseException):
+    """Ends a look; no UDF catches it."""
+
+
+class Copied:
+    """An array (n, *shape) whose entries are copied when they are read, so that what is written to them does not reach it."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array, self.ndim, self.shape = array, array.ndim, array.shape
+        self._copies: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, at: Any) -> Any:
+        key = (at.start, at.stop) if isinstance(at, slice) else at
+        if key not in self._copies:
+            if isinstance(at, slice) and at.stop - at.start > STEPS:
+                raise Enough
+            found = self._array[at]
+            self._copies[key] = found.copy() if isinstance(found, np.ndarray) else found
+        return self._copies[key]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        if isinstance(at, slice):  # the deltas of a block, when it is over
+            raise Enough
+        self._copies[at] = self._array.dtype.type(value)
+
+
+class Look:
+    """Counts what a look has done."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def tick(self) -> None:
+        """One step; Enough at the last."""
+        self.steps += 1
+        if self.steps > STEPS:
+            raise Enough
+
+    def index(self, x: Any, i: Any, axis: int, site: int) -> Any:
+        """`tux.stages.checks.index`."""
+        self.tick()
+        return checks.index(x, i, axis, site)
+
+    def held(self, x: Any, i: int, site: int) -> Any:
+        """`tux.stages.checks.held`."""
+        self.tick()
+        return checks.held(x, i, site)
+
+    def load(self, x: Any, i: Any, site: int) -> Any:
+        """`tux.stages.checks.load`."""
+        self.tick()
+        return checks.load(x, i, site)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What rewritten UDFs call. NaN is not looked for: Python's arithmetic finds others."""
+        own = {"_tux_index": self.index, "_tux_held": self.held, "_tux_load": self.load, "_tux_tick": self.tick}
+        return own | {"_tux_not_nan": lambda old, new, site: None}
+
+
+def suspicious(source: str, injected: dict[str, Injected], arguments: Sequence[Any]) -> tuple[bool, int]:
+    """Whether an index of the first steps of a kernel is out of bounds; and the number of steps."""
+    look = Look()
+    try:
+        with np.errstate(all="ignore"):
+            plain(source, injected, look.named, look.tick)(*map(_copied, arguments))
+    except Enough:
+        return False, look.steps
+    except checks.OutOfBounds:
+        return True, look.steps
+    except Exception:
+        return False, max(look.steps, 1)
+    return False, look.steps
+
+
+def _copied(argument: Any) -> Any:
+    """An argument of a kernel, as copies where a UDF could write to it."""
+    if isinstance(argument, tuple):
+        return tuple(map(_copied, argument))
+    if isinstance(argument, np.ndarray) and argument.flags.writeable:
+        return Copied(argument)
+    return argument
+
+
+def looked_at(kernel: Kernel, checked: Callable[[], Kernel], source: str, injected: dict[str, Injected]) -> Kernel:
+    """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what runs instead when it is suspicious.
+
+    What has been looked at is not again: the same kernel with the same parameters and sizes of arrays.
+    """
+    pending = 3  # calls without edges or vertices that are looked at in vain
+
+    def run(*arguments: Any) -> None:
+        nonlocal pending
+        if pending:
+            mark = _mark(kernel.__module__, arguments)
+            wrong, steps = (False, 1) if mark.exists() else suspicious(source, injected, arguments)
+            pending = 0 if steps else pending - 1
+            if wrong:
+                return checked()(*arguments)
+            if steps:
+                with suppress(OSError):
+                    mark.touch()
+        return kernel(*arguments)
+
+    return run
+
+
+def _mark(name: str, arguments: Sequence[Any]) -> Path:
+    """The file that says that kernel `name` has been looked at with such arguments."""
+    told = repr([_told(each) for each in arguments if isinstance(each, tuple | np.ndarray)])
+    return cache_folder() / f"{name}_{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}.looked"
+
+
+def _told(argument: Any) -> Any:
+    """What an index may depend on: the sizes of arrays, and parameters, which come in a tuple."""
+    if isinstance(argument, tuple):
+        return [_told(each) for each in argument]
+    return argument.shape if isinstance(argument, np.ndarray) else argument
