@@ -200,10 +200,11 @@ class MiniBatch:
         return self.rotate and worker.workers > 1 and possible
 
     def _both_rotate(self, worker: Worker) -> bool:
-        """Whether both ends are cut, so that workers must be apart in both."""
+        """Whether ends of two types are both cut, so that workers must be apart in both."""
         graph = worker.graph
-        cut = [graph.of_role(role).cut for role in (self.role, graph.edges.other(self.role))]
-        return self._by_shares(worker) and all(cut)
+        ends = [graph.of_role(role) for role in (self.role, graph.edges.other(self.role))]
+        two = ends[0].name != ends[1].name
+        return self._by_shares(worker) and two and all(end.cut for end in ends)
 
     def _rounds(self, worker: Worker) -> int:
         """How often a worker comes to each block in an epoch, with another share of the other end's vertices each time."""

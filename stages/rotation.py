@@ -15,8 +15,8 @@ workers, and an epoch has a round for each share. In a round each worker has a s
 Slack empty blocks lie between two rounds, so that the worker that gets the share next has seen all
 that was done to it.
 
-Where both ends of an edge have one type, two workers may still change one vertex at once, one as
-the source and one as the target of edges.
+Where both ends of an edge have one type, only the enumerated end rotates: a vertex may be changed
+by several workers at once as the other end of edges.
 """
 
 from __future__ import annotations

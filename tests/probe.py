@@ -137,6 +137,7 @@ class Log:
 
     slack: int
     blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    shares: dict[int, list[np.ndarray | None]] = field(default_factory=lambda: defaultdict(list))  # edges walked, if not all of a block
     reads: dict[tuple[int, str, Slots], list[Read]] = field(default_factory=lambda: defaultdict(list))
     written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))  # clocks of own changes so far
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -150,6 +151,15 @@ class Log:
                 least = t + 1 if kind in settled else max(t - self.slack, self.since[worker.rank])
                 seen = [table.arrays[f][:known].copy() for f in kind[:2]]
                 self.reads[worker.rank, name, kind].append(Read(place, t, least, self.written[worker.rank, kind], *seen))
+
+
+def walked(worker, exchange, block):
+    """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
+    bounds, tiles = exchange.layout.bounds, exchange.tiles(worker, block)
+    ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
+    at = np.concatenate([np.empty(0, int), *ranges])
+    edges, graph = worker.graph.edges, worker.graph
+    return np.stack([graph.of_role(role).part.rows[edges.end(role)[at]] for role in edges.declared.roles])
 
 
 class Watch:
@@ -176,6 +186,8 @@ class Watch:
                 table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
+            shared_out = block is not None and block.rounds > 1
+            self.log.shares[worker.rank].append(walked(worker, self.exchange, block) if shared_out else None)
         if self.place == "beat":
             for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
                 worker.tables["tau"].arrays[slot][0, worker.rank] += amount
@@ -231,7 +243,9 @@ class Scenario:
         def synchronised(inside):
             first, second = program.udfs
             over = self.over if inside else ""
-            out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            walk, start = Exchange(first, over=over), Watch(log, busy, "start")
+            start.exchange = walk
+            out = [start, walk, Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
             out += [Apply(name, take) for name in names]
             settled = (FIRST, TAKEN)
             if self.segments == 2:
@@ -310,6 +324,8 @@ class Simulation:
             waiting = np.zeros(made.shape[::2], int)
             for t, block in enumerate(log.blocks[w]):
                 touched, gone = self.rows(name, w, block)
+                if (ends := log.shares[w][t]) is not None and name != "tau":
+                    touched = np.unique([end for of, end in zip(self.data.ends, ends, strict=True) if of == name])
                 made[0, t, touched, w], made[1, t, touched, w] = 1, t
                 waiting += made[:, t, :, w]
                 sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
@@ -325,7 +341,7 @@ class Simulation:
         if name == "tau":
             return [0], [0]
         ends = [(of, self.positions(of)[end]) for of, end in zip(self.data.ends, (self.data.src, self.data.dst), strict=True)]
-        of, end = ends[self.scenario.over in ("dst", "hub")]
+        of, end = ends[self.epochs[0][0].role in ("dst", "hub")]
         chosen = self.scenario.parts == worker
         if block != EVERYTHING:
             chosen &= (end >= self.cuts[block]) & (end < self.cuts[block + 1])
