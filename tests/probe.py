@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from team import walked
 
 from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
 from tux.graph import Graph
@@ -153,15 +154,6 @@ class Log:
                 self.reads[worker.rank, name, kind].append(Read(place, t, least, self.written[worker.rank, kind], *seen))
 
 
-def walked(worker, exchange, block):
-    """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
-    bounds, tiles = exchange.layout.bounds, exchange.tiles(worker, block)
-    ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
-    at = np.concatenate([np.empty(0, int), *ranges])
-    edges, graph = worker.graph.edges, worker.graph
-    return np.stack([graph.of_role(role).part.rows[edges.end(role)[at]] for role in edges.declared.roles])
-
-
 class Watch:
     """A stage that reads all rows, while messages go on arriving.
 
@@ -186,8 +178,7 @@ class Watch:
                 table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
-            shared_out = block is not None and block.rounds > 1
-            self.log.shares[worker.rank].append(walked(worker, self.exchange, block) if shared_out else None)
+            self.log.shares[worker.rank].append(walked(worker, self.exchange, block) if block and block.rounds > 1 else None)
         if self.place == "beat":
             for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
                 worker.tables["tau"].arrays[slot][0, worker.rank] += amount
@@ -243,9 +234,8 @@ class Scenario:
         def synchronised(inside):
             first, second = program.udfs
             over = self.over if inside else ""
-            walk, start = Exchange(first, over=over), Watch(log, busy, "start")
-            start.exchange = walk
-            out = [start, walk, Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            out[0].exchange = out[1]
             out += [Apply(name, take) for name in names]
             settled = (FIRST, TAKEN)
             if self.segments == 2:
@@ -281,6 +271,7 @@ class Simulation:
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
         for worker, stages in zip(self.workers, self.epochs, strict=True):
             worker.prepare(stages)
+        self.cuts = self.epochs[0][0].cuts  # of blocks, in positions of the enumerated end
 
     def busy(self, worker):
         """Some messages arrive while this worker computes: at any server, and for this worker, but none that would wake another."""
@@ -330,11 +321,6 @@ class Simulation:
                 waiting += made[:, t, :, w]
                 sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
         return [Book(*np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0), (0, 0), (0, 0)))) for each in (made, sent)]
-
-    @property
-    def cuts(self):
-        """Boundaries of the blocks in positions of the enumerated end."""
-        return self.epochs[0][0].cuts
 
     def rows(self, name, worker, block):
         """Positions that a worker touches in a block, and those whose changes it then sends."""

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team import cut_up
+from team import cut_up, walked
 
 from tux import Edge, Program, Vertex, shared
 from tux.graph import Graph
@@ -55,19 +55,6 @@ def batches(edges, k, by, slack, udf=touch, **options):
     return made
 
 
-def walked(worker, batch):
-    """Edges (src, dst), by position, that the worker walks at each clock of an epoch."""
-    exchange, edges, out = batch.stages[0], worker.graph.edges, []
-    starts = exchange.layout.bounds
-    positions = [worker.graph.of_role(role).part.rows for role in ("user", "item")]
-    for block in batch.blocks(worker):
-        tiles = exchange.tiles(worker, block)
-        at = np.concatenate([np.arange(starts[t], starts[t + 1]) for t in tiles] or [[]])
-        at = at.astype(int)
-        out.append([rows[end[at]] for rows, end in zip(positions, (edges.src, edges.dst), strict=True)])
-    return out
-
-
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("by", ["bicut", "source", "target", "random", "ne"])
@@ -78,7 +65,7 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
     for epoch in range(2):
         for worker, _ in made:
             worker.epoch = epoch
-        clocks = [walked(worker, batch) for worker, batch in made]
+        clocks = [[walked(worker, batch.stages[0], block) for block in batch.blocks(worker)] for worker, batch in made]
         assert len({len(each) for each in clocks}) == 1, "workers have equally many clocks"
         assert sum(len(src) for each in clocks for src, _ in each) == len(edges.src)
         for side in (0, 1):
