@@ -43,6 +43,7 @@ class Exchange:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
         self.cuts: np.ndarray | None = None
+        self.columns: np.ndarray | None = None  # ranges of the other end's rows, where the mini-batch decides them
         self.layout: Layout
         self._kernel: Kernel
 
@@ -87,7 +88,7 @@ class Exchange:
         if self._tiles:
             cuts = self.cuts if self.cuts is not None else np.array([0, n])
             n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
-            self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes)
+            self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes, self.columns)
             self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
         else:
             self.layout = edges.walk_grouped(role, n) if self.f else Layout.of_vertices(n)
@@ -114,22 +115,32 @@ class Exchange:
             return int(self.layout.blocks[number]), int(self.layout.blocks[number + 1])
         return block.rows if block else (0, self._rows)
 
-    def run(self, worker: Worker, block: Block | None = None) -> None:
-        """Walk the block's edges: tiles in a random order of this epoch, so that none is favoured by always coming last."""
+    def tiles(self, worker: Worker, block: Block | None = None) -> np.ndarray:
+        """The block's tiles, of its share of the other end if it has one, in a random order of this epoch.
+
+        The order is random so that no tile is favoured by always coming last.
+        """
         first, last = self._groups(block)
-        edges = self.layout.bounds[last] - self.layout.bounds[first]
+        if block is None or block.rounds == 1:
+            stream = key(worker.seed, "tiles", worker.epoch, first)
+            return tile_order(stream, first, last, self.layout.across, self._bytes)
+        shares = key(worker.seed, "rounds", worker.epoch)
+        columns = share(shares, self.layout.across, block.round, block.rounds)
+        stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
+        return tile_order(stream, first, last, self.layout.across, self._bytes, columns)
+
+    def run(self, worker: Worker, block: Block | None = None) -> None:
+        """Walk the block's edges."""
+        bounds = self.layout.bounds
         with worker.timed("compute"):
-            if not self._tiles:
-                self._kernel(first, last)
-            elif block is None or block.rounds == 1:
-                stream = key(worker.seed, "tiles", worker.epoch, first)
-                self._kernel(tile_order(stream, first, last, self.layout.across, self._bytes))
-            else:
-                columns = share(key(worker.seed, "rounds", worker.epoch), self.layout.across, block.round, block.rounds)
-                stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
-                tiles = tile_order(stream, first, last, self.layout.across, self._bytes, columns)
-                edges = (self.layout.bounds[tiles + 1] - self.layout.bounds[tiles]).sum()
+            if self._tiles:
+                tiles = self.tiles(worker, block)
+                edges = (bounds[tiles + 1] - bounds[tiles]).sum()
                 self._kernel(tiles)
+            else:
+                first, last = self._groups(block)
+                edges = bounds[last] - bounds[first]
+                self._kernel(first, last)
         if not self.held_out:
             worker.edges_visited += int(edges)
 

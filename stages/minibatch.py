@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tux.errors import ProgramError
-from tux.layout import blocks_by_edges, blocks_by_vertices, without_cutting
+from tux.layout import blocks_by_edges, blocks_by_vertices, tile_rows, without_cutting
 from tux.program import Stage
 from tux.random import key, permutation
+from tux.stages import rotation
 from tux.stages.apply import Apply
 from tux.stages.block import Block
 from tux.stages.exchange import Exchange
@@ -37,12 +38,19 @@ class MiniBatch:
     don't. `over` is the enumerated end, by default that of the first Exchange inside. Every Exchange inside enumerates it; an Apply
     inside works on the block's rows of its type: the range itself, or the rows of the other end that the block's edges touch.
 
-    `rotate=True`: worker w starts w/W of the way round, so that workers are on different blocks of one clock, as in DSGD (Gemulla et
-    al., KDD 2011). Changes in place to a vertex are then made by one worker after the other instead of by all at once. Sizes in
-    edges are lowered to give about slack + 2 blocks for each worker (fewer where few vertices have most edges), so that a block's
-    changes have arrived when the next worker comes to it; a size in vertices is kept. Where vertices have many edges (VISIT), an
-    epoch goes round several times, each with another share of the other end's vertices. For programs that gather deltas instead,
+    `rotate=True`: workers are on different blocks at each clock, so that changes in place to a
+    vertex are made by one worker after the other instead of by all at once: see
+    `tux.stages.rotation`. What rotates is the end that is cut. Where the partition keeps the named
+    end whole and cuts the other one, that one is enumerated; where both are cut, both rotate. This
+    needs Exchanges that are called for each edge. With one that is called for each vertex, or has
+    `enter` or `leave`, only the named end rotates. For programs that gather deltas instead,
     rotating would only cost messages.
+
+    Sizes in edges are then lowered to give about slack + 2 blocks for each worker, so that a
+    block's changes have arrived when the next worker comes to it; a size in vertices is kept. Where
+    that makes too few blocks, because few vertices have most edges, empty blocks are added. Where
+    vertices have many edges (VISIT), an epoch goes round several times, each with another share of
+    the other end's vertices.
 
     `follow=True`: worker w goes through the blocks in the same order as the others, w turns behind the first. So it meets each block as
     the one before it has left it, and what the workers make of a blank start is one whole; for a first pass, since the last turns
@@ -98,18 +106,28 @@ class MiniBatch:
                 )
         if self.role not in declared.roles:
             raise ProgramError(f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(declared.roles)}")
+        self._rotate_the_cut_end(worker, exchanges)
         self.cuts = self._cut(worker)
-        vertices = worker.graph.vertices[declared.ends[declared.roles.index(self.role)]]
+        vertices = worker.graph.of_role(self.role)
         self._local_cuts = vertices.local_cuts(self.cuts)
         for stage in self.stages:
             if isinstance(stage, Exchange):
-                stage.cuts = self._local_cuts
+                stage.cuts, stage.columns = self._local_cuts, self._columns(worker)
             if isinstance(stage, Apply):
                 stage.cuts, stage.block_role = self.cuts, self.role
         self.fused = Fused(worker, self.stages) if len(self.cuts) > 2 and can_be_fused(worker, self.stages, self.role) else None
         if self.fused is None:
             for stage in self.stages:
                 stage.prepare(worker)
+
+    def _rotate_the_cut_end(self, worker: Worker, exchanges: list[Exchange]) -> None:
+        """Enumerate the other end if it is cut, the named one is whole, and either will do."""
+        other = worker.graph.edges.other(self.role)
+        cut = [worker.graph.of_role(role).cut for role in (self.role, other)]
+        if self._by_shares(worker) and cut == [False, True]:
+            self.role = other
+            for exchange in exchanges:
+                exchange.over = other
 
     def _prepare_generated(self, worker: Worker, generate: Generate) -> None:
         """Blocks are ranges of the positions of one type; each worker makes the edges of those vertices that it masters."""
@@ -132,6 +150,10 @@ class MiniBatch:
         """Boundaries of the blocks in positions of the enumerated type: the same on all workers."""
         cuts = self._cut_in_use(worker)
         cuts = without_cutting(worker.graph.groups(self.role), cuts) if self.together else cuts
+        if self.rotate and worker.graph.of_role(self.role).cut:
+            least = rotation.least_blocks(worker.workers, worker.slack)
+            most = len(cuts) if self._both_rotate(worker) else 0  # one of which is empty
+            cuts = rotation.with_empty(cuts, max(least, most))
         return np.append(cuts, cuts[-1]) if self.follow and worker.workers > 1 else cuts
 
     def _cut_in_use(self, worker: Worker) -> np.ndarray:
@@ -148,14 +170,17 @@ class MiniBatch:
         """This worker's blocks of this epoch in their order."""
         count, order = len(self.cuts) - 1, self._order(worker)
         if self.rotate:
-            order = np.roll(order, -(count * worker.rank // worker.workers))
+            order = rotation.start(order, worker.rank, worker.workers)
         if self.follow and worker.workers > 1:
             nothing = np.full(worker.workers - 1, count - 1)  # the last block is empty
             order = np.concatenate([nothing[: worker.rank], order[order < count - 1], nothing[worker.rank :]])
         rounds = self._generate.rounds if self._generate is not None else self._rounds(worker)
-        return (
-            Block(self.role, self._local_cuts, int(number), r, rounds, i / count) for r in range(rounds) for i, number in enumerate(order)
-        )
+        if self._generate is None and self._both_rotate(worker):
+            visits = list(rotation.both_ends(order, rounds, worker.rank, worker.workers, worker.slack))
+        else:
+            visits = [(r, int(number)) for r in range(rounds) for number in order]
+        for i, (r, number) in enumerate(visits):
+            yield Block(self.role, self._local_cuts, number, r, rounds, i % count / count)
 
     def _order(self, worker: Worker) -> np.ndarray:
         """The order of blocks in this epoch."""
@@ -168,13 +193,41 @@ class MiniBatch:
         runs = np.array_split(np.arange(count), -(-count // _run(count)))
         return np.concatenate([runs[i] for i in permutation(stream, len(runs))])
 
+    def _by_shares(self, worker: Worker) -> bool:
+        """Whether workers rotate and can walk a block share by share of the other end."""
+        exchanges = [stage for stage in self.stages if isinstance(stage, Exchange)]
+        possible = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
+        return self.rotate and worker.workers > 1 and possible
+
+    def _both_rotate(self, worker: Worker) -> bool:
+        """Whether ends of two types are both cut, so that workers must be apart in both."""
+        graph = worker.graph
+        ends = [graph.of_role(role) for role in (self.role, graph.edges.other(self.role))]
+        two = ends[0].name != ends[1].name
+        return self._by_shares(worker) and two and all(end.cut for end in ends)
+
     def _rounds(self, worker: Worker) -> int:
         """How often a worker comes to each block in an epoch, with another share of the other end's vertices each time."""
-        exchanges = [stage for stage in self.stages if isinstance(stage, Exchange)]
-        if not self.rotate or worker.workers == 1 or not all(exchange.by_tile for exchange in exchanges):
+        if not self._by_shares(worker):
             return 1
         degrees = worker.graph.degrees(self.role)
-        return max(1, round(float(degrees.sum()) / max(len(degrees), 1) / worker.workers / VISIT))
+        visits = max(1, round(float(degrees.sum()) / max(len(degrees), 1) / worker.workers / VISIT))
+        return max(visits, worker.workers) if self._both_rotate(worker) else visits
+
+    def _columns(self, worker: Worker) -> np.ndarray | None:
+        """Boundaries, in local rows, of the ranges of the other end that make up shares.
+
+        None where the other end is whole: then each worker makes shares of its own vertices.
+        """
+        if not self._both_rotate(worker):
+            return None
+        other = worker.graph.edges.other(self.role)
+        vertices, degrees = worker.graph.of_role(other), worker.graph.degrees(other)
+        rounds, n = self._rounds(worker), len(degrees)
+        tiles = -(-n // tile_rows(n, worker.tables[vertices.name].row_bytes()))
+        count = rounds * -(-tiles // rounds)
+        cuts = blocks_by_edges(degrees, max(1, int(degrees.sum()) // count))
+        return vertices.local_cuts(cuts)
 
     def run(self, worker: Worker, block: Block | None = None) -> None:
         """One pass over the blocks, with one worker."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from ssp import Book, check
+from team import walked
 
 from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
 from tux.graph import Graph
@@ -153,6 +154,7 @@ class Log:
 
     slack: int
     blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    shares: dict[int, list[np.ndarray | None]] = field(default_factory=lambda: defaultdict(list))  # edges walked, if not all of a block
     reads: dict[tuple[int, str, Slots], list[Read]] = field(default_factory=lambda: defaultdict(list))
     written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))  # clocks of own changes so far
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -193,6 +195,7 @@ class Watch:
                 table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
+            self.log.shares[worker.rank].append(walked(worker, self.exchange, block) if block and block.rounds > 1 else None)
         if self.place == "beat":
             for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
                 worker.tables["tau"].arrays[slot][0, worker.rank] += amount
@@ -255,6 +258,7 @@ class Scenario:
             first, second = program.udfs
             over = self.over if inside else ""
             out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            out[0].exchange = out[1]
             out += [Watch(log, busy, "beat")] if self.late and self.sync else []
             early = names[:1] if self.late else names
             out += [Apply(name, take) for name in early]
@@ -286,6 +290,7 @@ class Simulation:
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
         for worker, stages in zip(self.workers, self.epochs, strict=True):
             worker.prepare(stages)
+        self.cuts = self.epochs[0][0].cuts  # of blocks, in positions of the enumerated end
 
     def busy(self, worker):
         """Some messages arrive while this worker computes: at any server, and for this worker, but none that would wake another."""
@@ -329,22 +334,19 @@ class Simulation:
             waiting = np.zeros(made.shape[::2], int)
             for t, block in enumerate(log.blocks[w]):
                 touched, gone = self.rows(name, w, block)
+                if (ends := log.shares[w][t]) is not None and name != "tau":
+                    touched = np.unique([end for of, end in zip(self.data.ends, ends, strict=True) if of == name])
                 made[0, t, touched, w], made[1, t, touched, w] = 1, t
                 waiting += made[:, t, :, w]
                 sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
         return [Book(*np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0), (0, 0), (0, 0)))) for each in (made, sent)]
-
-    @property
-    def cuts(self):
-        """Boundaries of the blocks in positions of the enumerated end."""
-        return self.epochs[0][0].cuts
 
     def rows(self, name, worker, block):
         """Positions that a worker touches in a block, and those whose changes it then sends."""
         if name == "tau":
             return [0], [0]
         ends = [(of, self.positions(of)[end]) for of, end in zip(self.data.ends, (self.data.src, self.data.dst), strict=True)]
-        of, end = ends[self.scenario.over in ("dst", "hub")]
+        of, end = ends[self.epochs[0][0].role in ("dst", "hub")]
         chosen = self.scenario.parts == worker
         if block != EVERYTHING:
             chosen &= (end >= self.cuts[block]) & (end < self.cuts[block + 1])

@@ -141,6 +141,15 @@ def trained(program, edges, epochs, test=None, **options):
     return Team(program, edges, test, **options).train(epochs)
 
 
+def walked(worker, exchange, block):
+    """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
+    bounds, tiles = exchange.layout.bounds, exchange.tiles(worker, block)
+    ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
+    at = np.concatenate([np.empty(0, int), *ranges])
+    edges, graph = worker.graph.edges, worker.graph
+    return np.stack([graph.of_role(role).part.rows[edges.end(role)[at]] for role in edges.declared.roles])
+
+
 @st.composite
 def graphs(draw, most=25):
     """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two vertex types, however ill cut."""

@@ -101,12 +101,17 @@ class Edges:
             self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
         return self.layouts[name]
 
-    def walk_tiled(self, role: str, cuts: np.ndarray, n_other: int, row_bytes: tuple[int, int]) -> Layout:
-        """Edges in tiles; a block is what lies between two neighbouring `cuts` of `role`. `row_bytes`: of `role`, of the other end."""
-        name = ("tiled", role, cuts.tobytes())
+    def walk_tiled(
+        self, role: str, cuts: np.ndarray, n_other: int, row_bytes: tuple[int, int], columns: np.ndarray | None = None
+    ) -> Layout:
+        """Edges in tiles; a block is what lies between two neighbouring `cuts` of `role`. `row_bytes`: of `role`, of the other end.
+
+        `columns`: boundaries of the tiles in rows of the other end, if it matters which.
+        """
+        name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
         if name not in self.layouts:
             over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
-            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1])) if columns is None else columns
             order, bounds = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
             self.layouts[name] = self._arranged(order, bounds, blocks, len(other_cuts) - 1)
@@ -130,6 +135,11 @@ class Graph:
     held_out: Edges
     part: Part | None = None
     topology: Topology | None = None  # all neighbours, where the program asks for them
+
+    def of_role(self, role: str) -> Vertices:
+        """The vertex type at the end called `role`."""
+        declared = self.edges.declared
+        return self.vertices[declared.ends[declared.roles.index(role)]]
 
     def degrees(self, role: str) -> np.ndarray:
         """Training edges of each vertex at the end called `role`, over all workers, in the order of positions.
