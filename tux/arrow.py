@@ -7,7 +7,6 @@ What leaves this file is numpy: numbers as they are, strings as `numpy.dtypes.St
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.errors import DataError, DiskError
+from tux.disk import replacing
+from tux.errors import DataError
 from tux.integers import joined, narrow
 from tux.lists import Lists
 
@@ -303,23 +303,6 @@ def _array(column: Any) -> Any:
         return np.array(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(-1, column.type.list_size)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends and removed if the block fails.
-
-    So nothing half-written ever lies under the final name. An OSError inside the block becomes a `DiskError`.
-    """
-    final = Path(path)
-    part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        os.replace(part, final)
-    except OSError as error:
-        raise DiskError(f"{final} cannot be written: {error.strerror or error}", do="Free space, or name another folder.") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from tux import plots
-from tux.arrow import STRING, read_parquet, replacing
+from tux.arrow import STRING, read_parquet
+from tux.disk import replacing
 from tux.errors import ProgramError, UsageError
 from tux.ids import Ids
 from tux.labels import read_labels

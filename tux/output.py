@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from types import TracebackType
@@ -18,8 +17,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrow import read_parquet, replacing, write_parquet
-from tux.errors import DataError, DiskError, ProgramError, UsageError
+from tux.arrow import read_parquet, write_parquet
+from tux.claim import claim, release
+from tux.disk import replacing, writing
+from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.lists import Lists
 from tux.program import Program
@@ -61,23 +62,24 @@ Tables = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 class RunFolder:
-    """The folder of a run that is going on. As a context it is removed again if nothing was written into it."""
+    """The folder of a run that is going on, which no other run may use until it is over.
+
+    As a context it is removed again if nothing was written into it.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Make the folder. UsageError if there is one with something in it, DiskError if it cannot be made."""
+        """Claim the folder: UsageError if there is something in it, or another run writes to it.
+
+        DiskError if it cannot be made.
+        """
         self.path = Path(path)
-        self._made = not self.path.exists()
-        with _disk(self.path):
-            if not self._made and (not self.path.is_dir() or any(self.path.iterdir())):
-                raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
-            self.path.mkdir(parents=True, exist_ok=True)
+        self._made = claim(self.path)
 
     def __enter__(self) -> RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._made and self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        release(self.path, remove=self._made)
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole. Raises DiskError."""
@@ -86,7 +88,7 @@ class RunFolder:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
-        with _disk(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
             file.write(msgspec.json.encode(finite(record)) + b"\n")
 
     def write_model(self, worker: Worker, tables: Tables) -> None:
@@ -95,7 +97,7 @@ class RunFolder:
         Raises DiskError.
         """
         part = self.path / ".model.part"
-        with _disk(self.path / "model"):
+        with writing(self.path / "model"):
             try:
                 part.mkdir()
                 for name, vertices in worker.graph.vertices.items():
@@ -115,17 +117,6 @@ def finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: finite(entry) for name, entry in value.items() if not (isinstance(entry, float) and not math.isfinite(entry))}
     return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-@contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    """An OSError of the body as a DiskError."""
-    try:
-        yield
-    except OSError as error:
-        raise DiskError(
-            f"{path} cannot be written: {error.strerror or error}", do="free space, or name another folder with --out"
-        ) from None
 
 
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:

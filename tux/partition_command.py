@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from tux import arrow, plots, show
+from tux import disk, plots, show
 from tux.assignments import check_folder, read_assignment, write_assignment, write_folder
 from tux.errors import UsageError
 from tux.inputs import plural
@@ -138,7 +138,7 @@ def _write(given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged],
             "seed": judge.seed,
             "cap": judge.cap,
         }
-        with arrow.replacing(given.json) as part:
+        with disk.replacing(given.json) as part:
             part.write_bytes(msgspec.json.format(msgspec.json.encode(report(rows, best, **about)), indent=2) + b"\n")
         show.say(f"{given.json}: all figures")
     if given.plot:
