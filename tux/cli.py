@@ -142,6 +142,7 @@ def _train(source: Source, argv: list[str]) -> int:
 
     given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
+    from tux.info import model_epoch
     from tux.place import find
     from tux.session import run
 
@@ -185,9 +186,8 @@ def _train(source: Source, argv: list[str]) -> int:
     for name, value in result.results.items():
         if isinstance(value, float) and name != "seconds":
             show.say(f"{name} {show.number(value)}")
-    best = result.results.get("best")
-    if best and (monitor := program.monitor):
-        show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
+    if "best" in result.results:
+        show.say(f"the model is that of {model_epoch(result.results)}")
     show.say(f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it")
     return 0
 

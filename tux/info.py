@@ -46,8 +46,20 @@ def of_run(folder: str) -> dict[str, str]:
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed({key: number(value) for key, value in run.results[name].items()})
+    findings["model"] = model_epoch(run.results)
     speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
     return findings | {"training": f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M edges/s"}
+
+
+def model_epoch(results: dict[str, Any]) -> str:
+    """Which epoch's state the model of a finished run is, and which epoch was the best by the metric that the program monitors."""
+    epochs = results["epochs"]
+    model, best, monitor = results.get("model_epoch", epochs), results.get("best", {}), results.get("monitor", "")
+    said = f"epoch {model} of {epochs}" if model != epochs else f"epoch {model}, the last"
+    if monitor not in best:
+        return said
+    value = f"{monitor} {number(best[monitor])}"
+    return f"{said}, which is the best: {value}" if best["epoch"] == model else f"{said}; the best was epoch {best['epoch']}: {value}"
 
 
 def of_parts(folder: Path) -> dict[str, str]:

@@ -150,7 +150,7 @@ class Team(Crew):
             super().end(patience)
             self.post.close(0.5)
 
-    def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
+    def epochs(self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False) -> Iterator[dict[str, Any]]:
         """The records of the job's epochs, all workers' in one, then the model into `worker`. The arguments are those of the job."""
         for rank in range(self.job.workers):
             self.post.send(pack(Go(self.post.addresses[: self.job.workers]), self.job.workers, rank))

@@ -53,6 +53,7 @@ class Job(msgspec.Struct, dict=True):
     epochs: int
     every: int
     patience: int
+    keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
     largest: int  # bytes of a message's buffer
     lists: str = ""  # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the launcher too, or nothing ("")
@@ -147,7 +148,8 @@ class Peer:
         training = Training(worker)
         self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
         self.post.meet(self._meet())
-        for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
+        job = self.job
+        for record in training.epochs(job.epochs, every=job.every, patience=job.patience, keep_best=job.keep_best):
             self.tell(Record(record))
         self.tell(Trained(training.seconds, training.best_epoch))
         self._bring_lists(worker)

@@ -71,7 +71,7 @@ def _run(flags: Flags, program: type[Program]) -> None:
     judged = program.evaluate is not Program.evaluate
     every = "judge the model after every N-th epoch, and the last [default 1]"
     add("--eval-every", metavar="N", type=at_least(1), default=1, help=every if judged else SUPPRESS)
-    stop = f"stop after N evaluations without a better {program.monitor}, and keep the best; 0: never [default 0]"
+    stop = f"stop after N evaluations without a better {program.monitor}, and keep the best epoch; 0: never [default 0]"
     add("--patience", metavar="N", type=at_least(0), default=0, help=stop if program.monitor else SUPPRESS)
     add("--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]")
 

@@ -128,7 +128,8 @@ def run(
     """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated data; write the folder `out` if it is named.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). `epochs` defaults to the program's; every `every`-th
-    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
+    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With held-out edges,
+    or `patience`, the model is that of the epoch which is the best by this metric, else that of the last. With several
     `workers` (default 1, or as many as a partitioned folder has parts), `partitioner` (default bicut) cuts the edges into one process
     each, which may be `slack` clocks apart; no wait takes longer than `deadline` seconds; `place`: which of several machines this is.
     `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
@@ -151,15 +152,16 @@ def run(
         training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock, scratch)
         if place and place.rank:
             return _elsewhere(training, place, clock)
+        keep_best = _keeps_best(program, inputs, options)
         asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
         del inputs  # the graph holds the edges in its own order
         clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
         note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
         if folder:
             folder.write_run(note)
-        records = _train(training, options, folder, clock.watch)
+        records = _train(training, options, keep_best, folder, clock.watch)
         tables = _tables(training, records, folder, clock.watch)
-        note.results = _told(training, records, patience, asked, tables, clock.watch)
+        note.results = _told(training, records, keep_best, asked, tables, clock.watch)
         if folder:
             folder.write_run(note)
     return Result(training.worker, records, note.results, note.setup_seconds, tables)
@@ -176,11 +178,11 @@ def _tables(training: Training | Team, records: list[dict[str, Any]], folder: Ru
 
 
 def _told(
-    training: Training | Team, records: list[dict[str, Any]], patience: int, asked: Asked, tables: Tables, watch: Watcher
+    training: Training | Team, records: list[dict[str, Any]], keep_best: bool, asked: Asked, tables: Tables, watch: Watcher
 ) -> dict[str, Any]:
     """The run's results. The model is judged when it has been written: it should not be lost to a file of labels."""
     program = training.worker.program
-    results = {**_results(training, records, patience), **program.summary(tables, records)}
+    results = {**_results(training, records, keep_best), **program.summary(tables, records)}
     if asked.held_out is not None or asked.labels is not None:
         watch.phase("judge")
         results |= program.judge(*model_of(training.worker), training.edges(), asked)
@@ -309,18 +311,31 @@ def _crew(
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
-    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
+    chosen |= {
+        "keep_best": _keeps_best(program, inputs, options),
+        "place": place,
+        "room": folder.path if folder else None,
+        "seed": seed,
+        "deadline": deadline,
+    }
     with clock.phase("layout", "cut, layout and compile"):
         return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)
 
 
-def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:
+def _keeps_best(program: Program, inputs: Inputs, options: dict[str, Any]) -> bool:
+    """Whether the model is that of the best epoch: there are held-out edges, or the run stops when it gets no better."""
+    return bool(program.monitor) and (inputs.test is not None or options["patience"] > 0)
+
+
+def _train(
+    training: Training | Team, options: dict[str, Any], keep_best: bool, folder: RunFolder | None, watch: Watcher
+) -> list[dict[str, Any]]:
     """Run the epochs; each record goes to the folder and the watcher as it comes."""
     records: list[dict[str, Any]] = []
     monitor, patience, most = training.worker.program.monitor, options["patience"], options["epochs"]
     watch.phase("epoch 1")
     try:
-        for record in training.epochs(most, every=options["every"], patience=patience):
+        for record in training.epochs(most, every=options["every"], patience=patience, keep_best=keep_best):
             records.append(record)
             if folder:
                 folder.append(record)
@@ -334,10 +349,11 @@ def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder
     return records
 
 
-def _results(training: Training | Team, records: list[dict[str, Any]], patience: int) -> dict[str, Any]:
+def _results(training: Training | Team, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:
     """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {"epochs": len(records), "seconds": training.seconds, "last": metrics(records[-1])}
     if training.best_epoch:
+        results["monitor"] = training.worker.program.monitor
         results["best"] = {"epoch": training.best_epoch, **metrics(records[training.best_epoch - 1])}
-    results["model_epoch"] = training.best_epoch if patience and training.best_epoch else len(records)
+    results["model_epoch"] = training.best_epoch if keep_best and training.best_epoch else len(records)
     return results
