@@ -1,5 +1,6 @@
 """Matrix factorization: each UDF as plain Python, each kernel against plain numpy, and the whole against a planted truth."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -56,10 +57,11 @@ def test_count_and_moments():
     assert tau.n == n and tau.mean == pytest.approx(mean) and tau.root == pytest.approx(std**0.5)
 
 
-def test_moments_of_equal_ratings_leave_a_positive_unit():
-    tau = context(n=5, sum=10.0, squares=20.0)
+@pytest.mark.parametrize(("values", "unit"), [([2, 2], 0.4), ([-5] * 3, 1), ([100, 101], 20.1), ([0, 0], 1), ([0, 4], 2)])
+def test_the_unit_of_nearly_equal_ratings_follows_their_size(values, unit):
+    tau = context(n=len(values), sum=float(sum(values)), squares=float(sum(v * v for v in values)))
     mf.moments(tau)
-    assert tau.mean == 2 and tau.root > 0
+    assert tau.mean == pytest.approx(np.mean(values)) and tau.root**2 == pytest.approx(unit, rel=1e-4)
 
 
 def test_begin_puts_factors_in_the_ratings_units():
@@ -279,6 +281,15 @@ def test_a_planted_model_is_recovered(batch):
     assert records[-1]["train_rmse"] < records[1]["train_rmse"] < records[0]["train_rmse"]
     assert records[-1]["clock"] == len(records) * records[0]["clock"] and (records[0]["clock"] > 5) == (batch > 0)
     assert worker.edges_visited == 25 * len(edges) + len(edges)
+
+
+@pytest.mark.parametrize("each", [1, 5, 1000, -3, 0], ids=str)
+def test_equal_ratings_are_learnt(each):
+    """Implicit feedback is all 1: an error of a tenth is what the penalty costs."""
+    edges, held, _ = made(200, 100, 8000)
+    same = [replace(part, fields={"value": np.full(len(part), each, np.float32)}) for part in (edges, held)]
+    records, _ = trained(6, *same, rank=8)
+    assert records[-1]["test_rmse"] <= 0.1 * abs(each) + 0.01
 
 
 def test_held_out_ratings_of_new_vertices_get_the_mean():
