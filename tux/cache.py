@@ -13,8 +13,22 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+from tux.disk import disk_error
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Turn an OSError of the body, which writes compiled kernels, into a DiskError."""
+    try:
+        yield
+    except OSError as error:
+        told = disk_error(f"the cache of compiled kernels in {cache_folder()}", error)
+        told.do = "free space there, or set TUX_CACHE_DIR to a folder on another disk"
+        raise told from error
 
 
 def _candidates() -> Iterator[Path]:

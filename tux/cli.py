@@ -6,7 +6,6 @@ Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped f
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 import threading
 import warnings
@@ -14,8 +13,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tux import __version__, show
-from tux.errors import TuxError, UsageError
+from tux import __version__, show, streams
+from tux.disk import DENIED, FULL, disk_error
+from tux.errors import TuxError, UsageError, out_of_memory
 from tux.flags import Flags, at_least, closest, parameters, real, whole
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0; 2 usage, 3 data, 4 peer lost, 5 timeout, 6 disk, 7 refused, 130 interrupted; else 1."""
     given = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in given
+    streams.open_missing()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
         warnings.showwarning = lambda message, *_: show.warn(str(message))
         try:
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             show.fail(TuxError("interrupted"))
             return 130
         except BrokenPipeError:  # e.g. `tux predict ... | head`; what is still buffered has nowhere to go
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            streams.discard()
             return 1
         except SystemExit as leaving:  # after --help
             return int(leaving.code or 0)
@@ -57,11 +58,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             if interrupts.timer:  # the compiler misses what the interrupt kept it from
                 show.fail(TuxError("interrupted"))
                 return 130
-            what = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
-            show.fail(TuxError(what, do="this is a fault of tux itself; --debug shows the traceback to report"))
+            told = _unexpected(error)
+            show.fail(told)
             if debug:
                 raise
-            return 1
+            return told.exit_code
+
+
+def _unexpected(error: Exception) -> TuxError:
+    """What an error means to the user that no command has expected: of the machine, of a program of the user's, or of tux."""
+    from tux.sources import blamed
+
+    if isinstance(error, MemoryError):
+        return out_of_memory(str(error))
+    if isinstance(error, OSError) and error.errno in (*FULL, *DENIED):
+        return disk_error(error.filename or "a file", error)
+    fault = TuxError(f"{type(error).__name__}: {error}", do="this is a fault of tux itself; --debug shows the traceback to report")
+    return blamed(error) or fault
 
 
 class _Interrupts:

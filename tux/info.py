@@ -12,7 +12,7 @@ from tux.edges import EdgeData
 from tux.errors import DataError
 from tux.formats import read_edges
 from tux.inputs import COUNTED
-from tux.output import read_metrics, read_run
+from tux.output import Run, read_metrics, read_run
 from tux.show import number
 from tux.store import is_partitioned, load, read_manifest
 
@@ -28,7 +28,14 @@ def info(path: str, ends: tuple[str, str] = ("source", "target"), columns: str |
 
 def of_run(folder: str) -> dict[str, str]:
     """What was run on what, and what came of it."""
-    run, records = read_run(folder), read_metrics(folder)
+    try:
+        return _of_run(read_run(folder), read_metrics(folder))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # JSON, but of something else
+        what = f"not what a run writes: {type(error).__name__}: {error}"
+        raise DataError(what, where=str(Path(folder, "run.json"))) from None
+
+
+def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
     data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
     sizes = {**run.sizes.get("vertices", {}), **{name: run.sizes[name] for name in ("edges", "duplicates", "skipped") if name in run.sizes}}
     findings = {

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tux.arrow import is_parquet
+from tux.disk import writing
 from tux.errors import DataError
 
 DENSEST = 1032  # deflate makes at most so many bytes of one
@@ -46,6 +47,17 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
             return found
     except DAMAGED as error:
         raise DataError(f"{path} is no readable .npz file ({error})", do="Write it again, as scipy.sparse.save_npz does.") from None
+
+
+def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
+    """Write one array (n, ...) of numbers as numpy.save does.
+
+    Raises DiskError, which, unlike numpy's error, says what is wrong with the disk.
+    """
+    whole = np.ascontiguousarray(array)
+    with writing(path), open(path, "wb") as file:
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(whole))
+        file.write(whole.data)
 
 
 def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:

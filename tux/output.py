@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from inspect import signature
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,9 @@ from tux.ids import Ids
 from tux.lists import Lists
 from tux.program import Program
 from tux.worker import Worker
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises about text that is not the JSON it should be."""
 
 
 class App(msgspec.Struct, forbid_unknown_fields=True):
@@ -122,7 +125,19 @@ def finite(value: Any) -> Any:
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
     """The program's tables about the model that a worker holds; `edges` for those that are made of the training edges too."""
     given: dict[str, Any] = {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
-    return worker.program.tables(*model_of(worker), **given)
+    program = worker.program
+    tables = program.tables(*model_of(worker), **given)
+    if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
+        what = f"{type(program).__name__}.tables() must return tables by name, each with columns of equal length"
+        raise ProgramError(what, do='e.g. return {"ranks": {"page": pages, "rank": ranks}}')
+    return tables
+
+
+def _is_table(table: Any) -> bool:
+    """Whether something is columns of equal length by name."""
+    if not isinstance(table, Mapping) or not all(isinstance(column, Sized) for column in table.values()):
+        return False
+    return len({len(column) for column in table.values()}) <= 1
 
 
 def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -157,7 +172,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         return msgspec.json.decode(path.read_bytes(), type=Run)
     except OSError:
         raise DataError(f"{folder} is no folder of a run", where=str(path), do="name the folder that tux run --out made") from None
-    except msgspec.DecodeError as error:
+    except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
@@ -167,7 +182,7 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, float]]:
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     try:
         return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
-    except msgspec.DecodeError as error:
+    except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 

@@ -206,6 +206,7 @@ class Program:
         edges = {n: v for n, v in own.items() if isinstance(v, Edge)}
         contexts = {n: v for n, v in own.items() if isinstance(v, Context)}
         _check_names(cls, edges, contexts)
+        _check_members(cls)
         if edges:
             cls.edge_name, cls.edge = next(iter(edges.items()))
         if contexts:
@@ -334,6 +335,36 @@ def _check_names(cls: type[Program], edges: dict[str, Edge], contexts: dict[str,
     loose = set(cls.vertices) - {end for declared in edges.values() for end in declared.ends}
     if edges and loose:
         raise ProgramError(f"{cls.__name__}: no edge ends at vertex type {min(loose)}", where=place, do="declare its edge, or drop it")
+
+
+def _check_members(cls: type[Program]) -> None:
+    """ProgramError where something else stands in the place of a method, or of a number or text."""
+    for name, member in vars(cls).items():
+        usual = vars(Program).get(name)
+        if inspect.isfunction(usual) and not callable(member) and not isinstance(member, classmethod | staticmethod):
+            what = f"{cls.__name__}.{name} is a {type(member).__name__}, not a method"
+            raise ProgramError(what, where=_place(cls), do=f"write it as: def {name}(self, ...)")
+        if name in ("epochs", "monitor") and type(member) is not type(usual):
+            what = f"{cls.__name__}.{name} is {member!r}"
+            raise ProgramError(what, where=_place(cls), do=f"give it a value of type {type(usual).__name__}")
+
+
+def stages_of(program: Program, method: str) -> list[Stage]:
+    """What `program`'s method ("setup", "stages" or "evaluate") returns. ProgramError if it is no list of stages."""
+    returned, function = getattr(program, method)(), getattr(type(program), method)
+    what = f"{type(program).__name__}.{method}() must return a list of stages, not "
+    do = "e.g. return [Exchange(f), Apply('page', g)]"
+    if not isinstance(returned, list | tuple):
+        raise ProgramError(what + _described(returned), where=_place(function), do=do)
+    for stage in returned:
+        if isinstance(stage, type) or not (hasattr(stage, "prepare") and hasattr(stage, "run")):
+            raise ProgramError(f"{what}one with {_described(stage)} in it", where=_place(function), do=do)
+    return [*returned]
+
+
+def _described(thing: Any) -> str:
+    """A value as messages name it."""
+    return "None" if thing is None else f"an object of type {type(thing).__name__}"
 
 
 def _place(thing: Callable[..., Any] | type) -> str:

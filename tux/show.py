@@ -13,10 +13,12 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from tux.errors import TuxError
+from tux import streams
+from tux.errors import DiskError, TuxError
 from tux.records import metrics, split
 
 BEAT = 10.0  # seconds after which a silent run says what it is doing
@@ -24,22 +26,21 @@ BEAT = 10.0  # seconds after which a silent run says what it is doing
 
 def say(text: str) -> None:
     """One line of results."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    with streams.results():
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
 
 def warn(text: str) -> None:
     """One line about what is odd."""
-    sys.stderr.write(f"warning: {text}\n")
-    sys.stderr.flush()
+    streams.tell(f"warning: {text}\n")
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
     """What happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
-        traceback.print_exception(error, file=sys.stderr)
-    sys.stderr.write(f"error: {error}\n")
-    sys.stderr.flush()
+        streams.tell("".join(traceback.format_exception(error)))
+    streams.tell(f"error: {error}\n")
 
 
 def pairs(rows: dict[str, Any]) -> None:
@@ -52,9 +53,10 @@ def pairs(rows: dict[str, Any]) -> None:
 def table(columns: dict[str, Any]) -> None:
     """Arrays (n,) as lines of text with commas and a header."""
     write = csv.writer(sys.stdout, lineterminator="\n").writerows
-    write([list(columns)])
-    write(zip(*(column.tolist() for column in columns.values()), strict=True))
-    sys.stdout.flush()
+    with streams.results():
+        write([list(columns)])
+        write(zip(*(column.tolist() for column in columns.values()), strict=True))
+        sys.stdout.flush()
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None = None) -> None:
@@ -116,7 +118,8 @@ class Plain:
         while not self._done.wait(max(self._last + self._beat - time.monotonic(), 0.01)):
             if time.monotonic() - self._last >= self._beat and self._now:
                 done = f" {self._share:.0%}," if self._share else ""
-                self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
+                with suppress(OSError, DiskError):  # the next line of the run itself tells it
+                    self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
 
     def phase(self, name: str) -> None:
         """What goes on from now."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
 from tux.edge_pieces import Pieces, of_graph
+from tux.program import stages_of
 from tux.spool import Kept
 from tux.worker import Worker, in_model
 
@@ -28,7 +29,7 @@ class Training:
         self.worker, self.seconds = worker, 0.0
         self.best_epoch, self.best = 0, float("inf")
         self._best_model: list[np.ndarray] = []
-        self._setup, self._stages, self._evaluate = program.setup(), program.stages(), program.evaluate()
+        self._setup, self._stages, self._evaluate = (stages_of(program, name) for name in ("setup", "stages", "evaluate"))
         every = [*self._setup, *self._stages, *self._evaluate]
         for stages in (self._setup, self._stages, self._evaluate):
             worker.prepare(stages)
