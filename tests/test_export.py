@@ -194,3 +194,14 @@ def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
     monkeypatch.setattr(plots, "find_spec", lambda name: None)
     refused("--out a.png", 2, "matplotlib", "tux[plot]")
     assert not list(vectors.glob("a.*"))
+
+
+def test_a_model_without_its_context_is_told(here, capsys):
+    """As any other part of it that is missing."""
+    assert main("run exports.py pairs.csv --epochs 1 --no-jit --out out".split()) == 0
+    (here / "out" / "model" / "tau.parquet").unlink()
+    capsys.readouterr()
+    assert main("export out --format whole --out whole.npz".split()) == 3
+    err = capsys.readouterr().err
+    assert "error: no such file: out/model/tau.parquet\n" in err and "the model is not whole" in err
+    assert not (here / "whole.npz").exists()

@@ -16,7 +16,7 @@ from tux.disk import replacing
 from tux.errors import ProgramError, UsageError
 from tux.ids import Ids
 from tux.labels import read_labels
-from tux.output import finite, read_ids, read_run
+from tux.output import finite, model_file, read_ids, read_run
 from tux.predict import reopened
 from tux.program import Program
 from tux.word2vec import write_binary, write_text
@@ -55,8 +55,8 @@ def _model(folder: str | os.PathLike[str], program: Program) -> tuple[dict[str, 
     ids = {name: each.values for name, each in read_ids(folder, program).items()}
     fields = {}
     for name in [*program.vertices, "tau"]:
-        path = Path(folder, "model", f"{name}.parquet")
-        columns = read_parquet(path) if name != "tau" or path.exists() else {}
+        there = name != "tau" or any(field.in_model for field in program.context.fields.values())
+        columns = read_parquet(model_file(folder, name)) if there else {}
         fields[name] = {field: column for field, column in columns.items() if field != "id"}
     return fields, ids
 

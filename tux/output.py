@@ -190,7 +190,15 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     """The ids of the model's vertices, by type. Raises DataError if the run has not written its model."""
     if not Path(folder, "model").is_dir():
         raise DataError(f"{folder} holds no model", do="the run has not ended, or ended with an error: run it again")
-    return {name: Ids(read_parquet(Path(folder, "model", f"{name}.parquet"), ["id"])["id"]) for name in dict.fromkeys(program.edge.ends)}
+    return {name: Ids(read_parquet(model_file(folder, name), ["id"])["id"]) for name in dict.fromkeys(program.edge.ends)}
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(f"no such file: {path}", do="the model is not whole: copy the folder again, or run it again")
+    return path
 
 
 def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
@@ -204,7 +212,7 @@ def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
         wanted = {f: column for f, column in _columns(worker, name).items() if not isinstance(column, Lists)}
         if not wanted or not len(rows):
             continue
-        path = Path(folder, "model", f"{name}.parquet")
+        path = model_file(folder, name)
         stored = read_parquet(path, list(wanted))
         for field, column in wanted.items():
             if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
