@@ -178,6 +178,7 @@ def test_warnings_about_data(tmp_path):
         "edges": 3,
         "duplicates": 1,
         "skipped": 1,
+        "rows": 4,
         "test": {"edges": 2, "skipped": 0, "unseen": {"user": 1, "item": 1}},
     }
 

@@ -142,6 +142,7 @@ def _train(source: Source, argv: list[str]) -> int:
 
     given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
+    from tux.inputs import left_out
     from tux.place import find
     from tux.session import run
 
@@ -188,7 +189,8 @@ def _train(source: Source, argv: list[str]) -> int:
     best = result.results.get("best")
     if best and (monitor := program.monitor):
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
-    show.say(f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it")
+    end = f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it"
+    show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
     return 0
 
 

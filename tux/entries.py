@@ -66,6 +66,29 @@ class Entries(NamedTuple):
     column: Column  # (m,) its column
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
+    repeated: int = 0  # entries that were added to an earlier one of their row and column
+
+
+def summed(row: np.ndarray, column: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries in order of row and column, each pair once."""
+    step = np.diff(row)
+    if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
+        order = np.lexsort((column, row))
+        row, column, value = row[order], column[order], value[order]
+    first = np.ones(len(row), np.bool_)
+    first[1:] = (np.diff(row) != 0) | (column[1:] != column[:-1])
+    if first.all():
+        return row, column, value
+    return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
+
+
+def repetitions(entries: Entries, row: str, column: str) -> tuple[str, ...]:
+    """What a user should know of entries that were added up, if there are any."""
+    if not entries.repeated:
+        return ()
+    many = entries.repeated > 1
+    told = f"{entries.repeated:,} {'entries repeat' if many else 'entry repeats'} a {column} of the same {row}; "
+    return (told + f"the numbers of a {column} in a {row} are added up",)
 
 
 class Gathered:

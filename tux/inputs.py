@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -20,6 +20,7 @@ from tux.recognise import Form
 from tux.store import is_partitioned, read_manifest
 
 Data = str | os.PathLike[str] | EdgeData
+MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
 
 
@@ -162,11 +163,16 @@ def data_fields(program: Program | type[Program]) -> dict[str, Any]:
 
 
 def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
-    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows skipped; the test's likewise."""
+    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows skipped; the test's likewise.
+
+    `rows`, where some were skipped: how many the file has.
+    """
     sizes: dict[str, Any] = {"vertices": {name: len(ids) for name, ids in train.ids.items()}, "edges": len(train)}
     if len(train) <= COUNTED:
         sizes["duplicates"] = train.duplicates
     sizes["skipped"] = train.skipped
+    if train.skipped:
+        sizes["rows"] = train.skipped + (len(train) if train.rows is None else train.rows)
     if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
         sizes["groups"] = grouped
     if test is not None:
@@ -174,9 +180,18 @@ def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
     return sizes
 
 
+def left_out(sizes: Mapping[str, Any]) -> str:
+    """What the end of a run says of bad rows if more than a hundredth of them all were left out, else nothing."""
+    skipped, rows = sizes.get("skipped", 0), sizes.get("rows", 0)
+    if skipped <= MANY * rows:
+        return ""
+    return f"{skipped:,} of {rows:,} rows ({skipped / rows:.0%}) were bad and left out"
+
+
 def _odd(program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]) -> Iterator[str]:
     """One line for each thing that is odd about the edges read: bad rows, rows that repeat a pair, ids that only the test has."""
     for edges, name in read:
+        yield from (f"{name}: {note}" for note in (edges.notes if edges is not None else ()))
         if edges is not None and edges.skipped:
             yield f"{plural(edges.skipped, 'bad row')} of {name} skipped; the first is {edges.first_skipped}"
     (_, train), (held_out, test) = read

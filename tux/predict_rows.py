@@ -48,6 +48,8 @@ def predict_rows(
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = read_ids(folder, program)[other]
     rows, left_out, total = (_samples if wants_labels(program) else _read)(data, program, kind, other, known, reading)
+    for note in rows.notes:
+        warn(f"{named(data)}: {note}")
     if rows.skipped:
         warn(f"{plural(rows.skipped, 'bad row')} of {named(data)} skipped; the first is {rows.first_skipped}")
     if left_out:

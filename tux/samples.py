@@ -17,7 +17,7 @@ from tux.arrow import Coded, is_parquet
 from tux.bag_lines import read_lines
 from tux.bags import known_entries, used
 from tux.edges import EdgeData
-from tux.entries import Asked, Entries
+from tux.entries import Asked, Entries, repetitions
 from tux.errors import DataError, UsageError
 from tux.formats import ADVICE, Bad, OnBadRow
 from tux.ids import Ids
@@ -62,7 +62,7 @@ def read_samples(
     """Read samples as edges between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value, f4].
 
     `form` is found by the file's first bytes and lines. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
-    Features are called as in the file: in libsvm by numbers from 1, ascending on a line; in a matrix by those of columns, from 0; in a
+    Features are called as in the file: in libsvm by numbers from 1; in a matrix by those of columns, from 0; in a
     table a column of numbers or truth values is one feature of its name, and of a column of strings each value is one, ``column=value``.
     Zeros (but in libsvm, where they are kept) and missing values are no entries. In a table `label` names the column of labels, else
     one called label, y, target or class, and `weight` one of weights. The file `labels` (text, one a line, or .npy) has those of a file
@@ -210,7 +210,7 @@ def _without(rows: Rows, lacking: np.ndarray) -> Rows:
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
     column = Coded(column.codes[there], column.values) if isinstance(column, Coded) else column[there]
-    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there])
+    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there], repeated=entries.repeated)
     return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
 
 
@@ -228,6 +228,8 @@ def _edges(
         dict.fromkeys(kinds, entries.value),
         against=known,
         vertices={asked.row: entries.rows},
+        notes=repetitions(entries, asked.row, asked.column),
+        rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
     )

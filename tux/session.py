@@ -77,7 +77,7 @@ class Interrupted(TuxError):
 @dataclass(frozen=True)
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in run.json, set-up seconds by phase, the
-    program's tables.
+    program's tables, and `sizes` of the data as in run.json.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -87,6 +87,7 @@ class Result:
     results: dict[str, Any]
     setup_seconds: dict[str, float]
     tables: Tables
+    sizes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -152,6 +153,7 @@ def run(
         if place and place.rank:
             return _elsewhere(training, place, clock)
         asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
+        sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
         clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
         note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
@@ -162,7 +164,7 @@ def run(
         note.results = _told(training, records, patience, asked, tables, clock.watch)
         if folder:
             folder.write_run(note)
-    return Result(training.worker, records, note.results, note.setup_seconds, tables)
+    return Result(training.worker, records, note.results, note.setup_seconds, tables, sizes)
 
 
 def _tables(training: Training | Team, records: list[dict[str, Any]], folder: RunFolder | None, watch: Watcher) -> Tables:
