@@ -37,3 +37,39 @@ def test_many_bad_rows_are_told_at_the_end(tux, here):
         "run", "lda", "d.svm", "--form", "svm", "--epochs", 1, "--topics", 2, "--no-jit", "--on-bad-row", "skip", "--out", "o"
     )
     assert code == 0 and out.splitlines()[-1] == "written to o; 3 of 5 rows (60%) were bad and left out"
+
+
+# ---- which columns
+
+ROWS = "".join(f"{at % 9},{1000 + at},{at % 5},{at % 7}\n" for at in range(60))
+
+
+def test_a_time_stamp_is_never_an_item(tux, here):
+    (here / "x.csv").write_text("u,ts,stars,film\n" + ROWS)
+    code, out, _ = tux("run", "mf", "x.csv", "--epochs", 1, "--rank", 2, "--no-jit")
+    assert code == 0 and "9 users, 7 items" in out
+    assert "columns: user from u, item from film, value from stars" in out
+
+
+@pytest.mark.parametrize("names", ["u,when,stars,film_title", "item,when,who,stars", "who,when,film,stars"])
+def test_a_guess_that_contradicts_the_header_is_refused(tux, here, names):
+    (here / "x.csv").write_text(f"{names}\n{ROWS}")
+    code, _, err = tux("run", "mf", "x.csv", "--epochs", 1, "--rank", 2, "--no-jit")
+    assert code == 3 and "may be any of the columns" in err and "say --columns" in err
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("user,when,stars,item\n", "columns: user from user, item from item, value from stars\n"),
+        ("a,b,c,d\n", "columns: user from a, item from b, value from c\n"),
+        ("", "columns: user from column 1, item from column 2, value from column 3\n"),
+    ],
+)
+def test_the_columns_taken_are_told(tux, here, head, told):
+    (here / "x.csv").write_text(head + ROWS)
+    code, out, _ = tux("run", "mf", "x.csv", "--epochs", 1, "--rank", 2, "--no-jit")
+    assert code == 0 and told in out
+    (here / "y.csv").write_text("user,item,value\n1,2,3\n1,3,4\n2,3,5\n")
+    code, out, _ = tux("run", "mf", "y.csv", "--epochs", 1, "--rank", 2, "--no-jit")
+    assert code == 0 and "columns:" not in out

@@ -20,6 +20,7 @@ class Layout(NamedTuple):
     width: int  # columns of every line
     picks: list[int]  # 0-based places of the wanted columns
     skip: int  # lines before the first row
+    told: str = ""  # which columns these are, in words, where that is not plain
 
     @property
     def quotes(self) -> bool:

@@ -252,6 +252,9 @@ def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> 
     if inputs.test is not None:
         sizes.append(f"{len(inputs.test):,} held out")
     watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
+    for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
+        if edges is not None and edges.columns:
+            watch.say(f"{what}: {edges.columns}")
     if inputs.truth:
         watch.say(inputs.truth)
 
