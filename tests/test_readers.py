@@ -1,5 +1,7 @@
 """What a user meets who has files to be read: commands, and what they say."""
 
+from pathlib import Path
+
 import pytest
 
 from tux.cli import main
@@ -73,3 +75,66 @@ def test_the_columns_taken_are_told(tux, here, head, told):
     (here / "y.csv").write_text("user,item,value\n1,2,3\n1,3,4\n2,3,5\n")
     code, out, _ = tux("run", "mf", "y.csv", "--epochs", 1, "--rank", 2, "--no-jit")
     assert code == 0 and "columns:" not in out
+
+
+# ---- graphs
+
+PAIRS = [(user, item) for user in range(1, 9) for item in range(1, 21) if (user + item) % 3]
+
+
+def walked(tux, text, name="g.txt"):
+    """What a run of walks says of a file."""
+    Path(name).write_text(text)
+    return tux("run", "walks", name, "--epochs", 1, "--walks", 1, "--length", 2, "--no-jit")
+
+
+def test_users_and_items_are_not_merged_silently(tux, here):
+    pairs = "".join(f"{user} {item}\n" for user, item in PAIRS)
+    code, _, err = walked(tux, "user item\n" + pairs)
+    assert code == 3 and "are of two types" in err and "8 ids, such as 1," in err
+    for text in (pairs, "".join(f"{user} {item} 3\n" for user, item in PAIRS)):
+        code, _, err = walked(tux, text)
+        assert code == 0 and "sides count their ids from 1 to 8 and from 1 to 20" in err
+    for head in ("user item\n", ""):
+        code, _, err = walked(tux, head + "".join(f"u{user} i{item}\n" for user, item in PAIRS))
+        assert code == 0 and not err
+
+
+def test_a_graph_of_one_type_raises_no_doubt(tux, here):
+    ring = "".join(f"{at} {(at + step) % 12}\n" for at in range(12) for step in (1, 2))
+    tree = "".join(f"{(at - 1) // 2} {at}\n" for at in range(1, 16))
+    for text in (ring, tree, "user friend\n" + ring):
+        code, _, err = walked(tux, text)
+        assert code == 0 and not err
+
+
+MATRIX = "%%MatrixMarket matrix coordinate pattern general\n% one\n3 3 2\n1 2\n2 3\n"
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff", "% written by a program\n\n", "# a comment\n"])
+def test_a_matrix_is_one_whatever_stands_before_its_banner(tux, here, before):
+    code, out, _ = walked(tux, before + MATRIX)
+    assert code == 0 and "3 nodes, 2 links" in out
+    code, _, err = walked(tux, before + MATRIX.replace("2 3\n", "2 4\n"))
+    assert code == 3 and f"g.txt:{5 + before.count(chr(10))}" in err
+
+
+def test_a_matrix_after_other_lines_is_no_list_of_edges(tux, here):
+    code, _, err = walked(tux, "a matrix\n" + MATRIX)
+    assert code == 3 and "line 1 stands before the banner" in err and "g.txt:2" in err
+
+
+def test_a_metis_graph_with_a_byte_order_mark(tux, here):
+    code, out, _ = walked(tux, "\ufeff3 2\n2\n1 3\n2\n", "g.graph")
+    assert code == 0 and "3 nodes, 4 links" in out
+
+
+def test_labels_of_other_ids_are_told_before_training(tux, here):
+    (here / "g.txt").write_text("".join(f"{at} {(at + step) % 12}\n" for at in range(12) for step in (1, 2)))
+    run = ("run", "deepwalk", "g.txt", "--epochs", 1, "--no-jit", "--dimensions", 2, "--walks", 1, "--length", 2, "--labels", "l.txt")
+    (here / "l.txt").write_text("".join(f"x{at} {at % 2}\n" for at in range(9)))
+    code, out, err = tux(*run)
+    assert code == 3 and "no id of l.txt is one of the graph" in err and "epoch" not in out
+    (here / "l.txt").write_text("".join(f"{at + 5} {at % 2}\n" for at in range(9)))
+    code, _, err = tux(*run)
+    assert code == 0 and "2 of 9 nodes with labels in l.txt are not in the graph" in err

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
+MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
 
 

@@ -118,13 +118,11 @@ class Gathered:
 
 
 def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """As `blocks`, without a byte order mark. Raises `DataError` for what is no text."""
-    mark = b"\xef\xbb\xbf"
+    """As `blocks`. Raises `DataError` for what is no text."""
     for block in blocks(os.fspath(path)):
         if b"\0" in block:
             raise DataError(f"{path} is not a text file", do="Text in UTF-8, plain or packed, can be read.")
-        yield block.removeprefix(mark)
-        mark = b""
+        yield block
 
 
 def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tux import arrow
-from tux.cells import Layout, cells_of, is_row, lines_of, separator_of, split
+from tux.cells import MARK, Layout, cells_of, is_row, lines_of, separator_of, split
 from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.ids import Ids
@@ -250,7 +250,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 
 
 def blocks(path: str) -> Iterator[bytes]:
-    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline.
+    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline; no byte order mark.
 
     One piece is unpacked ahead, beside the caller's work on the last. Raises `DataError` if the file is damaged.
     """
@@ -266,7 +266,7 @@ def _line_blocks(path: str) -> Iterator[bytes]:
     with arrow.open_stream(path) as stream:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
-            data = stream.read(BLOCK)
+            data = stream.read(BLOCK).removeprefix(MARK)
             while data:
                 ahead = stream.read(BLOCK)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
@@ -287,9 +287,8 @@ def _text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
     for block in blocks(bad.path):
         rows = block
         if layout is None:
-            rows = block.removeprefix(b"\xef\xbb\xbf")
-            layout = _layout(rows, wanted, bad.path)
-            rows = b"".join(rows.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
+            layout = _layout(block, wanted, bad.path)
+            rows = b"".join(block.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
         if layout is not None:
             _add(pieces, rows, number + block.count(b"\n") - rows.count(b"\n"), layout, wanted, bad)
         number += block.count(b"\n")

@@ -88,6 +88,12 @@ def load(
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     bad = reading.get("on_bad_row")
     train = _stored(folder, program, wanted) if folder else in_groups(read(data, None), program, warn, bad)
+    first, second = program.edge.ends
+    if first == second and not folder and not isinstance(data, EdgeData):
+        from tux.sides import check_one_type
+
+        if why := check_one_type(data, train, reading.get("columns")):
+            warn(f"{named(data)}: {why}")
     held_out = read(test, train) if test is not None else None
     if folder and test is None and program.held_out(train)[1] is not None:
         raise UsageError(f"{folder} is cut already, so no edges can be held out of it", do="name a file of others with --test")

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from tux import arrow
+from tux.cells import MARK
 
 Form = Literal["docword", "lda-c", "svm", "text"]
 HEAD = 1 << 20  # bytes that are looked at
@@ -34,7 +35,7 @@ def recognised(path: str | os.PathLike[str]) -> Form | None:
     head, whole = _head(path)
     if b"\0" in head or head.startswith(b"PAR1"):
         return None
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = head.removeprefix(MARK).split(b"\n")
     lines = [line for line in (lines if whole or len(lines) == 1 else lines[:-1]) if line.strip()]
     named = ending(path) in SAMPLES
     if not named and len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):

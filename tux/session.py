@@ -17,6 +17,7 @@ from tux import labels, sources
 from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
+from tux.ids import Ids
 from tux.inputs import Data, Inputs, Reading, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, Tables, check_names, model_of, tables_of
 from tux.partition import PARTITIONERS, recommended
@@ -214,9 +215,12 @@ def _check(program: Program, options: dict[str, Any]) -> None:
 
 def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher, reading: Reading) -> tuple[Inputs, Program]:
     """The edges, and the program to run on them; what it has chosen by itself is said."""
-    if program.labels and (named_labels := reading.get("labels")) is not None:
+    named_labels = reading.get("labels")
+    if program.labels and named_labels is not None:
         labels.check(named_labels)  # they are not needed before the end, but a long run should not end with what is wrong with them
     inputs = load(program, data, test, warn=watch.warn, **reading)
+    if program.labels and named_labels is not None:
+        _compare_labels(named_labels, inputs.train.ids[program.edge.ends[0]], program.edge.ends[0], watch)
     if inputs.test is None and not inputs.folder:
         train, held = program.held_out(inputs.train)
         inputs = replace(inputs, train=train, test=held) if held is not None else inputs
@@ -225,6 +229,14 @@ def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")
     return inputs, chosen
+
+
+def _compare_labels(path: str | os.PathLike[str], ids: Ids, kind: str, watch: Watcher) -> None:
+    """Warn of labelled ids that are not in the graph. DataError if none is, before time is spent on training."""
+    found = labels.read_labels(path, ids)
+    if found.unknown:
+        total = found.unknown + int(found.member.any(axis=1).sum())
+        watch.warn(f"{found.unknown:,} of {plural(total, kind)} with labels in {os.path.basename(path)} are not in the graph: left out")
 
 
 def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
