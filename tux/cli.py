@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tux import __version__, show
 from tux.errors import TuxError, UsageError
 from tux.flags import Flags, at_least, closest, parameters, real, whole
+from tux.piped import forget
 
 if TYPE_CHECKING:
     from tux.sources import Source
@@ -62,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if debug:
                 raise
             return 1
+        finally:
+            forget()
 
 
 class _Interrupts:

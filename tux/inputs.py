@@ -15,6 +15,7 @@ from tux.formats import OnBadRow, read_edges
 from tux.groups import several
 from tux.labelled import in_groups, labelled, labelled_before, read_labelled, wants_labels
 from tux.partitioned import check_whole, without_edges
+from tux.piped import STANDARD, shown
 from tux.program import Program
 from tux.recognise import Form
 from tux.store import is_partitioned, read_manifest
@@ -210,15 +211,17 @@ def _odd(program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | N
 
 
 def origin(data: Data | None) -> str:
-    """Where edges came from, to be found again: an absolute path, "memory" or "generated"."""
+    """Where edges came from, to be found again: an absolute path, "standard input", "memory" or "generated"."""
     if data is None:
         return "generated"
-    return "memory" if isinstance(data, EdgeData) else os.path.abspath(data)
+    if isinstance(data, EdgeData):
+        return "memory"
+    return shown(data) if os.fspath(data) == STANDARD else os.path.abspath(data)
 
 
 def named(data: Data | None) -> str:
     """What messages call the data: the file's name."""
-    return "the data" if data is None or isinstance(data, EdgeData) else os.path.basename(os.fspath(data))
+    return "the data" if data is None or isinstance(data, EdgeData) else shown(data)
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,13 +9,13 @@ from typing import Literal
 
 from tux import arrow
 from tux.cells import MARK
+from tux.packed import ENDINGS
 
 Form = Literal["docword", "lda-c", "svm", "text"]
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
 SAMPLES = (".svm", ".libsvm", ".svmlight", ".feat")
-PACKED = (".gz", ".zst", ".bz2", ".lz4")
 WIDE = 4  # columns on every line: so many of this kind no table of edges has
 
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
@@ -93,5 +93,5 @@ def _head(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
 def ending(path: str | os.PathLike[str]) -> str:
     """How a file's name ends, in small letters, without that of its packing: ".svm" of train.SVM.gz."""
     name = os.fspath(path).lower()
-    name = name.removesuffix(next((end for end in PACKED if name.endswith(end)), ""))
+    name = name.removesuffix(next((end for end in ENDINGS if name.endswith(end)), ""))
     return os.path.splitext(name)[1]

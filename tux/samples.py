@@ -21,6 +21,7 @@ from tux.entries import Asked, Entries, repetitions
 from tux.errors import DataError, UsageError
 from tux.formats import ADVICE, Bad, OnBadRow
 from tux.ids import Ids
+from tux.packed import is_npz
 from tux.recognise import SAMPLES, ending, recognised
 from tux.sample_columns import Heads
 from tux.sample_labels import Classes, Labels, Rows, line_of, meaning, read_labels, signs
@@ -95,9 +96,8 @@ def _form(path: str | os.PathLike[str]) -> Form:
     """The form of a file, by its first bytes, by its name, and by its first lines."""
     if is_parquet(path):
         return "table"
-    with open(path, "rb") as file:
-        if file.read(4) == b"PK\x03\x04" or ending(path) == ".npz":
-            return "npz"
+    if ending(path) == ".npz" or is_npz(path):
+        return "npz"
     if ending(path) in SAMPLES:
         return "svm"
     found = recognised(path)

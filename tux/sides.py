@@ -154,7 +154,7 @@ def _shared(edges: EdgeData) -> tuple[int, np.ndarray, np.ndarray]:
     """How many ids occur on both sides; which vertices are sources, and which are targets, (n,) bool."""
     sides = [np.zeros(len(edges.ids[edges.ends[0]]), np.bool_) for _ in range(2)]
     sides[0][edges.src], sides[1][edges.dst] = True, True
-    return int(np.count_nonzero(sides[0] & sides[1])), *sides
+    return int(np.count_nonzero(sides[0] & sides[1])), sides[0], sides[1]
 
 
 def _counted(values: np.ndarray, first: np.ndarray, second: np.ndarray, numbers: bool) -> str | None:
