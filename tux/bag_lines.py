@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrow import STRING
-from tux.entries import WHOLE, Asked, Entries, Gathered, note, short, summed, text_blocks
+from tux.entries import WHOLE, Asked, Entries, Gathered, note, repetitions, short, summed, text_blocks
 from tux.errors import DataError
 from tux.formats import NUMBER
 from tux.partition.compiled import compiled
@@ -233,7 +233,7 @@ def read_lines(asked: Asked, form: str) -> Entries:
     if rules is None:
         raise DataError(f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}")
     whole = gathered.whole(labels.whole() if rules.head == LABEL else None)
-    return whole._replace(repeated=repeated)
+    return whole._replace(notes=repetitions(repeated, asked.row, asked.column))
 
 
 def _rules(lines: bytes, asked: Asked, form: str) -> Rules | None:

@@ -17,7 +17,7 @@ from tux.bag_lines import read_lines
 from tux.documents import read_documents
 from tux.docword import read_docword
 from tux.edges import EdgeData
-from tux.entries import Asked, Entries, repetitions, text_blocks
+from tux.entries import Asked, Entries, text_blocks
 from tux.errors import DataError, UsageError
 from tux.formats import Bad, OnBadRow
 from tux.ids import Ids
@@ -88,7 +88,7 @@ def read_bags(
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={ends[0]: entries.rows},
-        notes=repetitions(entries, *ends),
+        notes=entries.notes,
         rows=len(entries.rows),
         skipped=bad.count,
         first_skipped=bad.first,

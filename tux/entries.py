@@ -66,7 +66,7 @@ class Entries(NamedTuple):
     column: Column  # (m,) its column
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
-    repeated: int = 0  # entries that were added to an earlier one of their row and column
+    notes: tuple[str, ...] = ()  # what its user should know, a sentence each
 
 
 def summed(row: np.ndarray, column: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,12 +82,11 @@ def summed(row: np.ndarray, column: np.ndarray, value: np.ndarray) -> tuple[np.n
     return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
 
 
-def repetitions(entries: Entries, row: str, column: str) -> tuple[str, ...]:
+def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
     """What a user should know of entries that were added up, if there are any."""
-    if not entries.repeated:
+    if not count:
         return ()
-    many = entries.repeated > 1
-    told = f"{entries.repeated:,} {'entries repeat' if many else 'entry repeats'} a {column} of the same {row}; "
+    told = f"{count:,} {'entries repeat' if count > 1 else 'entry repeats'} a {column} of the same {row}; "
     return (told + f"the numbers of a {column} in a {row} are added up",)
 
 

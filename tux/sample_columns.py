@@ -21,6 +21,7 @@ Role = Literal["number", "word", "label", "weight", "none"]
 USUAL = ("label", "y", "target", "class")  # names of the column of labels, the first of these that there is
 INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
 ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
+GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -98,6 +99,8 @@ class Table:
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
+        self.notes: list[str] = []  # what the user should know of the columns
+        self.missing: dict[str, int] = {}  # numbers that are missing, by column
 
     def add(self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]) -> None:
         """Append the rows `ids` (r,): by place of the column numbers (r,) float64, 0 where there is none, and words."""
@@ -135,4 +138,6 @@ class Table:
         column = Coded(np.asarray(entries.column).astype(np.int32, copy=False), np.array(list(self._features), STRING))
         labels = Labels(np.concatenate(self._labels), list(self._kinds)) if "label" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
-        return Rows(entries._replace(column=column), where, labels, weight)
+        gaps = ", ".join(f"{count:,} of column {name}" for name, count in self.missing.items() if count)
+        notes = (*self.notes, *([f"missing numbers count as 0: {gaps}"] if gaps else []))
+        return Rows(entries._replace(column=column, notes=notes), where, labels, weight)

@@ -17,7 +17,7 @@ from tux.arrow import Coded, is_parquet
 from tux.bag_lines import read_lines
 from tux.bags import known_entries, used
 from tux.edges import EdgeData
-from tux.entries import Asked, Entries, repetitions
+from tux.entries import Asked, Entries
 from tux.errors import DataError, UsageError
 from tux.formats import ADVICE, Bad, OnBadRow
 from tux.ids import Ids
@@ -210,7 +210,7 @@ def _without(rows: Rows, lacking: np.ndarray) -> Rows:
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
     column = Coded(column.codes[there], column.values) if isinstance(column, Coded) else column[there]
-    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there], repeated=entries.repeated)
+    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes)
     return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
 
 
@@ -228,7 +228,7 @@ def _edges(
         dict.fromkeys(kinds, entries.value),
         against=known,
         vertices={asked.row: entries.rows},
-        notes=repetitions(entries, asked.row, asked.column),
+        notes=entries.notes,
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
