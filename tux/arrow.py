@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.errors import DataError, DiskError
+from tux.errors import DataError, DiskError, UsageError
 from tux.integers import joined, narrow
 from tux.lists import Lists
 from tux.packed import head_of, packing, unpacked
@@ -287,6 +287,12 @@ def _array(column: Any) -> Any:
         return np.array(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(-1, column.type.list_size)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """UsageError if the folder in which a file is to be written is not there."""
+    if not (folder := Path(path).parent).is_dir():
+        raise UsageError(f"{path} cannot be written: there is no folder {folder}", do="make the folder first, or name another file")
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
     """UsageError if a folder cannot be written there, since there is something."""
     there = Path(path)
     if there.exists() and (not there.is_dir() or any(there.iterdir())):
-        raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
+        raise UsageError(f"output folder {path} exists", do="name a new folder with --out")
 
 
 def write_folder(path: str | os.PathLike[str], edges: EdgeData, parts: np.ndarray, k: int, *, partitioner: str, seed: int) -> None:

@@ -69,7 +69,7 @@ class RunFolder:
         self._made = not self.path.exists()
         with _disk(self.path):
             if not self._made and (not self.path.is_dir() or any(self.path.iterdir())):
-                raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
+                raise UsageError(f"output folder {path} exists", do="name a new folder with --out")
             self.path.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> RunFolder:

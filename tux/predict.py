@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tux import sources
-from tux.arrow import WRITTEN, write_parquet, write_text
+from tux.arrow import WRITTEN, check_folder, write_parquet, write_text
 from tux.edges import EdgeData
 from tux.errors import ProgramError, UsageError
 from tux.formats import read_edges
@@ -100,7 +100,8 @@ def writer(path: str | os.PathLike[str]) -> Write:
     """
     name = Path(path)
     if name.exists():
-        raise UsageError(f"{path} exists", do="name another file, or remove this one")
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
     if name.suffix == ".parquet":
         return lambda columns: write_parquet(path, columns)
     ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
