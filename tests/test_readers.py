@@ -138,3 +138,75 @@ def test_labels_of_other_ids_are_told_before_training(tux, here):
     (here / "l.txt").write_text("".join(f"{at + 5} {at % 2}\n" for at in range(9)))
     code, _, err = tux(*run)
     assert code == 0 and "2 of 9 nodes with labels in l.txt are not in the graph" in err
+
+
+# ---- what a run is told once, and advice
+
+LINES = ["red green blue", "blue green tree", "tree red red cat", "cat tree green"] * 3
+TABLE = "age,city,clicked,w\n" + "".join(f"{at % 11},{'abc'[at % 3]},{at % 2},1\n" for at in range(40))
+
+
+def test_plain_text_needs_to_be_said_once(tux, here):
+    (here / "d.txt").write_text("\n".join(LINES) + "\n")
+    (here / "stop.txt").write_text("cat\n")
+    run = ("run", "lda", "d.txt", "--topics", 2, "--epochs", 1, "--no-jit")
+    code, _, err = tux(*run)
+    assert code == 3 and "say --form text" in err
+    assert tux(*run, "--form", "text", "--stop", "stop.txt", "--out", "o")[0] == 0
+    (here / "new.txt").write_text("red tree cat\nblue\n")
+    code, out, err = tux("predict", "o", "new.txt")
+    assert code == 0 and out.startswith("document,topic_0,topic_1\n1,") and len(out.splitlines()) == 3
+    assert not err  # the stop word is none that the model does not know
+
+
+def test_words_of_numbers_need_to_be_named_once(tux, here):
+    (here / "vocab.txt").write_text("red\ngreen\nblue\n")
+    (here / "d.ldac").write_text("2 0:1 2:1\n1 1:1\n" * 4)
+    run = ("run", "lda", "d.ldac", "--vocab", "vocab.txt", "--topics", 2, "--epochs", 1, "--no-jit", "--out", "o")
+    assert tux(*run)[0] == 0
+    code, out, _ = tux("predict", "o", "d.ldac")
+    assert code == 0 and len(out.splitlines()) == 9
+
+
+def test_columns_of_labels_and_weights_are_no_features_of_new_samples(tux, here):
+    (here / "t.csv").write_text(TABLE)
+    run = ("run", "blockpg", "t.csv", "--epochs", 1, "--no-jit")
+    code, _, err = tux(*run)
+    assert code == 3 and "name that of the labels with --label" in err
+    assert tux(*run, "--label", "clicked", "--weight", "w", "--out", "o")[0] == 0
+    (here / "bare.csv").write_text("age,city\n3,a\n4,b\n")
+    for name, rows in (("t.csv", 40), ("bare.csv", 2)):
+        code, out, err = tux("predict", "o", name)
+        assert code == 0 and len(out.splitlines()) == rows + 1 and not err
+
+
+def test_classes_that_the_file_does_not_have_are_the_fault_of_the_flags(tux, here):
+    (here / "t.csv").write_text(TABLE)
+    run = ("run", "blockpg", "t.csv", "--label", "clicked", "--negative", "no", "--positive", "yes")
+    code, _, err = tux(*run)
+    assert code == 2 and "--negative no --positive yes" in err and "It has '0', '1'" in err
+    assert "t.csv:2" in err and "Correct the file" not in err
+
+
+def test_held_out_edges_that_nobody_looks_at_are_refused(tux, here):
+    (here / "g.txt").write_text("1 2\n2 3\n")
+    code, _, err = tux("run", "walks", "g.txt", "--test", "g.txt")
+    assert code == 2 and "--test has no use" in err
+    assert "--test" not in tux("run", "walks", "--help")[1] and "--test" in tux("run", "mf", "--help")[1]
+
+
+def test_info_shows_how_a_model_was_judged(tux, here):
+    (here / "g.txt").write_text("".join(f"{at} {(at + step) % 12}\n" for at in range(12) for step in (1, 2)))
+    (here / "l.txt").write_text("".join(f"{at} {at % 2}\n" for at in range(12)))
+    run = ("run", "deepwalk", "g.txt", "--epochs", 1, "--no-jit", "--dimensions", 2, "--walks", 1, "--length", 2)
+    code, out, _ = tux(*run, "--labels", "l.txt", "--out", "o")
+    assert code == 0
+    (judged,) = [line for line in tux("info", "o")[1].splitlines() if line.startswith("judged")]
+    assert "micro" in judged and all(line in out for line in judged.split(None, 1)[1].split(", "))
+
+
+def test_a_folder_that_is_not_there_is_told_as_that(tux, here):
+    (here / "x.csv").write_text("user,item,value\n1,2,3\n1,3,4\n2,3,5\n")
+    assert tux("run", "mf", "x.csv", "--epochs", 1, "--rank", 2, "--no-jit", "--out", "o")[0] == 0
+    code, _, err = tux("predict", "o", "--pairs", "x.csv", "--out", "no/dir.csv")
+    assert code == 2 and "there is no folder no" in err

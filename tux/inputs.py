@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from tux.arrow import is_parquet
 from tux.edges import EdgeData
-from tux.errors import UsageError
+from tux.errors import DataError, UsageError
 from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
 from tux.groups import several
@@ -17,7 +18,7 @@ from tux.labelled import in_groups, labelled, labelled_before, read_labelled, wa
 from tux.partitioned import check_whole, without_edges
 from tux.piped import STANDARD, shown
 from tux.program import Program
-from tux.recognise import Form
+from tux.recognise import Form, recognised
 from tux.store import is_partitioned, read_manifest
 
 Data = str | os.PathLike[str] | EdgeData
@@ -84,7 +85,12 @@ def load(
             return source
         if wants_labels(program):
             return read_labelled(source, program, wanted, against, **reading)
-        return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        try:
+            return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        except DataError as error:
+            if program.edge.repeats and reading.get("form") is None:
+                advise_text(error, source)
+            raise
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     bad = reading.get("on_bad_row")
@@ -104,6 +110,12 @@ def load(
     for text in _odd(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
     return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes, folder=folder)
+
+
+def advise_text(error: DataError, source: str | os.PathLike[str]) -> None:
+    """Add to the advice of an error in a row of a table that the file may be plain text instead."""
+    if error.where and not is_parquet(source) and recognised(source) is None:
+        error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
 def _stored(folder: Path, program: Program, wanted: dict[str, Any]) -> EdgeData:
@@ -161,6 +173,11 @@ def generated(program: Program) -> tuple[EdgeData, EdgeData | None, str]:
         return EdgeData.of(ends, *graph(), {}), None, ""
     told = ", ".join(fields) or "no number"
     raise UsageError(f"{type(program).__name__} needs DATA", do=f"name a file of edges: {first}, {second}, {told}")
+
+
+def judges(program: type[Program]) -> bool:
+    """Whether a program has any use for edges that are held out."""
+    return program.evaluate is not Program.evaluate or program.judge is not Program.judge
 
 
 def data_fields(program: Program | type[Program]) -> dict[str, Any]:

@@ -55,13 +55,13 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
         raise DataError(f"{path} has labels itself, in column {names[label]!r}", do="Leave the file of labels out, or that column.")
     if label is None and heads.required and not heads.elsewhere:
         what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
-        rule = "; say which is that of the labels" if heads.label is None else ""
+        rule = "; name that of the labels with --label" if heads.label is None else ""
         raise DataError(what, where=path, do=f"{has}{rule}.")
-    if heads.weight is not None and heads.weight not in names:
+    if heads.weight is not None and heads.weight not in names and heads.required:
         raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
     if label is not None:
         roles[label] = "label"
-    if heads.weight is not None:
+    if heads.weight in names:
         if roles.setdefault(names.index(heads.weight), "weight") != "weight":
             raise DataError(f"column {heads.weight!r} cannot be that of the weights", where=path, do="Name another one.")
     return roles

@@ -18,10 +18,11 @@ from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
 from tux.ids import Ids
-from tux.inputs import Data, Inputs, Reading, load, named, plural
+from tux.inputs import Data, Inputs, Reading, judges, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, Tables, check_names, model_of, tables_of
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
+from tux.piped import STANDARD
 from tux.program import Asked, Program
 from tux.records import metrics
 from tux.store import read_manifest
@@ -218,6 +219,8 @@ def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher
     named_labels = reading.get("labels")
     if program.labels and named_labels is not None:
         labels.check(named_labels)  # they are not needed before the end, but a long run should not end with what is wrong with them
+    if test is not None and not judges(type(program)):
+        raise UsageError(f"{type(program).__name__} does not judge its model, so --test has no use", do="leave --test out")
     inputs = load(program, data, test, warn=watch.warn, **reading)
     if program.labels and named_labels is not None:
         _compare_labels(named_labels, inputs.train.ids[program.edge.ends[0]], program.edge.ends[0], watch)
@@ -287,6 +290,9 @@ def _prepare(program: Program, inputs: Inputs, seed: int, jit: bool, clock: Cloc
 def _plain(reading: Reading) -> dict[str, Any]:
     """How files are read, as run.json records it."""
     plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in reading.items()}
+    for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
+        if plain.get(name) not in (None, STANDARD):
+            plain[name] = os.path.abspath(str(plain[name]))
     return {"columns": None, "on_bad_row": "stop"} | plain
 
 
