@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tux import __version__, show
 from tux.errors import TuxError, UsageError
 from tux.flags import Flags, at_least, closest, parameters, real, whole
+from tux.signals import handle_ending, received
 
 if TYPE_CHECKING:
     from tux.sources import Source
@@ -65,22 +67,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Interrupts:
-    """While the compiler calls back, Python can only drop an interrupt, with a traceback: here it is sent again, a moment later."""
+    """Ctrl-C, SIGTERM and SIGHUP end the command by KeyboardInterrupt.
+
+    While the compiler calls back, Python can only drop an interrupt, with a traceback: here it is sent again, a moment later.
+    """
 
     def __enter__(self) -> _Interrupts:
         self.timer: threading.Timer | None = None  # set once an interrupt was dropped
         self._before, sys.unraisablehook = sys.unraisablehook, self._again
+        self._restore = handle_ending()
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.unraisablehook = self._before
         if self.timer:
             self.timer.cancel()
+        self._restore()
 
     def _again(self, found: Any) -> None:
         if found.exc_type is not KeyboardInterrupt:
             return self._before(found)
-        self.timer = threading.Timer(0.05, _thread.interrupt_main)
+        self.timer = threading.Timer(0.05, _thread.interrupt_main, [received() or signal.SIGINT])
         self.timer.start()
 
 

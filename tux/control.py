@@ -33,7 +33,9 @@ class Go(msgspec.Struct, tag="go", frozen=True):
 
 
 class Beat(msgspec.Struct, tag="beat", frozen=True):
-    """A sign of life."""
+    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a while."""
+
+    paused: bool = False
 
 
 class Record(msgspec.Struct, tag="record", frozen=True):

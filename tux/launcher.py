@@ -14,10 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,11 +30,17 @@ from tux.graph import Graph
 from tux.partitioned import Partitioned
 from tux.peer import STARTING, Job
 from tux.place import Place
+from tux.signals import check_ending, ending_ignored, handle_ending, pausing
 from tux.sources import find
 from tux.spool import Kept, append
 from tux.training import TIMES, Training
 from tux.wire import SILENCE, Post
 from tux.worker import Worker
+
+LOOK = 0.2
+"""Seconds between two looks at the worker processes, while the launcher waits for a message."""
+
+LONGER = "if it is not hung but slow, give it longer: --timeout SECONDS"
 
 
 class Crew:
@@ -45,6 +50,7 @@ class Crew:
         self.job, self.folder, self.ranks = job, folder, ranks
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.stopped: dict[int, float] = {}  # since when, of those processes that are
+        self._pausing = ExitStack()
 
     def __enter__(self) -> Self:
         try:
@@ -60,6 +66,7 @@ class Crew:
     def start(self) -> None:
         """Start the processes."""
         command = [sys.executable, "-P", "-m", "tux.peer", str(self.folder)]  # -P: files in the user's folder hide no modules
+        self._pausing.enter_context(pausing(self.pause, self.resume))
         for rank in self.ranks:
             each = [*command, str(rank), str(os.getpid())]
             self.processes[rank] = subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -77,26 +84,47 @@ class Crew:
             elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
                 raise PeerLost(f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s", do=advice)
 
-    def end(self, patience: float = 2.0) -> None:
-        """End what has not left by itself after `patience` seconds."""
+    def pause(self) -> None:
+        """Stop the workers of this machine, until `resume`."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the workers go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        for process in self.processes.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
+        """End the workers. Those of `leaving` (None: all) have `patience` seconds to leave by themselves."""
         limit = time.monotonic() + patience
-        with _undisturbed():
-            for process in self.processes.values():
-                try:
-                    process.wait(max(0.0, limit - time.monotonic()))
-                except subprocess.TimeoutExpired:
+        with ending_ignored():
+            self._pausing.close()
+            for rank, process in self.processes.items():
+                if leaving is not None and rank not in leaving:
                     process.kill()
-                    process.wait()
+            for process in self.processes.values():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, limit - time.monotonic()))
+            for process in self.processes.values():  # all are killed before one is waited for: each may take long to be gone
+                process.kill()
+            for process in self.processes.values():
+                process.wait()
             _remove(self.folder)
 
 
 class Outpost(Crew):
     """The crew of a machine other than the first: its workers answer to the launcher there."""
 
+    def pause(self) -> None:
+        """The workers go on: the launcher of machine 0 would take those that are stopped for lost."""
+
     def wait(self) -> None:
         """Until all have left. PeerLost with the exit code of the first that failed, when the others cannot go on without it."""
         while running := [process for process in self.processes.values() if process.poll() is None]:
-            _check_asked()
+            check_ending()
             failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
             if failed:
                 raise PeerLost(f"worker {failed[0][0]} on this machine ended with exit code {failed[0][1]}", do="see what machine 0 says")
@@ -122,6 +150,17 @@ class Team(Crew):
         everyone = range(job.workers)
         self.post = Post(job.workers, addresses, job.number, self._handle, partners=everyone, largest=job.largest, secret=job.secret)
 
+    def pause(self) -> None:
+        """Stop the workers of this machine; those of others are told that they will hear nothing for a while."""
+        for rank in set(range(self.job.workers)) - set(self.ranks):
+            if self.post.addresses[rank]:
+                self.post.outbox.append(pack(Beat(paused=True), self.job.workers, rank))  # the thread looks there twice a second
+        for _ in range(10):
+            if not self.post.outbox:
+                break
+            time.sleep(0.1)
+        super().pause()
+
     def _handle(self, message: Message) -> bool:
         return message.kind == "control" and isinstance(unpack(message), Beat)
 
@@ -129,9 +168,9 @@ class Team(Crew):
         """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't."""
         super().start()
         self.post.start()
-        limit, up = time.monotonic() + STARTING, set[int]()
+        up = set[int]()
         while len(up) < self.job.workers:
-            message = self._receive(limit, f"workers {sorted(set(range(self.job.workers)) - up)} to start")
+            message = self._receive(STARTING, f"workers {sorted(set(range(self.job.workers)) - up)} to start")
             hello = unpack(message)
             if isinstance(hello, Hello):
                 self.post.addresses[message.source] = hello.address
@@ -141,14 +180,14 @@ class Team(Crew):
                     )
                 up.add(message.source)
 
-    def end(self, patience: float = 2.0) -> None:
-        """Say goodbye, then end what has not left by itself."""
-        with _undisturbed():
-            for rank in range(self.job.workers):
-                if self.post.addresses[rank]:
-                    self.post.send(pack(Bye(), self.job.workers, rank))
-            super().end(patience)
-            self.post.close(0.5)
+    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
+        """Say goodbye to the workers that have said hello, and end all."""
+        with ending_ignored():
+            met = [rank for rank in range(self.job.workers) if self.post.addresses[rank]]
+            for rank in met:
+                self.post.send(pack(Bye(), self.job.workers, rank))
+            super().end(met, patience)
+            self.post.close(0.5 if len(self.ranks) < self.job.workers else 0)  # who is on another machine may not have it yet
 
     def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
         """The records of the job's epochs, all workers' in one, then the model into `worker`. The arguments are those of the job."""
@@ -157,7 +196,7 @@ class Team(Crew):
         heard: dict[int, dict[int, dict[str, float]]] = {}
         rows: set[int] = set()
         while len(rows) < self.job.workers:
-            message = self._receive(time.monotonic() + self.job.deadline, f"epoch {len(heard) + 1}")
+            message = self._receive(self.job.deadline, f"epoch {len(heard) + 1}")
             if message.kind == "rows":
                 self._take(message)
                 if message.turn:  # the last of this worker's
@@ -197,21 +236,25 @@ class Team(Crew):
             return ()
         return of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
 
-    def _receive(self, limit: float, waiting_for: str) -> Message:
-        """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails."""
-        ended = False
+    def _receive(self, seconds: float, waiting_for: str) -> Message:
+        """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails.
+
+        DeadlinePassed after `seconds`, in which the time that this process was stopped does not count.
+        """
+        ended, left = False, seconds
         while True:
             try:
-                message = self.post.receive(0.2, waiting_for)
+                message = self.post.receive(LOOK, waiting_for)
             except DeadlinePassed:
-                _check_asked()
+                check_ending()
                 before, ended = ended, any(process.poll() is not None for process in self.processes.values())
-                if before or not ended:  # what one that has ended had to say is here 0.2 s later
+                if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
-                if time.monotonic() > limit:
-                    raise DeadlinePassed(f"waited too long for {waiting_for}", where="the launcher") from None
+                left -= LOOK
+                if left <= 0:
+                    raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER) from None
                 continue
-            _check_asked()
+            check_ending()
             if message.kind == "control" and isinstance(told := unpack(message), Failed):
                 raise as_error(told)
             return message
@@ -220,28 +263,21 @@ class Team(Crew):
 JANITOR = "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[1:]]"
 """Removes folders when the process that holds the other end of its standard input has ended, whatever ended it."""
 
-ASKING: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-"""Signals that ask to end, and what they do outside a job."""
-
-_asked = threading.Event()
-_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
+_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 
 
 def _folder(room: Path | None) -> tuple[Path, Path]:
     """A new folder that only the user may enter, and one for the parts, in it or in `room`; both with a janitor.
 
-    From now to `_remove`, SIGTERM is as Ctrl-C, and neither is lost where an exception is: in a destructor or a compiler's callback.
+    From now to `_remove`, the signals that ask to end are handled as `tux.signals` says.
     """
     if _janitors:  # a script without this guard would start jobs within jobs
         raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
-    _asked.clear()
-    if threading.current_thread() is threading.main_thread():
-        for number in ASKING:
-            signal.signal(number, _terminated)
+    restore = handle_ending()
     folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
     graph = (room or folder).resolve() / ".parts"
     command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
-    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True), graph
+    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True), graph, restore
     graph.mkdir(mode=0o700)
     return folder, graph
 
@@ -249,33 +285,10 @@ def _folder(room: Path | None) -> tuple[Path, Path]:
 def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if folder in _janitors:
-        janitor, graph = _janitors.pop(folder)
+        janitor, graph, restore = _janitors.pop(folder)
         shutil.rmtree(graph, ignore_errors=True)
         janitor.communicate()
-    if threading.current_thread() is threading.main_thread():
-        for number, usual in ASKING.items():
-            signal.signal(number, usual)
-
-
-def _terminated(number: int, frame: object) -> None:
-    _asked.set()
-    raise KeyboardInterrupt
-
-
-def _check_asked() -> None:
-    """KeyboardInterrupt if the user has asked to end."""
-    if _asked.is_set():
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM do nothing during the body: an impatient second one would leave everything where it is."""
-    mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in ASKING if mine}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, ASKING[number] if handler in (None, _terminated) else handler)
+        restore()
 
 
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
@@ -332,7 +345,7 @@ def prepare(
         job = Job(
             _number(place), str(into), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
             total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)),
-            lists="sent" if place and place.rank else "kept" if room else "", **options,
+            launcher_here=not (place and place.rank), lists="sent" if place and place.rank else "kept" if room else "", **options,
         )  # fmt: skip
         bare = made.bare
         del made

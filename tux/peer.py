@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from tux import __version__, sources, store
-from tux.control import Bye, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.control import Beat, Bye, Go, Hello, Record, Trained, failed, pack, unpack
 from tux.errors import Refused, TuxError
 from tux.frames import Message
 from tux.graph import Graph
@@ -55,6 +55,7 @@ class Job(msgspec.Struct, dict=True):
     patience: int
     deadline: float  # seconds that a wait may take
     largest: int  # bytes of a message's buffer
+    launcher_here: bool = True  # whether the launcher is a process of this machine, the parent of its workers
     lists: str = ""  # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the launcher too, or nothing ("")
 
     @staticmethod
@@ -95,12 +96,18 @@ class Peer:
         job = self.job
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
-        self.post = Post(rank, addresses, job.number, self._handle, partners=[self.launcher], largest=job.largest, secret=job.secret)
+        self._paused = self.over = False
+        self.post = Post(
+            rank, addresses, job.number, self._handle,
+            partners=[self.launcher], largest=job.largest, secret=job.secret, excused=self._excused,
+        )  # fmt: skip
 
     def _handle(self, message: Message) -> bool:
         """In the socket thread: heartbeats end here, the server's messages at the server; the rest is the worker's, but not before Go."""
         if message.kind == "control":
             told = unpack(message)
+            self._paused = isinstance(told, Beat) and told.paused
+            self.over = self.over or isinstance(told, Bye)
             if isinstance(told, Go) and self._early is not None:
                 early, self._early = self._early, None
                 for each in [message, *early]:
@@ -113,6 +120,15 @@ class Peer:
         if self._early is not None:
             self._early.append(message)
         return self._early is not None
+
+    def _excused(self, member: int, seconds: float) -> bool:
+        """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
+
+        A launcher on another machine has said so before, and is waited for no longer than any wait may take.
+        """
+        if self.job.launcher_here:
+            return is_stopped(os.getppid())
+        return self._paused and seconds < self.job.deadline
 
     def tell(self, control: Any) -> None:
         """Say something to the launcher."""
@@ -168,6 +184,15 @@ class Peer:
             self.receive()
 
 
+def is_stopped(process: int) -> bool:
+    """Whether a process is stopped by a signal, where the system tells (Linux)."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in "Tt"
+
+
 def watch_parent(folder: Path, launcher: int) -> None:
     """End this process, and remove the job's folder, when its launcher has died without saying so; at once if that was long ago."""
 
@@ -194,6 +219,9 @@ def main() -> int:
     try:
         peer.run()
     except TuxError as error:
+        if peer.over:
+            peer.post.close(0.2)  # nobody waits for what is left
+            return error.exit_code
         peer.tell(failed(error))
         code = error.exit_code
     except Exception as error:

@@ -44,7 +44,8 @@ class Post:
     """The socket thread of one member of a job: workers 0 .. n - 1, and the launcher as number n.
 
     `handle(message)` runs in the thread for each message that arrives; it returns True to keep the message from the inbox. `partners` are
-    the members that get a heartbeat from this one, and whose silence is told as PeerLost through `receive`. `largest`: bytes of a buffer.
+    the members that get a heartbeat from this one, and whose silence is told as PeerLost through `receive`, unless
+    `excused(member, seconds)` says that a silence of so many seconds has a reason. `largest`: bytes of a buffer.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class Post:
         partners: Sequence[int],
         largest: int,
         secret: bytes | None = None,
+        excused: Callable[[int, float], bool] = lambda member, seconds: False,
     ) -> None:
         self.number, self.addresses, self.job, self.handle, self.partners = number, addresses, job, handle, list(partners)
+        self._excused = excused
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: what has a way to go leaves first
@@ -72,7 +75,7 @@ class Post:
         self._keys = [keys(secret, member) for member in range(len(addresses))] if secret else []
         self._gate = self._open_gate() if secret else None
         self._stop = threading.Event()
-        self._last_beat = 0.0
+        self._last_beat = self._last_round = time.monotonic() - HEARTBEAT
         self._wake_address = f"inproc://wake-{number}-{os.getpid()}"
         self._wake = self._context.socket(zmq.PAIR)
         self._wake.bind(self._wake_address)
@@ -141,10 +144,15 @@ class Post:
 
     def receive(self, seconds: float, waiting_for: str) -> Message:
         """The next message for the worker. DeadlinePassed, naming what was waited for, after `seconds`; the thread's errors as they are."""
-        try:
-            got = self.inbox.get(timeout=seconds)
-        except Empty:
-            raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where=self._here) from None
+        left = seconds  # counted by short waits, not by the clock, which also runs while this process is stopped
+        while True:
+            try:
+                got = self.inbox.get(timeout=min(left, HEARTBEAT))
+                break
+            except Empty:
+                left -= HEARTBEAT
+                if left <= 0:
+                    raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where=self._here) from None
         if isinstance(got, Exception):
             raise got
         return got
@@ -219,13 +227,18 @@ class Post:
     def _beat(self) -> None:
         """Once a second: tell the partners that this member lives, and see that they do."""
         now = time.monotonic()
+        unheard = now - self._last_round - HEARTBEAT
+        self._last_round = now
+        if unheard > HEARTBEAT:  # this process was stopped, or a handler was busy: the others are not to blame for that time
+            self.heard = {member: min(now, last + unheard) for member, last in self.heard.items()}
         if now - self._last_beat < HEARTBEAT:
             return
         self._last_beat = now
         for partner in self.partners:
             if self.addresses[partner]:
                 self._deliver(pack(Beat(), self.number, partner))
-            if now - self.heard.get(partner, now) > SILENCE:
+            silence = now - self.heard.get(partner, now)
+            if silence > SILENCE and not self._excused(partner, silence):
                 self.heard[partner] = now
                 self.inbox.put(PeerLost(f"{self._name(partner)} has been silent for {SILENCE:.0f} s", do="it died, hangs, or is cut off"))
 
