@@ -255,13 +255,14 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     assert [run.wait(HARD) for run in runs] == [2, 2], two.told()
     line = 1 + next(i for i, each in enumerate(FAULTY.splitlines()) if text in each)
     expected = f"error: ZeroDivisionError: division by zero\n  at {program}:{line}\n"
-    assert two.told()[1].startswith(expected) and two.told()[1] == one.told()[1]
+    told = [unwarned(run.told()[1]) for run in runs]
+    assert told[0].startswith(expected) and told[0] == told[1]
     assert two.left() == []
 
 
 def test_divergence_names_vertex_field_and_value(tux, files):
     code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
-    what, do = err.splitlines()
+    what, do = unwarned(err).splitlines()
     assert code == 3
     assert re.fullmatch(r"error: (user ann\d+|item thing \d+): f became (nan|inf|-inf) in epoch \d+", what)
     assert "--step" in do
@@ -285,11 +286,16 @@ def intact(running):
     assert not (running.folder / "out" / "model").exists()
 
 
+def unwarned(err):
+    """Standard error without warnings: small machines have fewer cores than some runs here have workers."""
+    return "".join(line for line in err.splitlines(keepends=True) if not line.startswith("warning: "))
+
+
 def over(running, code, seconds=SOON):
     """The run ends with an exit code, leaves nothing, and says one thing."""
     assert running.wait(seconds) == code, running.told()
     assert running.until(lambda: not running.left(), SOON), running.left()
-    _, err = running.told()
+    err = unwarned(running.told()[1])
     assert err.count("error: ") == (code > 0) and "Traceback" not in err
     return err
 

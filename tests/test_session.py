@@ -219,6 +219,16 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     assert json.loads((tmp_path / "out" / "run.json").read_text())["options"]["partitioner"] == "aweto"
 
 
+def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 3}, raising=False)
+    for workers in (2, 3):
+        watch = Told()
+        run(MF(rank=2), epochs=1, workers=workers, jit=False, watch=watch)
+        told = [text for text in watch.warnings if "processor core" in text]
+        assert len(told) == (workers == 3)
+    assert "3 workers share 2 processor cores" in told[0] and "--workers 2" in told[0]
+
+
 def test_an_unknown_partitioner():
     with pytest.raises(UsageError, match=r"(?s)no partitioner 'bicuts'.*did you mean.*bicut.*auto, random"):
         run(MF(), partitioner="bicuts")

@@ -291,6 +291,15 @@ def _remove(folder: Path) -> None:
         restore()
 
 
+def crowded(workers: int) -> str:
+    """What to tell a user of more workers than this machine has processor cores for; nothing if it has enough."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers <= cores:
+        return ""
+    has = f"{cores} processor core{'s' * (cores > 1)}"
+    return f"{workers} workers share {has}: an epoch takes longer than with --workers {cores}, and so does the start"
+
+
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
     """One record of an epoch from those of all workers: equal metrics, the sum of rates and bytes, the longest seconds, mean shares.
 

@@ -304,8 +304,10 @@ def _crew(
     clock: Clock,
 ) -> Any:
     """Cut, lay out, compile once for all workers, and start them."""
-    from tux.launcher import prepare
+    from tux.launcher import crowded, prepare
 
+    if told := crowded(options["workers"]):
+        clock.watch.warn(told)
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
