@@ -12,8 +12,8 @@ import pytest
 from kill_loop import Running
 
 from tux import wire
+from tux.crew import Crew
 from tux.errors import DeadlinePassed
-from tux.launcher import Crew
 from tux.peer import is_stopped
 from tux.signals import check_ending, ending_ignored, handle_ending, received
 from tux.wire import Post

@@ -19,8 +19,7 @@ LONGEST = 20_000  # characters of a text about an error
 class Hello(msgspec.Struct, tag="hello", frozen=True):
     """A worker is up: its program is loaded, its part is laid out, its kernels are compiled."""
 
-    version: str
-    digest: str
+    traits: dict[str, str]  # of its job, as `tux.agreement` has them
     process: int
     host: str
     address: str  # where it listens
@@ -62,7 +61,9 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over: leave."""
+    """The job is over: leave. `why`, where it ends before its time."""
+
+    why: str = ""
 
 
 Control = Hello | Go | Beat | Record | Trained | Failed | Bye

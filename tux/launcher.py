@@ -9,146 +9,58 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from tux import __version__, store
+from tux import agreement, job_folder, store
 from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
+from tux.crew import Crew, Outpost
 from tux.edge_pieces import Pieces, of_parts
 from tux.edges import EdgeData
-from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
+from tux.errors import DeadlinePassed, Refused, TuxError
 from tux.frames import Message
 from tux.graph import Graph
 from tux.partitioned import Partitioned
 from tux.peer import STARTING, Job
 from tux.place import Place
-from tux.signals import check_ending, ending_ignored, handle_ending, pausing
+from tux.signals import check_ending, ending_ignored
 from tux.sources import find
 from tux.spool import Kept, append
 from tux.training import TIMES, Training
-from tux.wire import SILENCE, Post
+from tux.wire import Post
 from tux.worker import Worker
 
 LOOK = 0.2
 """Seconds between two looks at the worker processes, while the launcher waits for a message."""
 
+JOIN = "start the same command there with its --node-rank; see that its --rdzv and key are the same; or wait longer: --timeout SECONDS"
 LONGER = "if it is not hung but slow, give it longer: --timeout SECONDS"
-
-
-class Crew:
-    """The worker processes of one machine. As a context: entering starts them, leaving ends them and removes the job's folder."""
-
-    def __init__(self, job: Job, folder: Path, ranks: Sequence[int]) -> None:
-        self.job, self.folder, self.ranks = job, folder, ranks
-        self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        self.stopped: dict[int, float] = {}  # since when, of those processes that are
-        self._pausing = ExitStack()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.end()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def start(self) -> None:
-        """Start the processes."""
-        command = [sys.executable, "-P", "-m", "tux.peer", str(self.folder)]  # -P: files in the user's folder hide no modules
-        self._pausing.enter_context(pausing(self.pause, self.resume))
-        for rank in self.ranks:
-            each = [*command, str(rank), str(os.getpid())]
-            self.processes[rank] = subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
-
-    def check(self) -> None:
-        """PeerLost if a process has ended, or is stopped for long: one that is only starting sends no signs of life to be missed."""
-        advice = "the job cannot go on without it; start it anew"
-        for rank, process in self.processes.items():
-            code = process.poll()
-            if code is not None:
-                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-                raise PeerLost(f"worker {rank} (process {process.pid}) {how}", do=advice)
-            if not hasattr(os, "waitid") or not os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
-                self.stopped.pop(rank, None)
-            elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
-                raise PeerLost(f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s", do=advice)
-
-    def pause(self) -> None:
-        """Stop the workers of this machine, until `resume`."""
-        self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let the workers go on."""
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        for process in self.processes.values():
-            with suppress(ProcessLookupError):
-                process.send_signal(number)
-
-    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
-        """End the workers. Those of `leaving` (None: all) have `patience` seconds to leave by themselves."""
-        limit = time.monotonic() + patience
-        with ending_ignored():
-            self._pausing.close()
-            for rank, process in self.processes.items():
-                if leaving is not None and rank not in leaving:
-                    process.kill()
-            for process in self.processes.values():
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, limit - time.monotonic()))
-            for process in self.processes.values():  # all are killed before one is waited for: each may take long to be gone
-                process.kill()
-            for process in self.processes.values():
-                process.wait()
-            _remove(self.folder)
-
-
-class Outpost(Crew):
-    """The crew of a machine other than the first: its workers answer to the launcher there."""
-
-    def pause(self) -> None:
-        """The workers go on: the launcher of machine 0 would take those that are stopped for lost."""
-
-    def wait(self) -> None:
-        """Until all have left. PeerLost with the exit code of the first that failed, when the others cannot go on without it."""
-        while running := [process for process in self.processes.values() if process.poll() is None]:
-            check_ending()
-            failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
-            if failed:
-                raise PeerLost(f"worker {failed[0][0]} on this machine ended with exit code {failed[0][1]}", do="see what machine 0 says")
-            with suppress(subprocess.TimeoutExpired):
-                running[0].wait(0.5)
-        self.check_left()
-
-    def check_left(self) -> None:
-        """PeerLost if one of the processes, all of which have ended, has failed."""
-        for rank, process in self.processes.items():
-            if process.returncode:
-                raise PeerLost(f"worker {rank} on this machine ended with exit code {process.returncode}", do="see what machine 0 says")
 
 
 class Team(Crew):
     """The crew of the first or only machine, and its launcher: a `Training` whose epochs run in other processes."""
 
-    def __init__(self, job: Job, folder: Path, ranks: Sequence[int], bare: EdgeData) -> None:
+    def __init__(
+        self, job: Job, folder: Path, ranks: Sequence[int], bare: EdgeData, phase: Callable[[str], None] = lambda name: None
+    ) -> None:
         super().__init__(job, folder, ranks)
+        self._phase, self._begun = phase, False
         self.worker = _holder(job, bare)
         self.seconds, self.best_epoch = 0.0, 0
         addresses = [""] * job.workers + [job.launcher]
         everyone = range(job.workers)
-        self.post = Post(job.workers, addresses, job.number, self._handle, partners=everyone, largest=job.largest, secret=job.secret)
+        self.post = Post(
+            job.workers,
+            addresses,
+            job.number,
+            self._handle,
+            partners=everyone,
+            largest=job.largest,
+            secret=job.secret,
+            foreign=self._foreign,
+        )
 
     def pause(self) -> None:
         """Stop the workers of this machine; those of others are told that they will hear nothing for a while."""
@@ -165,27 +77,58 @@ class Team(Crew):
         return message.kind == "control" and isinstance(unpack(message), Beat)
 
     def start(self) -> None:
-        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't."""
+        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't.
+
+        Those of this machine are watched, so the wait for them may be long. The wait for those of the others begins when
+        all of this one are there, anew with each that comes, and no wait takes longer than the job's deadline.
+        """
         super().start()
         self.post.start()
-        up = set[int]()
-        while len(up) < self.job.workers:
-            message = self._receive(STARTING, f"workers {sorted(set(range(self.job.workers)) - up)} to start")
+        missing = set(range(self.job.workers))
+        while missing:
+            near = missing & set(self.ranks)
+            waiting_for = f"workers {_listed(missing)} to start" if near else self._others(missing)
+            self._phase(f"wait for {waiting_for}")
+            try:
+                message = self._receive(STARTING if near else self.job.deadline, waiting_for)
+            except DeadlinePassed as late:
+                raise late if near else DeadlinePassed(late.what, where="the launcher", do=JOIN) from None
             hello = unpack(message)
             if isinstance(hello, Hello):
+                if message.source not in missing:
+                    raise _twice(message.source)
                 self.post.addresses[message.source] = hello.address
-                if (hello.version, hello.digest) != (__version__, self.job.digest):
-                    raise Refused(
-                        f"worker {message.source} on {hello.host} has another version, program, data or flags", do="start it anew"
-                    )
-                up.add(message.source)
+                if told := agreement.differences(self.job.traits, hello.traits):
+                    raise _different(f"worker {message.source}", hello.host, told)
+                missing.discard(message.source)
+        self._begun = True
+
+    def _others(self, missing: set[int]) -> str:
+        """Machines that have not joined, with their workers, in words."""
+        machines = sorted({rank // len(self.ranks) for rank in missing})
+        name = f"machine{'s' * (len(machines) > 1)} {_listed(machines)}"
+        return f"{name} (worker{'s' * (len(missing) > 1)} {_listed(missing)}) to join at {self.job.launcher.removeprefix('tcp://')}"
+
+    def _foreign(self, message: Message) -> None:
+        """In the socket thread: a message of this job from a worker of a machine that counts others, or from one that is there already.
+
+        Before the job begins, it must not begin; later, only the worker is told.
+        """
+        hello = unpack(message) if message.kind == "control" else None
+        if not isinstance(hello, Hello):
+            return
+        told = agreement.differences(self.job.traits, hello.traits)
+        error = _different(f"worker {message.source}", hello.host, told) if told else _twice(message.source)
+        self.post.answer(hello.address, pack(Bye(error.what), message.dest, message.source))
+        if not self._begun:
+            self.post.inbox.put(error)
 
     def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
         """Say goodbye to the workers that have said hello, and end all."""
         with ending_ignored():
             met = [rank for rank in range(self.job.workers) if self.post.addresses[rank]]
             for rank in met:
-                self.post.send(pack(Bye(), self.job.workers, rank))
+                self.post.send(pack(Bye(self.why), self.job.workers, rank))
             super().end(met, patience)
             self.post.close(0.5 if len(self.ranks) < self.job.workers else 0)  # who is on another machine may not have it yet
 
@@ -255,40 +198,10 @@ class Team(Crew):
                     raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER) from None
                 continue
             check_ending()
+            self.check_folders()
             if message.kind == "control" and isinstance(told := unpack(message), Failed):
                 raise as_error(told)
             return message
-
-
-JANITOR = "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[1:]]"
-"""Removes folders when the process that holds the other end of its standard input has ended, whatever ended it."""
-
-_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
-
-
-def _folder(room: Path | None) -> tuple[Path, Path]:
-    """A new folder that only the user may enter, and one for the parts, in it or in `room`; both with a janitor.
-
-    From now to `_remove`, the signals that ask to end are handled as `tux.signals` says.
-    """
-    if _janitors:  # a script without this guard would start jobs within jobs
-        raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
-    restore = handle_ending()
-    folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
-    graph = (room or folder).resolve() / ".parts"
-    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
-    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True), graph, restore
-    graph.mkdir(mode=0o700)
-    return folder, graph
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder in _janitors:
-        janitor, graph, restore = _janitors.pop(folder)
-        shutil.rmtree(graph, ignore_errors=True)
-        janitor.communicate()
-        restore()
 
 
 def crowded(workers: int) -> str:
@@ -319,6 +232,18 @@ def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
     return out
 
 
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def _different(who: str, host: str, told: str) -> Refused:
+    return Refused(f"{who} on {host} does not fit this job: {told}", do="start the same command, with the same data, on all machines")
+
+
+def _twice(rank: int) -> Refused:
+    return Refused(f"two processes say that they are worker {rank}", do="give each machine its own --node-rank, and start each once")
+
+
 def _holder(job: Job, bare: EdgeData) -> Worker:
     """A worker without edges that holds every vertex, to receive the model."""
     program = find(job.app).program(**job.parameters)
@@ -333,14 +258,16 @@ def prepare(
     workers: int,
     place: Place | None = None,
     room: Path | None = None,
+    phase: Callable[[str], None] = lambda name: None,
     **options: Any,
 ) -> Crew:
     """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once for all workers.
 
     `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost. The parts take
-    as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files.
+    as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files. `phase`
+    is told what the launcher waits for.
     """
-    folder, into = _folder(room)
+    folder, into = job_folder.make(room)
     total = workers * (place.machines if place else 1)
     first = workers * (place.rank if place else 0)
     ranks = range(first, first + workers)
@@ -350,9 +277,11 @@ def prepare(
         if max(len(f"{folder}/{total}"), 0) > 107:
             raise TuxError(f"the temporary folder's name is too long for sockets: {folder}", do="set TMPDIR to a shorter one")
         meeting = (place.launcher, place.own(), place.secret) if place else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
-        digest = f"{made.digest} {app} {parameters} {sorted(options.items())} {total}"
+        source = find(app)
+        machines = {"workers": workers, "nnodes": place.machines if place else 1}
+        known = agreement.traits(app.rpartition(os.sep)[2], source.digest, parameters, options | machines, made.digests)
         job = Job(
-            _number(place), str(into), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
+            _number(place), str(into), app, parameters, known,
             total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)),
             launcher_here=not (place and place.rank), lists="sent" if place and place.rank else "kept" if room else "", **options,
         )  # fmt: skip
@@ -360,9 +289,9 @@ def prepare(
         del made
         job.write(folder)
         Training(job.worker(first))
-        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare)
+        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare, phase)
     except BaseException:
-        _remove(folder)
+        job_folder.remove(folder)
         raise
 
 

@@ -16,23 +16,26 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tux import __version__, sources, store
-from tux.control import Beat, Bye, Go, Hello, Record, Trained, failed, pack, unpack
-from tux.errors import Refused, TuxError
+from tux import sources, store
+from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.errors import DeadlinePassed, Refused, TuxError
 from tux.frames import Message
 from tux.graph import Graph
 from tux.training import Training
-from tux.wire import Post
+from tux.wire import HEARTBEAT, Post
 from tux.worker import Worker
 
 STARTING = 120.0
-"""Seconds until all workers must have found the launcher."""
+"""Seconds that workers may take to start, after the last one that has."""
+
+ABSENT = "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that all have the same key"
 
 
 class Job(msgspec.Struct, dict=True):
@@ -42,7 +45,7 @@ class Job(msgspec.Struct, dict=True):
     graph: str  # folder of the parts
     app: str  # as `tux.sources.find` takes it
     parameters: dict[str, Any]
-    digest: str  # of program and data
+    traits: dict[str, str]  # what all machines must have in common
     workers: int
     launcher: str  # its address
     listen: str  # where workers of this machine listen; "{}" stands for the rank
@@ -88,12 +91,11 @@ class Job(msgspec.Struct, dict=True):
 class Peer:
     """One worker of a job, from its first message to its last."""
 
-    def __init__(self, folder: Path, rank: int) -> None:
-        self.folder, self.rank, self.job = folder, rank, Job.read(folder)
+    def __init__(self, folder: Path, rank: int, job: Job) -> None:
+        self.folder, self.rank, self.job = folder, rank, job
         self.launcher = self.job.workers
         self.worker: Worker | None = None
         self._early: list[Message] | None = []  # what workers that have met all say to this one, which has not
-        job = self.job
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
         self._paused = self.over = False
@@ -144,24 +146,37 @@ class Peer:
 
     @staticmethod
     def _wanted(message: Message) -> Message:
-        if message.kind == "control" and isinstance(unpack(message), Bye):
-            raise Refused("the job is over")
+        if message.kind == "control" and isinstance(told := unpack(message), Bye):
+            raise ended(told.why)
         return message
 
     def _meet(self) -> list[str]:
-        """The addresses of all workers, when the launcher has heard of each."""
-        message = self.post.receive(STARTING, f"the launcher at {self.job.launcher} and all other workers")
+        """The addresses of all workers, when the launcher has heard of each.
+
+        The launcher answers to the first sign of life. Once it has, it decides how long the others are waited for: this
+        worker waits as long as the launcher lives.
+        """
+        left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
+        while True:
+            try:
+                message = self.post.receive(HEARTBEAT, "the launcher")
+                break
+            except DeadlinePassed:
+                left -= 0 if self.launcher in self.post.heard else HEARTBEAT
+                if left <= 0:
+                    where = self.job.launcher.removeprefix("tcp://")
+                    raise DeadlinePassed(f"no answer from machine 0 at {where}", where=f"worker {self.rank}", do=ABSENT) from None
         told = unpack(message) if message.kind == "control" else None
-        if not isinstance(told, Go) or len(told.addresses) != self.job.workers:
-            raise Refused("the launcher ended the job before it began")
-        return told.addresses
+        if isinstance(told, Go) and len(told.addresses) == self.job.workers:
+            return told.addresses
+        raise ended(told.why if isinstance(told, Bye) else "")
 
     def run(self) -> None:
         """Load, say hello, train when told to, send the rows of the masters, and stay until the launcher has them."""
         worker = self.worker = self.job.worker(self.rank)
         worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
         training = Training(worker)
-        self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
+        self.tell(Hello(self.job.traits, os.getpid(), socket.gethostname(), self.post.endpoint))
         self.post.meet(self._meet())
         for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
             self.tell(Record(record))
@@ -182,6 +197,25 @@ class Peer:
         for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
             self.post.send(Message("rows", self.rank, self.launcher, 0, len(worker.program.vertices) + 1, [piece]))
             self.receive()
+
+
+def ended(why: str) -> Refused:
+    """The launcher has ended the job before its time."""
+    return Refused(f"machine 0 ended the job{': ' * bool(why)}{why}", do="see what it says there")
+
+
+def failure_of(folder: Path, rank: int) -> Failed | None:
+    """Why a worker has failed, as it has left it in the job's folder."""
+    try:
+        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failed)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
+    """Write down why this worker has failed, for the command that has started it."""
+    with suppress(OSError):  # the folder is gone: then the command knows why
+        (folder / f"failed-{rank}.json").write_bytes(msgspec.json.encode(failure))
 
 
 def is_stopped(process: int) -> bool:
@@ -213,26 +247,28 @@ def main() -> int:
     sys.setswitchinterval(0.0005)  # two threads take turns at short pieces of Python: 5 ms, the default, is as long as a whole turn
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     watch_parent(folder, launcher)
-    peer = Peer(folder, rank)
-    peer.post.start()
-    code = 0
+    job, peer = None, None
     try:
+        job = Job.read(folder)
+        peer = Peer(folder, rank, job)
+        peer.post.start()
         peer.run()
+        failure = None
     except TuxError as error:
-        if peer.over:
-            peer.post.close(0.2)  # nobody waits for what is left
-            return error.exit_code
-        peer.tell(failed(error))
-        code = error.exit_code
+        failure = failed(error)
     except Exception as error:
-        told = sources.explained(error, peer.job.source) or TuxError(
+        told = sources.explained(error, job.source if peer and job else None) or TuxError(
             f"{type(error).__name__}: {error}", where=f"worker {rank}", do="this is a fault of tux itself; --debug shows the traceback"
         )
         told.__cause__ = error
-        peer.tell(failed(told))
-        code = told.exit_code
-    peer.post.close()
-    return code
+        failure = failed(told)
+    if failure:
+        leave_failure(folder, rank, failure)
+    if peer:
+        if failure and not peer.over:
+            peer.tell(failure)
+        peer.post.close(0.2 if failure and peer.over else 5.0)  # once the job is over nobody waits for what is left
+    return failure.code if failure else 0
 
 
 if __name__ == "__main__":

@@ -228,6 +228,7 @@ def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher
 def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
     """On a machine other than the first: the workers are at work; wait until they have left."""
     clock.watch.say(f"machine {place.rank} of {place.machines}: {plural(len(crew.ranks), 'worker')} at work; machine 0 tells how it goes")
+    clock.watch.phase("train with machine 0")
     crew.wait()
     return Result(None, [], {}, clock.seconds, {})
 
@@ -311,7 +312,7 @@ def _crew(
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
-    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
+    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline, "phase": clock.watch.phase}
     with clock.phase("layout", "cut, layout and compile"):
         return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)
 

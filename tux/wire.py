@@ -34,9 +34,13 @@ SILENCE = 8.0
 """Seconds without a sign of life after which the other side counts as lost."""
 
 
-def keys(secret: bytes, member: int) -> tuple[bytes, bytes]:
-    """The CURVE key pair (public, secret; Z85) of a member of the job whose secret all of them know."""
-    own = zmq.utils.z85.encode(hashlib.blake2b(secret, digest_size=32, person=b"tux member", salt=member.to_bytes(8, "little")).digest())
+ANY = 2**32 - 1
+"""The largest number of a member that a frame can have."""
+
+
+def key_pair(secret: bytes, role: str) -> tuple[bytes, bytes]:
+    """The CURVE key pair (public, secret; Z85) by which all members of a job "listen" or "connect"; all know its secret."""
+    own = zmq.utils.z85.encode(hashlib.blake2b(secret, digest_size=32, person=f"tux {role}".encode()).digest())
     return zmq.curve_public(own), own
 
 
@@ -46,6 +50,7 @@ class Post:
     `handle(message)` runs in the thread for each message that arrives; it returns True to keep the message from the inbox. `partners` are
     the members that get a heartbeat from this one, and whose silence is told as PeerLost through `receive`, unless
     `excused(member, seconds)` says that a silence of so many seconds has a reason. `largest`: bytes of a buffer.
+    `foreign(message)` is shown, in the thread, what is of this job but not between its members as this one counts them.
     """
 
     def __init__(
@@ -59,9 +64,10 @@ class Post:
         largest: int,
         secret: bytes | None = None,
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
+        foreign: Callable[[Message], None] = lambda message: None,
     ) -> None:
         self.number, self.addresses, self.job, self.handle, self.partners = number, addresses, job, handle, list(partners)
-        self._excused = excused
+        self._excused, self._foreign = excused, foreign
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: what has a way to go leaves first
@@ -72,7 +78,7 @@ class Post:
         self._expected = [0] * len(addresses)
         self._context = zmq.Context()
         self._largest = largest
-        self._keys = [keys(secret, member) for member in range(len(addresses))] if secret else []
+        self._keys = {role: key_pair(secret, role) for role in ("listen", "connect")} if secret else {}
         self._gate = self._open_gate() if secret else None
         self._stop = threading.Event()
         self._last_beat = self._last_round = time.monotonic() - HEARTBEAT
@@ -92,7 +98,7 @@ class Post:
         router.setsockopt(zmq.RCVHWM, 0)
         if self._keys:
             router.curve_server = True
-            router.curve_secretkey = self._keys[self.number][1]
+            router.curve_secretkey = self._keys["listen"][1]
             router.zap_domain = b"tux"
         try:
             router.bind(self.addresses[self.number])
@@ -118,7 +124,7 @@ class Post:
     def _admit(self) -> None:
         """Let in who holds the key of a member of this job."""
         version, request, _, _, _, mechanism, *credentials = self._gate.recv_multipart()  # type: ignore[union-attr]
-        known = mechanism == b"CURVE" and credentials[:1] and zmq.utils.z85.encode(credentials[0]) in {public for public, _ in self._keys}
+        known = mechanism == b"CURVE" and credentials[:1] and zmq.utils.z85.encode(credentials[0]) == self._keys["connect"][0]
         self.refused += not known
         answer = [b"200", b"OK"] if known else [b"400", b"not of this job"]
         self._gate.send_multipart([version, request, *answer, b"", b""])  # type: ignore[union-attr]
@@ -271,15 +277,25 @@ class Post:
 
     def _peer(self, number: int) -> Any:
         if number not in self._peers:
-            peer = self._context.socket(zmq.DEALER)
-            peer.setsockopt(zmq.LINGER, 5000)
-            peer.setsockopt(zmq.SNDHWM, 0)
-            if self._keys:
-                peer.curve_serverkey = self._keys[number][0]
-                peer.curve_publickey, peer.curve_secretkey = self._keys[self.number]
-            peer.connect(self.addresses[number])
-            self._peers[number] = peer
+            self._peers[number] = self._dealer(self.addresses[number])
         return self._peers[number]
+
+    def _dealer(self, address: str) -> Any:
+        """A new socket, connected to a member."""
+        dealer = self._context.socket(zmq.DEALER)
+        dealer.setsockopt(zmq.LINGER, 5000)
+        dealer.setsockopt(zmq.SNDHWM, 0)
+        if self._keys:
+            dealer.curve_serverkey = self._keys["listen"][0]
+            dealer.curve_publickey, dealer.curve_secretkey = self._keys["connect"]
+        dealer.connect(address)
+        return dealer
+
+    def answer(self, address: str, message: Message) -> None:
+        """Send one message, in the thread, to who is no member as this one counts them; `message` is numbered as it counts."""
+        dealer = self._dealer(address)
+        dealer.send_multipart(encode(message, self.job))
+        dealer.close(1000)
 
     def _take(self) -> None:
         """All messages that have arrived. What is not of this job is counted and dropped; the job goes on."""
@@ -289,8 +305,9 @@ class Post:
             except zmq.Again:
                 return
             try:
-                message = decode([frame.buffer for frame in frames], self.job, len(self.addresses) - 1)
-                if message.dest != self.number:
+                message = decode([frame.buffer for frame in frames], self.job, ANY)
+                if not self._is_member(message):
+                    self._foreign(message)
                     raise Refused(f"a message from worker {message.source} to {message.dest} was refused by {self.number}")
             except Refused:
                 self.refused += 1
@@ -301,6 +318,11 @@ class Post:
             self._expected[message.source] += 1
             self.heard[message.source] = time.monotonic()
             self._arrived(message)
+
+    def _is_member(self, message: Message) -> bool:
+        """Whether a message is for this member, and from one; not from a second process that takes itself for one, and counts anew."""
+        known = message.dest == self.number and message.source < len(self.addresses)
+        return known and message.sequence >= self._expected[message.source]
 
     def _arrived(self, message: Message) -> None:
         if not self.handle(message):
