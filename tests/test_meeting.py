@@ -22,13 +22,14 @@ def start(tmp_path):
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     (tmp_path / "key").write_bytes(bytes(range(32)))
+    (tmp_path / "other").write_bytes(bytes(range(1, 33)))
     rows = "".join(f"{u},{i},{(u * i) % 5 + 1}\n" for u in range(8) for i in range(8))
     (tmp_path / "ratings.csv").write_text(f"user,item,rating\n{rows}")
 
-    def begin(rank=None, *argv):
+    def begin(rank=None, *argv, key="key"):
         folder = tmp_path / str(len(running))
         folder.mkdir()
-        machine = ["--node-rank", rank, "--rdzv", address, "--key-file", tmp_path / "key"] if rank is not None else []
+        machine = ["--node-rank", rank, "--rdzv", address, "--key-file", tmp_path / key] if rank is not None else []
         running.append(Running(folder, "run", "mf", tmp_path / "ratings.csv", "--no-jit", "--rank", 2, *machine, *argv))
         return running[-1]
 
@@ -66,6 +67,14 @@ def test_what_differs_is_named_on_both_machines(start, first, second, told):
     for text in told:
         assert all(text in err for err in errors), errors
     assert errors[1].startswith("error: machine 0 ended the job: worker ")
+
+
+def test_who_has_another_key_is_told_by_the_launcher(start):
+    first, second = start(0, "--nnodes", 2, "--timeout", 20), start(1, "--nnodes", 2, "--timeout", 10, key="other")
+    assert "all have the same key" in over(second, 5)
+    over(first, 5)
+    told = [line for line in first.told()[1].splitlines() if line.startswith("warning: ")]
+    assert any("from outside this job refused" in line and "without this job's key" in line for line in told), told
 
 
 def test_two_machines_of_one_rank(start):

@@ -32,9 +32,14 @@ class Go(msgspec.Struct, tag="go", frozen=True):
 
 
 class Beat(msgspec.Struct, tag="beat", frozen=True):
-    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a while."""
+    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a while.
+
+    `refused` connections and messages from outside the job have come there so far; `last_refused` says what the last was.
+    """
 
     paused: bool = False
+    refused: int = 0
+    last_refused: str = ""
 
 
 class Record(msgspec.Struct, tag="record", frozen=True):

@@ -43,10 +43,18 @@ class Team(Crew):
     """The crew of the first or only machine, and its launcher: a `Training` whose epochs run in other processes."""
 
     def __init__(
-        self, job: Job, folder: Path, ranks: Sequence[int], bare: EdgeData, phase: Callable[[str], None] = lambda name: None
+        self,
+        job: Job,
+        folder: Path,
+        ranks: Sequence[int],
+        bare: EdgeData,
+        phase: Callable[[str], None] = lambda name: None,
+        warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         super().__init__(job, folder, ranks)
-        self._phase, self._begun = phase, False
+        self._phase, self._warn, self._begun = phase, warn, False
+        self._refused: dict[int, Beat] = {}  # the last sign of life of each worker
+        self._refused_told, self._next_telling = 0, 0.0
         self.worker = _holder(job, bare)
         self.seconds, self.best_epoch = 0.0, 0
         addresses = [""] * job.workers + [job.launcher]
@@ -74,7 +82,23 @@ class Team(Crew):
         super().pause()
 
     def _handle(self, message: Message) -> bool:
-        return message.kind == "control" and isinstance(unpack(message), Beat)
+        """In the socket thread: heartbeats end here."""
+        told = unpack(message) if message.kind == "control" else None
+        if isinstance(told, Beat):
+            self._refused[message.source] = told
+        return isinstance(told, Beat)
+
+    def _tell_refused(self, *, end: bool = False) -> None:
+        """Warn of what was refused here and by the workers: of the first at once, of more every minute and at the end."""
+        own = Beat(refused=self.post.refused, last_refused=self.post.last_refused)
+        beats = {"the launcher": own} | {f"worker {rank}": beat for rank, beat in sorted(self._refused.items())}
+        total = sum(beat.refused for beat in beats.values())
+        if total <= self._refused_told or not (end or time.monotonic() > self._next_telling):
+            return
+        where, last = next((where, beat.last_refused) for where, beat in beats.items() if beat.refused)
+        what = f"{total} connection{'s' * (total > 1)} or message{'s' * (total > 1)} from outside this job"
+        self._warn(f"{what} refused; the last at {where}: {last}")
+        self._refused_told, self._next_telling = total, time.monotonic() + 60
 
     def start(self) -> None:
         """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't.
@@ -153,6 +177,7 @@ class Team(Crew):
                     yield merged(heard.pop(number))
             elif isinstance(told, Trained):
                 self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
+        self._tell_refused(end=True)
 
     def _take(self, message: Message) -> None:
         """A part of the model; or of the lists of a worker on another machine, which then sends the next."""
@@ -186,6 +211,7 @@ class Team(Crew):
         """
         ended, left = False, seconds
         while True:
+            self._tell_refused()
             try:
                 message = self.post.receive(LOOK, waiting_for)
             except DeadlinePassed:
@@ -259,13 +285,14 @@ def prepare(
     place: Place | None = None,
     room: Path | None = None,
     phase: Callable[[str], None] = lambda name: None,
+    warn: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> Crew:
     """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once for all workers.
 
     `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost. The parts take
     as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files. `phase`
-    is told what the launcher waits for.
+    is told what the launcher waits for, and `warn` what is odd.
     """
     folder, into = job_folder.make(room)
     total = workers * (place.machines if place else 1)
@@ -289,7 +316,7 @@ def prepare(
         del made
         job.write(folder)
         Training(job.worker(first))
-        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare, phase)
+        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare, phase, warn)
     except BaseException:
         job_folder.remove(folder)
         raise

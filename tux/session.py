@@ -312,7 +312,14 @@ def _crew(
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "epochs", "every", "patience", "workers")}
-    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline, "phase": clock.watch.phase}
+    chosen |= {
+        "place": place,
+        "room": folder.path if folder else None,
+        "seed": seed,
+        "deadline": deadline,
+        "phase": clock.watch.phase,
+        "warn": clock.watch.warn,
+    }
     with clock.phase("layout", "cut, layout and compile"):
         return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)
 

@@ -10,6 +10,7 @@ written again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -22,6 +23,7 @@ from typing import Any
 
 import zmq
 import zmq.utils.z85
+from zmq.utils.monitor import recv_monitor_message
 
 from tux.control import Beat, pack
 from tux.errors import DeadlinePassed, PeerLost, Refused
@@ -34,8 +36,22 @@ SILENCE = 8.0
 """Seconds without a sign of life after which the other side counts as lost."""
 
 
+HANDSHAKE = 10.0
+"""Seconds that a connection may take to show who it is; one that says nothing does not keep its file longer."""
+
+FAILED_HANDSHAKES = zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
+
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
+
+
+def allow_many_files() -> None:
+    """Let this process open as many files as the system allows it at most: each connection of a stranger is one."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def key_pair(secret: bytes, role: str) -> tuple[bytes, bytes]:
@@ -73,7 +89,7 @@ class Post:
         self._own: deque[Message] = deque()  # to this member itself: what has a way to go leaves first
         self._held: list[Message] = []  # for members of which no address is known yet
         self.heard: dict[int, float] = {}  # when each member was last heard, of those that were
-        self.refused = 0
+        self.refused, self.last_refused = 0, ""  # connections and messages from outside the job, and what the last one was
         self._sequence = [0] * len(addresses)
         self._expected = [0] * len(addresses)
         self._context = zmq.Context()
@@ -86,7 +102,10 @@ class Post:
         self._wake = self._context.socket(zmq.PAIR)
         self._wake.bind(self._wake_address)
         self._wake_lock = threading.Lock()
+        allow_many_files()
         self._router = self._bind()
+        remote = addresses[number].startswith("tcp://")
+        self._monitor: Any = self._router.get_monitor_socket(FAILED_HANDSHAKES) if remote else None
         checksum([b""])  # compiles, or loads, what the first message must not wait for
         self._peers: dict[int, Any] = {}
         self._thread = threading.Thread(target=self._loop, name="tux post", daemon=True)
@@ -95,6 +114,7 @@ class Post:
         router = self._context.socket(zmq.ROUTER)
         router.setsockopt(zmq.LINGER, 0)
         router.setsockopt(zmq.MAXMSGSIZE, self._largest)
+        router.setsockopt(zmq.HANDSHAKE_IVL, int(HANDSHAKE * 1000))
         router.setsockopt(zmq.RCVHWM, 0)
         if self._keys:
             router.curve_server = True
@@ -123,11 +143,21 @@ class Post:
 
     def _admit(self) -> None:
         """Let in who holds the key of a member of this job."""
-        version, request, _, _, _, mechanism, *credentials = self._gate.recv_multipart()  # type: ignore[union-attr]
+        version, request, _, address, _, mechanism, *credentials = self._gate.recv_multipart()  # type: ignore[union-attr]
         known = mechanism == b"CURVE" and credentials[:1] and zmq.utils.z85.encode(credentials[0]) == self._keys["connect"][0]
-        self.refused += not known
+        if not known:
+            self._refuse(f"a connection from {address.decode(errors='replace')} without this job's key")
         answer = [b"200", b"OK"] if known else [b"400", b"not of this job"]
         self._gate.send_multipart([version, request, *answer, b"", b""])  # type: ignore[union-attr]
+
+    def _refuse(self, what: str) -> None:
+        self.refused, self.last_refused = self.refused + 1, what
+
+    def _count_handshakes(self) -> None:
+        """Count the connections that ended before they had shown who they are. An unread monitor would block all connections."""
+        while self._monitor.poll(0):
+            recv_monitor_message(self._monitor)
+            self._refuse("a connection without this job's key, or that is not tux's")
 
     def start(self) -> None:
         """Begin to send and receive."""
@@ -180,6 +210,9 @@ class Post:
         self._wake.close(0)
         for peer in self._peers.values():
             peer.close(int(flush * 1000))
+        if self._monitor is not None:
+            self._router.disable_monitor()
+            self._monitor.close(0)
         self._router.close(0)
         if self._gate is not None:
             self._gate.close(0)
@@ -196,6 +229,8 @@ class Post:
         poller.register(self._router, zmq.POLLIN)
         if self._gate is not None:
             poller.register(self._gate, zmq.POLLIN)
+        if self._monitor is not None:
+            poller.register(self._monitor, zmq.POLLIN)
         try:
             while not self._stop.is_set() or self.outbox or self._own:
                 try:
@@ -214,6 +249,8 @@ class Post:
             self._send_all()
         if self._gate is not None and self._gate in ready:
             self._admit()
+        if self._monitor is not None and self._monitor in ready:
+            self._count_handshakes()
         if self._router in ready:
             self._take()
         self._send_all()
@@ -242,7 +279,7 @@ class Post:
         self._last_beat = now
         for partner in self.partners:
             if self.addresses[partner]:
-                self._deliver(pack(Beat(), self.number, partner))
+                self._deliver(pack(Beat(refused=self.refused, last_refused=self.last_refused), self.number, partner))
             silence = now - self.heard.get(partner, now)
             if silence > SILENCE and not self._excused(partner, silence):
                 self.heard[partner] = now
@@ -265,20 +302,31 @@ class Post:
 
     def _deliver(self, message: Message) -> None:
         """To the peer's socket, or kept until that has an address."""
-        if not self.addresses[message.dest] or any(held.dest == message.dest for held in self._held):  # which it must not overtake
+        if not self.addresses[message.dest]:
             if message.kind != "control":  # an answer to one that has met all before we did
                 self._held.append(message)
             return  # only the end of a job is told to those that were never heard of
+        if any(held.dest == message.dest for held in self._held) or not self._connected(message.dest):
+            self._held.append(message)  # it must not overtake
+            return
         numbered = Message(
             message.kind, message.source, message.dest, message.turn, message.point, message.arrays, self._sequence[message.dest]
         )
         self._sequence[message.dest] += 1
-        self._peer(message.dest).send_multipart(encode(numbered, self.job), copy=False)
+        self._peers[message.dest].send_multipart(encode(numbered, self.job), copy=False)
 
-    def _peer(self, number: int) -> Any:
+    def _connected(self, number: int) -> bool:
+        """Whether there is a socket for a member, made now if need be; False while the process may open no more files.
+
+        Idle connections of strangers take files too, until their handshake is over; then it works.
+        """
         if number not in self._peers:
-            self._peers[number] = self._dealer(self.addresses[number])
-        return self._peers[number]
+            try:
+                self._peers[number] = self._dealer(self.addresses[number])
+            except zmq.ZMQError as error:
+                if error.errno != errno.EMFILE:
+                    raise
+        return number in self._peers
 
     def _dealer(self, address: str) -> Any:
         """A new socket, connected to a member."""
@@ -309,8 +357,8 @@ class Post:
                 if not self._is_member(message):
                     self._foreign(message)
                     raise Refused(f"a message from worker {message.source} to {message.dest} was refused by {self.number}")
-            except Refused:
-                self.refused += 1
+            except Refused as error:
+                self._refuse(error.what.replace(" was refused", ""))
                 continue
             if message.sequence != self._expected[message.source]:
                 lost = f"message {self._expected[message.source]} of worker {message.source} is missing: {message.sequence} came"
