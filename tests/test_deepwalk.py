@@ -238,6 +238,19 @@ def test_the_command(tmp_path):
     assert (tmp_path / "out" / "model" / "node.parquet").exists()
 
 
+def test_scores_by_labels_are_means_of_as_many_splits_as_asked_for(tmp_path, capsys):
+    graph, labels = tmp_path / "edges.txt", tmp_path / "labels.txt"
+    graph.write_text("".join(f"{a} {b}\n" for a, b in np.random.default_rng(0).integers(0, 20, (60, 2))))
+    labels.write_text("".join(f"{a} {a % 3}\n" for a in range(20)))
+    flags = [f"--{name}={value}" for name, value in TINY.items()]
+    scores = []
+    for repeats in ("1", "2"):
+        assert main(["run", "deepwalk", str(graph), *flags, "--labels", str(labels), "--judge-repeats", repeats]) == 0
+        scores.append([line for line in capsys.readouterr().out.splitlines() if "_f1_" in line])
+    assert len(scores[0]) == len(scores[1]) == 6 and scores[0] != scores[1]
+    assert main(["run", "deepwalk", str(graph), "--judge-repeats", "0"]) == 2
+
+
 def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
     """And a model that has been trained is kept, whatever its labels are worth."""
     graph, strangers = tmp_path / "edges.txt", tmp_path / "labels.txt"

@@ -143,6 +143,7 @@ def _train(source: Source, argv: list[str]) -> int:
     given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
     from tux.place import find
+    from tux.program import REPEATS
     from tux.session import run
 
     place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
@@ -172,6 +173,7 @@ def _train(source: Source, argv: list[str]) -> int:
             partitioner=given.partitioner,
             deadline=given.timeout,
             place=place,
+            judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
             command=["tux", "run", *argv],
             watch=watch,
         )

@@ -85,12 +85,22 @@ def param(
     return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)
 
 
+REPEATS = 10
+"""Random splits of the labelled vertices that a score is the mean of, where the user names no number."""
+
+
 class Asked(NamedTuple):
-    """What a finished model is judged by: edges held out, a file of labels, and the run's seed."""
+    """What a finished model is judged by: edges held out, a file of labels, and the run's seed.
+
+    `repeats`: how many random choices of training vertices a score by labels is the mean of. `progress` may be told which share of
+    the work is done, from 0 to 1.
+    """
 
     held_out: EdgeData | None
     labels: Any
     seed: int
+    repeats: int = REPEATS
+    progress: Callable[[float], None] = lambda share: None
 
 
 class Fields:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tux.flags import Flags, add_parameters, at_least, whole
 from tux.inputs import data_fields
 from tux.labelled import FORMS, wants_labels
-from tux.program import Program
+from tux.program import REPEATS, Program
 
 if TYPE_CHECKING:
     from tux.sources import Source
@@ -54,6 +54,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
         add("--labels", metavar="FILE", help="labels of DATA that has none: text, one a line, or .npy")
     elif program.labels:
         add("--labels", metavar="FILE", help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat")
+        add("--judge-repeats", metavar="N", type=at_least(1), help=f"means of F1 by labels are over N random splits [default {REPEATS}]")
     if edge.repeats:
         add("--vocab", metavar="FILE", help=f"the {edge.ends[1]}s, one a line, if DATA has their numbers")
         add("--stop", metavar="FILE", help=f"{edge.ends[1]}s to leave out of a text")

@@ -21,7 +21,7 @@ from tux.inputs import Data, Inputs, Reading, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, Tables, check_names, model_of, tables_of
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
-from tux.program import Asked, Program
+from tux.program import REPEATS, Asked, Program
 from tux.records import metrics
 from tux.store import read_manifest
 from tux.training import Training
@@ -42,6 +42,9 @@ class Watcher(Protocol):
     def phase(self, name: str) -> None:
         """What goes on from now: load, layout and compile, epoch 1, save."""
 
+    def share(self, done: float) -> None:
+        """How much of it is done, from 0 to 1, where that is known."""
+
     def say(self, text: str) -> None:
         """One line about the run."""
 
@@ -56,6 +59,9 @@ class Silent:
     """Tells nobody."""
 
     def phase(self, name: str) -> None:
+        """Nothing."""
+
+    def share(self, done: float) -> None:
         """Nothing."""
 
     def say(self, text: str) -> None:
@@ -121,6 +127,7 @@ def run(
     partitioner: str | None = None,
     deadline: float = 600.0,
     place: Place | None = None,
+    judge_repeats: int = REPEATS,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
     **reading: Unpack[Reading],
@@ -131,7 +138,8 @@ def run(
     epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
     `workers` (default 1, or as many as a partitioned folder has parts), `partitioner` (default bicut) cuts the edges into one process
     each, which may be `slack` clocks apart; no wait takes longer than `deadline` seconds; `place`: which of several machines this is.
-    `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
+    Scores by labels are means over `judge_repeats` random splits. `command` is only recorded. Raises UsageError, DataError, DiskError,
+    PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     clock = Clock(watch or Silent())
     options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, slack=slack, **_plain(reading))
@@ -151,7 +159,7 @@ def run(
         training = stack.enter_context(many) if many else _prepare(program, inputs, seed, jit, clock, scratch)
         if place and place.rank:
             return _elsewhere(training, place, clock)
-        asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
+        asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed, judge_repeats, clock.watch.share)
         del inputs  # the graph holds the edges in its own order
         clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
         note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
