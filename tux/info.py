@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tux.columns import number
 from tux.edges import EdgeData
 from tux.errors import DataError
 from tux.formats import read_edges
 from tux.inputs import COUNTED
 from tux.output import read_metrics, read_run
-from tux.show import number
 from tux.store import is_partitioned, load, read_manifest
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)

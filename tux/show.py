@@ -16,9 +16,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from tux.columns import Lines, number, sentence
 from tux.errors import TuxError
-from tux.records import metrics, split
 
+__all__ = ["BEAT", "Live", "Plain", "fail", "grid", "number", "pairs", "say", "table", "warn", "watcher"]
+
+LOG = 120  # columns of a line in a file or a pipe, unless $COLUMNS says otherwise
 BEAT = 10.0  # seconds after which a silent run says what it is doing
 
 
@@ -78,27 +81,12 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None 
         say(f"{cells[0]:<1} {'  '.join(cells[1:])}".rstrip())
 
 
-def number(x: float) -> str:
-    """A number in about five significant digits, whole ones in full."""
-    if abs(x) < 1e15 and x == int(x):
-        return f"{x:,.0f}"
-    if 1e-3 <= abs(x) < 1e3:
-        return f"{x:.4f}"
-    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.4g}"
-
-
-def values(record: dict[str, Any]) -> dict[str, str]:
-    """A record's columns: seconds of training, metrics, edges a second."""
-    shown = {name: number(value) for name, value in metrics(record).items()}
-    shown |= {name: f"{value:.1f}" for name, value in split(record).items()}
-    return {"seconds": f"{record['seconds']:.2f}", **shown, "M edges/s": f"{record['edges_per_second'] / 1e6:.1f}"}
-
-
 class Plain:
     """One line an epoch, and one every `beat` seconds in which there is none. A context, as a thread keeps the time."""
 
     def __init__(self, beat: float = BEAT) -> None:
         self._beat, self._now, self._since, self._last, self._share = beat, "", 0.0, 0.0, 0.0
+        self._missing: set[str] = set()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -136,25 +124,29 @@ class Plain:
         warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One line: the epoch, seconds, metrics, speed."""
-        shown = values(record)
-        seconds, speed = shown.pop("seconds"), shown.pop("M edges/s")
-        rest = "".join(f"  {name} {value}" for name, value in shown.items())
-        self.say(f"epoch {record['epoch']:>{len(str(most))}}/{most}  {seconds:>7} s{rest}  {speed} M edges/s")
+        """One line: the epoch, seconds, metrics, speed; as much as fits."""
+        line, missing = sentence(record, most, shutil.get_terminal_size((LOG, 24)).columns, self._missing)
+        self.say(line)
+        self._left_out(missing)
+
+    def _left_out(self, names: Sequence[str]) -> None:
+        """Say once what lines have no room for."""
+        if new := [name for name in names if name not in self._missing]:
+            self._missing.update(new)
+            self.say(f"(no room for {', '.join(new)}; metrics.jsonl in --out DIR has all)")
 
 
 class Live(Plain):
-    """One table that grows while the run goes on, with what goes on now below it."""
+    """A table that grows by a row an epoch, and below it what goes on now. Rows are printed once, so that the terminal keeps them all."""
 
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
         from rich.live import Live as Screen
 
-        self._records: list[dict[str, Any]] = []
-        self._most = 0
+        self._lines = Lines()
         self._console = Console(highlight=False)
-        self._screen = Screen(get_renderable=self._render, console=self._console, refresh_per_second=4)
+        self._screen = Screen(get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Live:
         self._screen.start()
@@ -165,43 +157,35 @@ class Live(Plain):
         self._screen.stop()
 
     def say(self, text: str) -> None:
-        """One line above the table."""
+        """One line above what goes on."""
         self._console.print(text, markup=False, soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """One line above the table, marked."""
+        """One line above what goes on, marked."""
         if sys.stderr.isatty():
             self._console.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
         else:
             warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One row more."""
-        self._records.append(record)
-        self._most = most
+        """One row more, below the header if the columns are new or have changed."""
+        header, row, missing = self._lines.add(record, most, self._console.width)
+        if header:
+            self._left_out(missing)
+            self._console.print(header, style="bold", markup=False, soft_wrap=True)
+        self._console.print(row, markup=False, soft_wrap=True)
 
     def _render(self) -> Any:
-        """The last epochs, as many as the terminal has room for, and the line of what goes on."""
-        from rich.console import Group
-        from rich.table import Table
+        """The line of what goes on, cut where the terminal ends."""
         from rich.text import Text
 
-        busy: Any = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim")
+        busy: Any = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim", no_wrap=True)
         if self._now and self._share:
             from rich.columns import Columns
             from rich.progress_bar import ProgressBar
 
             busy = Columns([ProgressBar(total=1, completed=min(self._share, 1), width=30), busy])
-        if not self._records:
-            return busy
-        rows = [{"epoch": f"{record['epoch']}/{self._most}", **values(record)} for record in self._records]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        table = Table(*names, box=None, header_style="bold", pad_edge=False)
-        for column in table.columns:
-            column.justify, column.no_wrap = "right", True
-        for row in rows[-max(shutil.get_terminal_size().lines - 8, 5) :]:
-            table.add_row(*(row.get(name, "") for name in names))
-        return Group(table, busy) if self._now else table
+        return busy
 
 
 def watcher() -> Plain:
