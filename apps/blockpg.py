@@ -80,7 +80,7 @@ class BlockPG(Sparse):
     intercept: bool = param(False, "fit an intercept, which is not penalised")
     positive_weight: float = param(1.0, "weight of samples of the second class", low=1e-9, dtype="f8")
     tol: float = param(1e-7, "end when the objective has changed by a smaller share since the last full pass", low=0, dtype="f8")
-    gap: float = param(0.0, "end when the duality gap is a smaller share of the objective; 0: never", low=0, dtype="f8")
+    gap: float = param(0.0, "end when duality_gap / objective is smaller; 0: never", low=0, dtype="f8")
     path: int = param(1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000)
     blocks: int = param(0, "blocks of features in a pass; 0: single features, or groups, with one worker, else 64", low=0)
     groups: str = param("", "features and their groups, a pair a line; no block of features cuts a group", metavar="FILE")

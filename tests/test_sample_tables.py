@@ -44,7 +44,7 @@ def test_the_column_of_labels(file):
         rows[1] = ",".join("0" if at == column else "1" for at in range(3))
         assert read_samples(file("\n".join([header, *rows]), "s.csv")).label.tolist() == [1, -1]
     path = file("a,b,c\n1,2,3\n4,5,6\n", "s.csv")
-    assert fails("no column of labels", path) == "It has a, b, c; say which is that of the labels."
+    assert fails("no column of labels", path) == "It has a, b, c; name that of the labels with --label, or a file of them with --labels."
     assert fails("no column 'd'", path, label="d") == "It has a, b, c."
     assert fails("no column 'd'", path, label="b", weight="d") == "It has a, b, c."
     fails("column 'b' cannot be that of the weights", path, label="b", weight="b")

@@ -142,6 +142,8 @@ def _train(source: Source, argv: list[str]) -> int:
 
     given = run_flags(source, argv[0]).parse(argv[1:])
     program = source.program(**parameters(given))
+    if given.test and not program.judges():
+        raise UsageError(f"{argv[0]} judges nothing by held-out edges, so --test means nothing", do="leave it out")
     from tux.place import find
     from tux.program import REPEATS
     from tux.session import run
@@ -180,7 +182,7 @@ def _train(source: Source, argv: list[str]) -> int:
     if result.worker is None:
         return 0
     for name, columns in result.tables.items():
-        rows = [[str(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
         show.grid(list(columns), rows[:SHOWN])
         if len(rows) > SHOWN:
             show.say(f"and {len(rows) - SHOWN} more {name}{f' in {given.out}/model/{name}.tsv' if given.out else ''}")
@@ -192,6 +194,11 @@ def _train(source: Source, argv: list[str]) -> int:
         show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
     show.say(f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it")
     return 0
+
+
+def _cell(value: Any) -> str:
+    """A table's value as it is shown; a number that does not exist is a stroke."""
+    return "-" if isinstance(value, float) and value != value else str(value)
 
 
 # ---- the other commands

@@ -46,6 +46,8 @@ def of_run(folder: str) -> dict[str, str]:
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed({key: number(value) for key, value in run.results[name].items()})
+    scores = {name: number(value) for name, value in run.results.items() if isinstance(value, float) and name != "seconds"}
+    findings |= {"scores": _listed(scores)} if scores else {}
     speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
     return findings | {"training": f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M edges/s"}
 

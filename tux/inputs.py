@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from tux.edges import EdgeData
-from tux.errors import UsageError
+from tux.errors import DataError, UsageError
 from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
 from tux.groups import several
@@ -82,7 +82,12 @@ def load(
             return source
         if wants_labels(program):
             return read_labelled(source, program, wanted, against, **reading)
-        return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        try:
+            return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        except DataError as error:
+            if program.edge.repeats and reading.get("form") is None and reading.get("columns") is None:
+                error.do += f"\n  If the file is plain text, a {program.edge.ends[0]} a line, give --form text."
+            raise
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     bad = reading.get("on_bad_row")

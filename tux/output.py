@@ -132,7 +132,9 @@ def _disk(path: Path) -> Iterator[None]:
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
     """The program's tables about the model that a worker holds; `edges` for those that are made of the training edges too."""
     given: dict[str, Any] = {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
-    return worker.program.tables(*model_of(worker), **given)
+    fields, ids = model_of(worker)
+    tau = worker.tables["tau"]
+    return worker.program.tables({**fields, "tau": {name: tau.arrays[name] for name in tau.declared}}, ids, **given)
 
 
 def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -36,8 +36,8 @@ def partition(given: Namespace) -> None:
         whole = graph.edges.ends[0] if graph.sampled else ""
         judge = Judge(src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs, whole)
         rows, best = _compete(judge, methods, given.imports or [], watch)
-    show.grid(*table(rows, best))
-    for text in (*legend(rows), *refused(rows)):
+    show.grid(*table(rows, best, judge))
+    for text in (*legend(rows), *judge.beyond(rows), *refused(rows)):
         show.say(text)
     if best is None:
         raise UsageError("no method has given an assignment", do="name others with --method; the lines above say why")

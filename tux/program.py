@@ -273,8 +273,9 @@ class Program:
         """Tables for the user at the end of a run, by name: columns of equal length, the first of text.
 
         Their first rows are shown, all are kept as model/NAME.tsv. `fields`: of each vertex type the model's fields, (n, width) by
-        vertex, or `tux.lists.Lists`; `ids`: each type's ids, (n,). `edges`: the training edges in pieces, both ends by vertex, (m,) each,
-        read when they are asked for; none where this machine does not have them all. It may be left out of the parameters.
+        vertex, or `tux.lists.Lists`, and the context's, of one row, as "tau"; `ids`: each type's ids, (n,). `edges`: the training edges
+        in pieces, both ends by vertex, (m,) each, read when they are asked for; none where this machine does not have them all. It may
+        be left out of the parameters.
         """
         return {}
 
@@ -299,6 +300,10 @@ class Program:
         """Numbers about the finished run, from its tables and the epochs' records: they stand in its results, and are told at its end."""
         return {}
 
+    def remarks(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Sentences that warn the user at the end of a run, by the epochs' records: e.g. that it has ended too early."""
+        return []
+
     def write(self, folder: Path, lists: Iterable[Mapping[str, np.ndarray]], ids: np.ndarray) -> None:
         """Files of the program's own in a run's folder, of the lists that a `Generate` without `use` has made.
 
@@ -313,6 +318,11 @@ class Program:
         `fields` and `ids` as those of `tables`, with the context's fields, of one row, as "tau"; `parameters` by name.
         """
         return {}
+
+    @classmethod
+    def judges(cls) -> bool:
+        """Whether held-out edges mean anything to the program: it has `evaluate` or `judge`."""
+        return cls.evaluate is not Program.evaluate or cls.judge is not Program.judge
 
     def predict(self) -> Stage | None:
         """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts nothing."""

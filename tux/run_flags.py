@@ -44,7 +44,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
     }
     bags = f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder of tux partition"
     add("data", metavar="DATA", nargs="?", help=f"{what.get(rows, bags)}; small generated data if left out")
-    add("--test", metavar="FILE", help=f"held-out {rows}, to judge the model by")
+    add("--test", metavar="FILE", help=f"held-out {rows}, to judge the model by" if program.judges() else SUPPRESS)
     if samples or edge.repeats:
         forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
         add("--form", choices=forms, metavar="|".join(forms), help=f"form of DATA{line} [default: found by its name and first lines]")

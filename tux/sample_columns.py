@@ -54,7 +54,7 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
         raise DataError(f"{path} has labels itself, in column {names[label]!r}", do="Leave the file of labels out, or that column.")
     if label is None and heads.required and not heads.elsewhere:
         what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
-        rule = "; say which is that of the labels" if heads.label is None else ""
+        rule = "; name that of the labels with --label, or a file of them with --labels" if heads.label is None else ""
         raise DataError(what, where=path, do=f"{has}{rule}.")
     if heads.weight is not None and heads.weight not in names:
         raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")

@@ -137,7 +137,9 @@ def signs(labels: Labels, classes: Classes | None, where: Callable[[int], str], 
         at = int(labels.first()[sign == 0].min())
         text = labels.texts[labels.codes[at]]
         told = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
-        raise DataError(told, where=where(at), do="Correct the file; the classes are those of training.")
+        there = ", ".join(short(each) for each in labels.texts[:SHOWN]) + (", ..." if len(labels.texts) > SHOWN else "")
+        do = f"The labels there are {there}. Correct them, or --negative and --positive if these named the classes of training."
+        raise DataError(told, where=where(at), do=do)
     return sign[labels.codes], classes
 
 

@@ -189,6 +189,8 @@ def _told(
     """The run's results. The model is judged when it has been written: it should not be lost to a file of labels."""
     program = training.worker.program
     results = {**_results(training, records, patience), **program.summary(tables, records)}
+    for text in program.remarks(records):
+        watch.warn(text)
     if asked.held_out is not None or asked.labels is not None:
         watch.phase("judge")
         results |= program.judge(*model_of(training.worker), training.edges(), asked)
