@@ -38,7 +38,7 @@ class Embedding(Program):
         if asked.held_out is not None:
             known = (asked.held_out.src < len(vectors)) & (asked.held_out.dst < len(vectors))
             held = asked.held_out.src[known], asked.held_out.dst[known]
-        return judged(vectors, labels, held, ends, asked.seed)
+        return judged(vectors, labels, held, ends, asked.seed, shuffles=asked.repeats, progress=asked.progress)
 
     def exports(self):
         return dict.fromkeys(("word2vec", "word2vec-binary", "npz", "picture"), vectors_of)

@@ -6,6 +6,7 @@ product of their vectors is large, and `link_auc` is the chance that a held-out 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -69,12 +70,13 @@ def judged(
     seed: int = 0,
     shares: tuple[float, ...] = SHARES,
     shuffles: int = SHUFFLES,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
     """Micro and macro F1 by `labels`, and `link_auc` by pairs `held_out`; of each what is given.
 
-    `embedding` (n, d); `edges` those trained on, (m,) indices of both ends, as are those held out.
+    `embedding` (n, d); `edges` those trained on, (m,) indices of both ends, as are those held out. `progress` as in `f1_scores`.
     """
-    found = f1_scores(embedding, labels.member, shares, shuffles, seed) if labels is not None else {}
+    found = f1_scores(embedding, labels.member, shares, shuffles, seed, progress) if labels is not None else {}
     if held_out is not None and len(held_out[0]):
         src, dst = (np.concatenate([end, held]) for end, held in zip(edges, held_out, strict=True))
         others = apart(src, dst, len(embedding), len(held_out[0]), seed)

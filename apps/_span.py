@@ -56,7 +56,7 @@ def decide(tau, p):
     after_pass(tau)
     tau.change, tau.last_mark = np.nan, tau.mark
     if tau.full and not tau.rose:  # since the last such pass, the searches after it and the passes between included
-        tau.change, tau.mark = abs(tau.mark - tau.F) / max(tau.F, 1e-300), tau.F
+        tau.change, tau.mark = (abs(tau.mark - tau.F) / max(tau.F, 1e-300) if tau.mark < np.inf else np.nan), tau.F
     if tau.full:
         tau.gained_full, tau.since, tau.full = gained, 0, False
     else:

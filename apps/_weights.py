@@ -18,10 +18,19 @@ class Sparse(Program):
     """A program of which features have a weight `w`, and the context an intercept `b`; a penalty `l1`, and a number `path` of penalties."""
 
     def tables(self, fields, ids):
-        """The largest weights."""
+        """The intercept, if there is one, and the largest weights."""
         w, names = fields["feature"]["w"], ids["feature"]
         top = largest(w)[:TOP]
-        return {"weights": {"feature": [str(name) for name in names[top]], "weight": [f"{each:.6g}" for each in w[top]]}}
+        rows = [("(intercept)", _intercept(fields))] if self.parameters.get("intercept") else []
+        rows += zip(names[top], w[top], strict=True)
+        return {"weights": {"feature": [str(name) for name, _ in rows], "weight": [f"{each:.6g}" for _, each in rows]}}
+
+    def remarks(self, records):
+        """A path that has ended before its last penalty."""
+        reached = records[-1].get("penalty_l1", self.l1) if records else self.l1
+        if self.path > 1 and reached > self.l1:
+            return [f"the path has ended at l1 {reached:.6g} instead of {self.l1:g}; more --epochs let it go on"]
+        return []
 
     def history(self, records):
         """The path."""

@@ -17,7 +17,7 @@ from tux.apps._span import ALL, KEPT, SPANNED, accept, choose, decide, displaced
 from tux.apps._weights import Sparse
 from tux.fields import data, delta, master, metric, mirror, value
 from tux.program import Context, Edge, Vertex, param
-from tux.stages import Apply, Drain, Exchange, GlobalSync, MiniBatch, Score
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch, Score
 
 CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
 BLOCKS = 64  # of features in a pass, with several workers
@@ -80,7 +80,7 @@ class BlockPG(Sparse):
     intercept: bool = param(False, "fit an intercept, which is not penalised")
     positive_weight: float = param(1.0, "weight of samples of the second class", low=1e-9, dtype="f8")
     tol: float = param(1e-7, "end when the objective has changed by a smaller share since the last full pass", low=0, dtype="f8")
-    gap: float = param(0.0, "end when the duality gap is a smaller share of the objective; 0: never", low=0, dtype="f8")
+    gap: float = param(0.0, "end when duality_gap / objective is smaller; 0: never", low=0, dtype="f8")
     path: int = param(1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000)
     blocks: int = param(0, "blocks of features in a pass; 0: single features, or groups, with one worker, else 64", low=0)
     groups: str = param("", "features and their groups, a pair a line; no block of features cuts a group", metavar="FILE")
@@ -132,8 +132,8 @@ class BlockPG(Sparse):
         steps = Exchange(gather), Apply("feature", step), Exchange(scatter)
         return [
             *([GlobalSync(lower)] if self.path > 1 else []),
-            MiniBatch(*steps, blocks=count, vertices=0 if count else 1, together=bool(self.groups)),
-            Drain(), Exchange(None, enter=measure), GlobalSync(decide, aggregate=displaced), GlobalSync(choose, aggregate=reach),
+            MiniBatch(*steps, blocks=count, vertices=0 if count else 1, keep_groups=bool(self.groups)),
+            Barrier(), Exchange(None, enter=measure), GlobalSync(decide, aggregate=displaced), GlobalSync(choose, aggregate=reach),
             Exchange(None, enter=attempt), GlobalSync(accept), Apply("feature", settle, gather=False),
             Exchange(None, enter=follow), Exchange(pass_on), Exchange(None, enter=keep), GlobalSync(settled),
         ]  # fmt: skip

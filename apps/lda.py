@@ -130,15 +130,16 @@ class LDA(Topics):
     occurrence = Edge("document", "word", repeats="count", topic=mirror("u2"))
     tau = Context(n=shared("topics", "i4"), **CONTEXT)
 
-    def sweep(self, f, **order):
-        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=self.parts or max(8, 4 * self.workers), **order)
+    def sweep(self, f, order):
+        blocks = self.parts or max(8, 4 * self.workers)
+        return MiniBatch(Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=blocks, order=order)
 
     def setup(self):
-        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, order="pipelined")]
 
     def stages(self):
         f = sample_unevenly if self.asymmetric else sample
-        return [self.sweep(f, rotate=True), *self.optimised()]
+        return [self.sweep(f, order="rotated"), *self.optimised()]
 
     def evaluate(self):
         return [Exchange(None, enter=likely_topics), GlobalSync(report, aggregate=likely_words), *self.completed()]

@@ -15,9 +15,9 @@ def count(rating, tau):
 
 
 def moments(tau):
-    """Mean of the ratings, and the root of their standard deviation: the unit of p and q, so that no rating is rescaled."""
-    tau.mean = tau.sum / tau.n
-    tau.root = max(tau.squares / tau.n - tau.mean**2, 1e-12) ** 0.25
+    """Mean, and root of the unit: the standard deviation, or a fifth of the root mean square, as steps in a much smaller unit diverge."""
+    tau.mean, square = tau.sum / tau.n, tau.squares / tau.n
+    tau.root = max(square - tau.mean**2, square / 25) ** 0.25 or 1.0
 
 
 def inner(x, y, n):
@@ -110,7 +110,7 @@ class MF(Program):
         return [Exchange(count), GlobalSync(moments), Apply("user", begin), Apply("item", begin)]
 
     def stages(self):
-        batch = MiniBatch(Exchange(sgd, over="item"), Apply("item", renorm), Apply("user"), edges=self.batch, rotate=True)
+        batch = MiniBatch(Exchange(sgd, over="item"), Apply("item", renorm), Apply("user"), edges=self.batch, order="rotated")
         return [batch, Apply("user", renorm), GlobalSync(finish)]
 
     def evaluate(self):

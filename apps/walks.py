@@ -10,7 +10,8 @@ import numpy as np
 
 from tux.apps._lines import Lines, check_words
 from tux.apps._walks import Walking, chosen
-from tux.arrow import Coded, parquet_writer, replacing
+from tux.arrow import Coded, parquet_writer
+from tux.disk import replacing
 from tux.fields import metric, total
 from tux.lists import Lists
 from tux.program import Context, Edge, Vertex, param

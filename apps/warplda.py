@@ -135,11 +135,11 @@ class WarpLDA(LDA):
     occurrence = Edge("document", "word", repeats="count", z=mirror("u2", 3))
 
     def setup(self):
-        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, follow=True)]
+        return [Exchange(tally), Apply("word"), GlobalSync(known, aggregate=occurs), self.sweep(begin, order="pipelined")]
 
     def stages(self):
         turn = by_document_unevenly if self.asymmetric else by_document
-        return [Exchange(turn), GlobalSync(), self.sweep(by_word, rotate=True), *self.optimised(Exchange(enlist_if_due))]
+        return [Exchange(turn), GlobalSync(), self.sweep(by_word, order="rotated"), *self.optimised(Exchange(enlist_if_due))]
 
     def evaluate(self):
         return [Exchange(enlist), *super().evaluate()]

@@ -31,7 +31,9 @@ from tux.random import key, uniforms
 from tux.samples import Samples, read_samples
 from tux.session import run
 from tux.sources import find
+from tux.stage import Stage
 from tux.stages import MiniBatch
+from tux.steps import Step
 
 SETS = {"generated-20k-50k": (2.0, 11169.26448), "a9a": (1.0, 10558.7234), "farm-ads-vect": (1.0, 630.22512)}
 GOALS = (1e-2, 1e-3, 1e-4, 1e-6)
@@ -42,17 +44,18 @@ PARTS = ("compute", "wait", "apply", "send")
 write = sys.stdout.write
 
 
-class Late:
+class Late(Stage, Step):
     """A stage that takes `length` seconds in one of eight blocks: a function of (seed, worker, clock)."""
 
     def __init__(self, length: float) -> None:
         self.length = length
 
-    def prepare(self, worker: Any) -> None:
+    def prepare(self, worker: Any, batch: Any = None) -> Step:
         """Draw which clocks are late."""
         self.late, self.now = uniforms(key(worker.seed, "late", worker.rank), np.arange(100_000), 1)[:, 0] < 1 / 8, 0
+        return self
 
-    def run(self, worker: Any, block: Any = None) -> None:
+    def run(self, block: Any = None) -> None:
         """Sleep, or not."""
         if self.late[self.now]:
             time.sleep(self.length)
@@ -67,7 +70,7 @@ class Straggling(BlockPG):
     def stages(self) -> list[Any]:
         """The same, with a wait in front of each block."""
         late = [Late(self.length)] if self.workers > 1 else []
-        return [MiniBatch(*late, *s.stages, blocks=s.count) if isinstance(s, MiniBatch) else s for s in super().stages()]
+        return [MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s for s in super().stages()]
 
 
 def trained(program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ def told(stages: Sequence[Any]) -> list[Any]:
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
-            out.append(MiniBatch(*told(stage.stages), blocks=stage.count))
+            out.append(MiniBatch(*told(stage.inside), blocks=stage.size.blocks))
         elif isinstance(stage, Exchange) and stage.f in TOLD:
             out.append(Exchange(TOLD[stage.f]))
         elif isinstance(stage, Apply):
@@ -90,7 +90,7 @@ def tracked(stages: Sequence[Any]) -> list[Any]:
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
-            out.append(MiniBatch(*stage.stages, Apply("sample", folded), blocks=stage.count))
+            out.append(MiniBatch(*stage.inside, Apply("sample", folded), blocks=stage.size.blocks))
         elif isinstance(stage, Exchange) and stage.enter:
             out.append(Apply("sample", stage.enter))
         else:

@@ -94,21 +94,18 @@ def compare(rank: int, count: int) -> tuple[float, float]:
     worker = Worker(
         program, Graph.whole(program, from_arrays(data["user"], data["item"], ends=("user", "item"), value=data["rating"]), None, 0)
     )
-    worker.prepare(program.setup())
-    for stage in program.setup():
-        stage.prepare(worker)
-        stage.run(worker)
-    exchange = Exchange(sgd, over="item")
-    exchange.prepare(worker)
+    worker.run(worker.prepare(program.setup()))
+    exchange = Exchange(sgd, over="item").prepare(worker)
+    layout = exchange.walk.layout
     worker.tau.epoch = 1  # the first epoch is the one that leaves most dimensions out
     edges, user, item = worker.graph.edges, worker.tables["user"].arrays, worker.tables["item"].arrays
     state = [copied(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
-    tiles = tile_order(key(0), 0, len(exchange.layout.bounds) - 1, exchange.layout.across, (0, 0))
+    tiles = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
     constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
     ours, theirs = median_seconds(
         7,
-        lambda: exchange.run(worker),
-        lambda: by_hand(tiles, exchange.layout.bounds, edges.src, edges.dst, edges.fields["value"], *state, *constants),
+        exchange.run,
+        lambda: by_hand(tiles, layout.bounds, edges.src, edges.dst, edges.fields["value"], *state, *constants),
     )
     return ours, theirs
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from tux import Context, Edge, Program, Vertex, param, shared, total, value
 from tux.random import key, uniforms
+from tux.stage import Stage
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.steps import Step
 
 MOST_STALE = 32
 
@@ -26,19 +28,21 @@ def keep(tau):
         tau.observed[k] += tau.stale[k]
 
 
-class Work:
+class Work(Stage, Step):
     """A stage that takes one clock-length, or `1 + delay` of them with probability `chance`, and reads and raises the probe's counters."""
 
     def __init__(self, program):
         self.program = program
 
-    def prepare(self, worker):
+    def prepare(self, worker, batch=None):
         """Draw which clocks are slow: a function of (seed, worker, clock)."""
         draws = uniforms(key(worker.seed, "slow", worker.rank), np.arange(100_000), 1)[:, 0]
-        self.slow, self.now = draws < self.program.chance, 0
+        self.slow, self.now, self.worker = draws < self.program.chance, 0, worker
+        return self
 
-    def run(self, worker, block=None):
+    def run(self, block=None):
         """Sleep, then look."""
+        worker = self.worker
         time.sleep(self.program.length * (1 + self.program.delay * self.slow[self.now]))
         counters = worker.tables["item"].arrays["seen"][0]
         for other in range(worker.workers):

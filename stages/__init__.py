@@ -4,7 +4,7 @@ Each file's docstring is the pseudo-code that the engine runs. The loops are com
 """
 
 from tux.stages.apply import Apply as Apply
-from tux.stages.drain import Drain as Drain
+from tux.stages.barrier import Barrier as Barrier
 from tux.stages.exchange import Exchange as Exchange
 from tux.stages.generate import Generate as Generate
 from tux.stages.globalsync import GlobalSync as GlobalSync

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from tux.cache import cache_folder
-from tux.errors import ProgramError
+from tux.cache import cache_folder, keeping
+from tux.errors import ProgramError, TuxError
 from tux.neighbours import compiled_edges
 from tux.plain import plain_edges, plain_parameters, plain_row
 from tux.rows import compiled_parameters, compiled_row
@@ -98,8 +98,9 @@ def _built(source: str, injected: dict[str, Injected], args: tuple[Any, ...], si
         return kernel  # type: ignore[no-any-return]
     dispatcher = numba.njit(cache=True, **OPTIONS)(kernel)
     try:
-        dispatcher.compile(signature)
-    except ProgramError:
+        with keeping():
+            dispatcher.compile(signature)
+    except TuxError:
         raise
     except Exception as error:  # numba raises many kinds; all of them are about these functions
         raise explained(error, udfs.values()) from error
@@ -185,7 +186,11 @@ def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
 
 def _write(path: Path, source: str) -> None:
     """Write a kernel's source whole or not at all: another process may be doing the same."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
-    Path(temporary).replace(path)
+    with keeping():
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(source)
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.block import Block
 from tux.errors import ProgramError
-from tux.graph import Edges
-from tux.layout import Layout, share, tile_order
+from tux.layout import share, tile_order
 from tux.random import key
+from tux.stage import Batch, Stage
 from tux.stages.bind import Udf, named, parameters
-from tux.stages.block import Block
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops
+from tux.stages.walk import Walk
+from tux.steps import Step
 from tux.worker import Worker
 
 
-class Exchange:
+class Exchange(Stage):
     """For the vertices of type `over` in the block, their local edges, in one of two forms by the UDF's parameters:
 
         per edge:    for each local edge e of the block, in any order:
@@ -42,10 +44,6 @@ class Exchange:
     ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
-        self.cuts: np.ndarray | None = None
-        self.columns: np.ndarray | None = None  # ranges of the other end's rows, where the mini-batch decides them
-        self.layout: Layout
-        self._kernel: Kernel
 
     def role(self, worker: Worker) -> str:
         """The enumerated end's name in UDFs; ProgramError where `over` names no end."""
@@ -63,88 +61,73 @@ class Exchange:
     def _per_vertex(self) -> bool:
         return self.f is not None and "edges" in parameters(self.f, self.label)
 
-    def prepare(self, worker: Worker) -> None:
-        """Lay out the edges and compile the loop."""
-        self.lay_out(worker)
-        nothing = not len(self._edges(worker)) and (self._tiles or self._rows == self._known)
-        if self.held_out and nothing and not (self.enter or self.leave):
-            worker.kernels += 1  # random numbers are those of a run with held-out edges
-            self._kernel = lambda *_: None
-        elif self._tiles:
-            assert self.f is not None
-            self._kernel = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker)).per_edge(self.f)
-        else:
-            loops, lines = self.loops(worker)
-            self._kernel = loops.over_rows(lines)
-
-    def lay_out(self, worker: Worker) -> None:
-        """Bring the edges into the order in which they are walked."""
-        role, graph, declared = self.role(worker), worker.graph, worker.program.edge
-        types = dict(zip(declared.roles, declared.ends, strict=True))
-        edges = self._edges(worker)
-        other = types[edges.other(role)]
-        n = len(graph.vertices[types[role]])
-        self._tiles = self.by_tile
-        if self._tiles:
-            cuts = self.cuts if self.cuts is not None else np.array([0, n])
-            n_other, row_bytes = len(graph.vertices[other]), (worker.tables[types[role]].row_bytes(), worker.tables[other].row_bytes())
-            self.layout = edges.walk_tiled(role, cuts, n_other, row_bytes, self.columns)
-            self._bytes = (n * row_bytes[0], n_other * row_bytes[1])
-        else:
-            self.layout = edges.walk_grouped(role, n) if self.f else Layout.of_vertices(n)
-            self._known = graph.vertices[types[role]].known
-            self._rows = n if self.held_out else self._known
-
-    def _edges(self, worker: Worker) -> Edges:
-        return worker.graph.held_out if self.held_out else worker.graph.edges
-
-    def loops(self, worker: Worker, prefix: str = "") -> tuple[EdgeLoops, list[str]]:
-        """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges in tiles."""
-        loops = EdgeLoops(worker, self.label, self._edges(worker), self.layout, self.role(worker), prefix=prefix)
-        per_vertex = self.f is not None and self._per_vertex
-        head, *body = loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
-        if self.held_out and self.f:
-            loops.varying[f"{prefix}known"] = self._known
-            body = [f"    if v < {prefix}known and {prefix}bounds[v] == {prefix}bounds[v + 1]:", "        continue", *body]
-        return loops, [head, *body]
-
-    def _groups(self, block: Block | None) -> tuple[int, int]:
-        """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
-        if self._tiles:
-            number = block.number if block else 0
-            return int(self.layout.blocks[number]), int(self.layout.blocks[number + 1])
-        return block.rows if block else (0, self._rows)
-
-    def tiles(self, worker: Worker, block: Block | None = None) -> np.ndarray:
-        """The block's tiles, of its share of the other end if it has one, in a random order of this epoch.
-
-        The order is random so that no tile is favoured by always coming last.
-        """
-        first, last = self._groups(block)
-        if block is None or block.rounds == 1:
-            stream = key(worker.seed, "tiles", worker.epoch, first)
-            return tile_order(stream, first, last, self.layout.across, self._bytes)
-        shares = key(worker.seed, "rounds", worker.epoch)
-        columns = share(shares, self.layout.across, block.round, block.rounds)
-        stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
-        return tile_order(stream, first, last, self.layout.across, self._bytes, columns)
-
-    def run(self, worker: Worker, block: Block | None = None) -> None:
-        """Walk the block's edges."""
-        bounds = self.layout.bounds
-        with worker.timed("compute"):
-            if self._tiles:
-                tiles = self.tiles(worker, block)
-                edges = (bounds[tiles + 1] - bounds[tiles]).sum()
-                self._kernel(tiles)
-            else:
-                first, last = self._groups(block)
-                edges = bounds[last] - bounds[first]
-                self._kernel(first, last)
-        if not self.held_out:
-            worker.edges_visited += int(edges)
-
     @property
     def by_tile(self) -> bool:
         """Whether the edges of a block can be walked share by share of the other end: per edge, in any order."""
         return self.f is not None and not (self._per_vertex or self.enter or self.leave)
+
+    def walk(self, worker: Worker, batch: Batch | None) -> Walk:
+        """The edges in the order in which they are walked; the mini-batch says which end is enumerated."""
+        edges = worker.graph.held_out if self.held_out else worker.graph.edges
+        role = batch.role if batch else self.role(worker)
+        if self.by_tile:
+            return Walk.by_tile(worker, edges, role, batch)
+        return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None)
+
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
+        """Lay out the edges and compile the loop."""
+        walk = self.walk(worker, batch)
+        nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.known)
+        if self.held_out and nothing and not (self.enter or self.leave):
+            worker.kernels += 1  # random numbers are those of a run with held-out edges
+            return ExchangeStep(worker, walk, lambda *_: None)
+        if walk.tiled:
+            assert self.f is not None
+            return ExchangeStep(worker, walk, EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role).per_edge(self.f))
+        loops, lines = self.loops(worker, walk)
+        return ExchangeStep(worker, walk, loops.over_rows(lines))
+
+    def loops(self, worker: Worker, walk: Walk, prefix: str = "") -> tuple[EdgeLoops, list[str]]:
+        """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges in tiles."""
+        loops = EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role, prefix=prefix)
+        per_vertex = self.f is not None and self._per_vertex
+        head, *body = loops.per_vertex(self.f) if self.f and per_vertex else loops.by_vertex(self.f, self.enter, self.leave)
+        if self.held_out and self.f:
+            loops.varying[f"{prefix}known"] = walk.known
+            body = [f"    if v < {prefix}known and {prefix}bounds[v] == {prefix}bounds[v + 1]:", "        continue", *body]
+        return loops, [head, *body]
+
+
+class ExchangeStep(Step):
+    """An Exchange of one worker."""
+
+    def __init__(self, worker: Worker, walk: Walk, kernel: Kernel) -> None:
+        self._worker, self.walk, self._kernel = worker, walk, kernel
+
+    def tiles(self, block: Block | None = None) -> np.ndarray:
+        """The block's tiles, of its share of the other end if it has one, in a random order of this epoch.
+
+        The order is random so that no tile is favoured by always coming last.
+        """
+        worker, layout, row_bytes = self._worker, self.walk.layout, self.walk.row_bytes
+        first, last = self.walk.groups(block)
+        if block is None or block.rounds == 1:
+            return tile_order(key(worker.seed, "tiles", worker.epoch, first), first, last, layout.across, row_bytes)
+        columns = share(key(worker.seed, "rounds", worker.epoch), layout.across, block.round, block.rounds)
+        stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
+        return tile_order(stream, first, last, layout.across, row_bytes, columns)
+
+    def run(self, block: Block | None = None) -> None:
+        """Walk the block's edges."""
+        bounds = self.walk.layout.bounds
+        with self._worker.timed("compute"):
+            if self.walk.tiled:
+                tiles = self.tiles(block)
+                edges = (bounds[tiles + 1] - bounds[tiles]).sum()
+                self._kernel(tiles)
+            else:
+                first, last = self.walk.groups(block)
+                edges = bounds[last] - bounds[first]
+                self._kernel(first, last)
+        if self.walk.edges is self._worker.graph.edges:
+            self._worker.edges_visited += int(edges)

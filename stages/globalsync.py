@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tux.block import Block
 from tux.encoding import Arrays
 from tux.errors import ProgramError
 from tux.frames import Message
-from tux.gathered import Rows
 from tux.plain import plain_parameters, plain_row
 from tux.server import ROW, Server
+from tux.stage import Batch, Stage
 from tux.stages.bind import Udf, call, named, parameters
-from tux.stages.block import Block
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
+from tux.steps import Fold, Rows, Step
+from tux.tables import Table
 from tux.worker import Worker
 
 
-class GlobalSync:
+class GlobalSync(Stage):
     """Apply on the context tau, which every worker mirrors and one special worker masters:
 
         for each master vertex v of the aggregate's type: aggregate(v, tau, p)     # optional; writes totals and `master` fields only
@@ -27,86 +29,114 @@ class GlobalSync:
         clear the totals; send tau back to all workers
 
     `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as `over`. `f` runs once a clock on one row,
-    so it is never compiled: it may use all of Python and numpy.
+    so it is never compiled: it may use all of Python and numpy. Without `f` totals stay where they are, and only changes are sent.
     """
-
-    folds = False
 
     def __init__(self, f: Udf | None = None, aggregate: Udf | None = None, over: str = "") -> None:
         self.f, self.aggregate, self.over = f, aggregate, over
         self.label = f"GlobalSync({named(f, aggregate)})"
-        self.travels = False
-        self.aggregated = ""  # the vertex type that `aggregate` walks
 
-    def prepare(self, worker: Worker) -> None:
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Compile the aggregation, and bind `f`."""
-        self.travels = worker.workers > 1
-        if self.travels:
-            self.point = len(worker.points)
-            worker.points.append(self)
-        self._aggregate = self._compile(worker, self.aggregate) if self.aggregate else None
-        if self.f:
-            # Bound by the same rule as any UDF; the expressions are evaluated here, not compiled.
-            call(self.f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-            values: dict[str, Any] = {"p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))}
-            table = worker.server.special.table if self.travels else worker.tables["tau"]
-            names, arrays = table.seen("sync")
-            values["tau"] = plain_row("tau", names)(arrays, 0)
-            self._arguments = [values[name] for name in parameters(self.f, self.label)]
+        over = self.aggregated(worker)
+        aggregate = self._compile(worker, over) if over else None
+        if worker.workers == 1:
+            return LocalGlobalSync(worker, self.bound(worker, worker.tables["tau"]), aggregate)
+        at_home = bool(over) and worker.graph.vertices[over].cut
+        return ContextSync(worker, self.bound(worker, worker.server.special.table), aggregate, over, at_home=at_home)
 
-    def _compile(self, worker: Worker, aggregate: Udf) -> Callable[[], None]:
-        """A function that aggregates the masters of this worker, wherever they are."""
-        wanted = [name for name in parameters(aggregate, self.label) if name in worker.program.vertices]
+    def bound(self, worker: Worker, tau: Table) -> Callable[[], None] | None:
+        """`f` with its arguments, by the same rule as any UDF; the expressions are evaluated here, not compiled."""
+        f = self.f
+        if f is None:
+            return None
+        call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        names, arrays = tau.seen("sync")
+        values: dict[str, Any] = {"p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))}
+        values["tau"] = plain_row("tau", names)(arrays, 0)
+        arguments = [values[name] for name in parameters(f, self.label)]
+        return lambda: f(*arguments)
+
+    def aggregated(self, worker: Worker) -> str:
+        """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not said."""
+        if self.aggregate is None:
+            return ""
+        wanted = [name for name in parameters(self.aggregate, self.label) if name in worker.program.vertices]
         over = self.over or (wanted[0] if wanted else "")
         if over not in worker.program.vertices:
             what = f"'{over}' is no vertex type" if over else "which vertices are aggregated is not said"
             raise ProgramError(f"{self.label}: {what}", do=f'say over="...": one of {", ".join(worker.program.vertices)}')
+        return over
+
+    def _compile(self, worker: Worker, over: str) -> Callable[[], None]:
+        """A function that aggregates the masters of this worker, wherever they are."""
+        assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
-        self._at_home, self.aggregated = vertices.cut, over
         scope = Scope(worker, "aggregate", self.label, at_home=vertices.cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
-        lines = scope.call(aggregate, {over: row, "v": row}, lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]")
+        lines = scope.call(self.aggregate, {over: row, "v": row}, lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]")
         kernel = scope.kernel({"lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(lines)])
         count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.known
         return lambda: kernel(0, count)
 
-    def run(self, worker: Worker, block: Block | None = None) -> None:
-        """With one worker: aggregate, run `f`, clear the totals."""
-        with worker.timed("apply"):
+
+class LocalGlobalSync(Step):
+    """A GlobalSync of a single worker."""
+
+    def __init__(self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None) -> None:
+        self._worker, self._f, self._aggregate = worker, f, aggregate
+
+    def run(self, block: Block | None = None) -> None:
+        """Aggregate, run `f`, clear the totals."""
+        with self._worker.timed("apply"):
             if self._aggregate:
                 self._aggregate()
-            if self.f:
-                self.f(*self._arguments)
-                worker.tables["tau"].clear_deltas()
+            if self._f:
+                self._f()
+                self._worker.tables["tau"].clear_deltas()
 
-    def send(self, worker: Worker, turn: int, block: Block | None) -> int:
-        """This worker's context goes to its own server, which adds its share; returns the number of answers to come."""
+
+class ContextSync(Fold):
+    """A GlobalSync between workers: contexts go up by way of each worker's own server, which adds its share."""
+
+    table = "tau"
+
+    def __init__(
+        self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None, over: str, *, at_home: bool
+    ) -> None:
+        self._worker, self._f, self._aggregate, self._at_home = worker, f, aggregate, at_home
+        self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
+        self.sync_id = worker.register(self)
+
+    def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
+        """The context's row."""
+        return "tau", slice(None)
+
+    def send(self, clock: int, block: Block | None) -> int:
+        """This worker's context goes to its own server; returns the number of answers to come."""
+        worker = self._worker
         if self._aggregate and not self._at_home:
             self._aggregate()
-        arrays = worker.mirrors["tau"].pack(ROW, (self.point, 0), deltas=self.f is not None)
-        worker.post(Message("totals", worker.rank, worker.rank, turn, self.point, arrays), "tau")
+        arrays = worker.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
+        worker.post(Message("totals", worker.rank, worker.rank, clock, self.sync_id, arrays), "tau")
         return 1
-
-    def takes(self, worker: Worker, block: Block | None) -> Rows | None:
-        """The context's row. (Without a function no totals are taken, but changes are.)"""
-        return slice(None)
 
     def aggregate_at_home(self) -> None:
         """On each server, before its share is added: aggregate the masters that it keeps."""
         if self._aggregate and self._at_home:
             self._aggregate()
 
-    def serve(self, server: Server, contributions: list[Arrays]) -> list[Arrays]:
+    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
         """On the special worker's server: combine in worker order, run `f`, answer all."""
         server.special.fold((ROW, arrays, None) for arrays in contributions)
-        if self.f:
+        if self._f:
             with server.special.changing(ROW):
-                self.f(*self._arguments)
+                self._f()
             server.special.table.clear_deltas()
         answers = [server.special.read(ROW) for _ in contributions]
         server.special.forget()
         return answers
 
-    def install(self, worker: Worker, message: Message) -> None:
+    def install(self, message: Message) -> None:
         """On each worker: take the context's new value."""
-        worker.mirrors["tau"].install(ROW, (self.point, 0), list(message.arrays))
+        self._worker.mirrors["tau"].install(ROW, (self.sync_id, 0), list(message.arrays))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from tux.block import Block
 from tux.errors import ProgramError
 from tux.program import Program
+from tux.stage import Batch, Stage
 from tux.stages.bind import Udf, named, parameters
-from tux.stages.block import Block
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops, Names
+from tux.steps import Step
 from tux.worker import Worker
 
 
@@ -27,7 +31,7 @@ class VertexLoops(EdgeLoops):
         return super()._vertex() | ({"out": lambda: "out[place[v]]"} if self.wide else {})
 
 
-class Score:
+class Score(Stage):
     """What a trained model says of what is held out, in one of two forms by the UDF's parameters:
 
         per edge:    for each held-out edge e:             scores[e] = f(user, item, rating, tau, p, rng)
@@ -67,24 +71,30 @@ class Score:
             raise ProgramError(f"{self.label}: a width of {self.width!r}", do=f"give a number, or an integer parameter: {known}")
         return width
 
-    def prepare(self, worker: Worker) -> None:
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> ScoreStep:
         """Compile the loop."""
         edges, declared = worker.graph.held_out, worker.program.edge
         role, width = self.enumerated(worker.program), self._columns(worker.program)
         if not role:
-            self.scores = np.empty(len(edges))
+            scores = np.empty(len(edges))
             loops = EdgeLoops(worker, self.label, edges, edges.walk_given(), declared.roles[0], "score")
-            kernel = loops.score(self.f, self.scores)
-            self._fill = lambda: kernel(self.scores)
-            return
-        vertices = worker.graph.vertices[dict(zip(declared.roles, declared.ends, strict=True))[role]]
+            kernel = loops.score(self.f, scores)
+            return ScoreStep(scores, lambda: kernel(scores))
+        vertices = worker.graph.of_role(role)
         rows, every = len(vertices), len(vertices.ids)
-        self.scores = np.zeros((every, width), np.float32) if width else np.zeros(every)
+        scores = np.zeros((every, width), np.float32) if width else np.zeros(every)
         of = VertexLoops(worker, self.label, edges, edges.walk_grouped(role, rows), role, "score")
-        filling = of.fill(self.f, self.scores, vertices.order)
-        self._fill = lambda: filling(self.scores, vertices.order, 0, rows)
+        filling = of.fill(self.f, scores, vertices.order)
+        return ScoreStep(scores, lambda: filling(scores, vertices.order, 0, rows))
 
-    def run(self, worker: Worker, block: Block | None = None) -> None:
+
+class ScoreStep(Step):
+    """A Score of one worker; `scores` are filled by `run`."""
+
+    def __init__(self, scores: np.ndarray, fill: Callable[[], None]) -> None:
+        self.scores, self._fill = scores, fill
+
+    def run(self, block: Block | None = None) -> None:
         """Fill `scores`."""
         if self.scores.ndim == 2:
             self.scores[...] = 0

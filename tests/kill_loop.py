@@ -20,7 +20,7 @@ LIMIT = 15.0
 
 
 class Running:
-    """One ``tux`` command as a process in a session of its own, and whatever it starts; they are known by their TMPDIR."""
+    """One ``tux`` command as a process in a group of its own, and whatever it starts; they are known by their TMPDIR."""
 
     def __init__(self, folder, *argv, env=None):
         self.folder, self.tmp = Path(folder), Path(folder) / "t"
@@ -34,7 +34,7 @@ class Running:
             stdin=subprocess.DEVNULL,
             stdout=self.texts[0],
             stderr=self.texts[1],
-            start_new_session=True,
+            process_group=0,  # as a shell with job control starts a command: Ctrl-Z can stop it
         )
 
     def __enter__(self):

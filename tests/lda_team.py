@@ -74,7 +74,7 @@ class Sampling(Team):
         )
         for worker in self.workers:
             for every in (setups, self.stages, self.evaluations):
-                worker.prepare(every[worker.rank])
+                every[worker.rank] = worker.prepare(every[worker.rank])
         self.together.run(lambda worker: setups[worker.rank], 0)
 
     def epoch(self):

@@ -18,7 +18,8 @@ from tux.gathered import Gathered, TotalsByClock
 from tux.replicas import DOWN, Masters, Mirrors
 from tux.routes import ALL
 from tux.server import Server
-from tux.stages import Apply, GlobalSync
+from tux.stages.apply_sync import ApplySync
+from tux.stages.globalsync import ContextSync
 from tux.tables import Table
 from tux.together import Together
 from tux.worker import Worker
@@ -49,7 +50,7 @@ def compares_with_the_slowest_worker(original):
 @mutant(Clock, "may_start")
 def starts_before_the_last_home_answers(original):
     def may_start(clock):
-        late = [n for n, turn in clock._turns.items() if turn.ran < turn.segments or turn.waiting > 1]
+        late = [n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1]
         return clock.started - min(late, default=clock.started) <= clock.slack
 
     return may_start
@@ -57,12 +58,12 @@ def starts_before_the_last_home_answers(original):
 
 @mutant(Clock, "ran")
 def second_segment_before_the_answer(original):
-    """Only at its end a turn waits, for the answers to all of its segments."""
+    """Only at its end a clock waits, for the answers to all of its segments."""
 
     def ran(clock, number, answers):
-        turn = clock._turns[number]
-        turn.owed = getattr(turn, "owed", 0) + answers
-        original(clock, number, turn.owed if turn.ran + 1 == turn.segments else 0)
+        one = clock._open[number]
+        one.owed = getattr(one, "owed", 0) + answers
+        original(clock, number, one.owed if one.ran + 1 == one.segments else 0)
 
     return ran
 
@@ -77,12 +78,12 @@ def rows_change_while_a_mini_batch_runs(take, install):
     """An answer goes into the rows when it arrives, and counts when the segment is over."""
 
     def at_once(worker, message):
-        worker.points[message.point].install(worker, message)
+        worker.syncs[message.sync_id].install(message)
         take(worker, message)
 
     def count(worker, clock, first):
         while worker.inbox:
-            clock.answered(worker.inbox.popleft().turn - first)
+            clock.answered(worker.inbox.popleft().clock - first)
 
     return at_once, count
 
@@ -94,9 +95,9 @@ def clock_message_overtakes_its_data(original):
 
     def install(worker, clock, first):
         for message in late.pop(worker, ()):
-            worker.points[message.point].install(worker, message)
+            worker.syncs[message.sync_id].install(message)
         for message in worker.inbox:
-            clock.answered(message.turn - first)
+            clock.answered(message.clock - first)
             late[worker].append(message)
         worker.inbox.clear()
 
@@ -111,9 +112,9 @@ def _down(mirrors):
 def base_does_not_move_with_a_push(original):
     """What has been sent is sent again."""
 
-    def pack(mirrors, rows, channel):
+    def pack(mirrors, rows, channel, *, deltas=True):
         before = {name: base[rows] for name, base in mirrors.base.items()}
-        up = original(mirrors, rows, channel)
+        up = original(mirrors, rows, channel, deltas=deltas)
         for name, base in mirrors.base.items():
             base[rows] = before[name]
         return up
@@ -123,11 +124,11 @@ def base_does_not_move_with_a_push(original):
 
 @mutant(Mirrors, "pack")
 def deltas_stay_after_a_push(original):
-    def pack(mirrors, rows, channel):
-        deltas = [array for name, array, _ in mirrors._up if name not in mirrors.base]
-        before = [array[rows] for array in deltas]
-        up = original(mirrors, rows, channel)
-        for array, old in zip(deltas, before, strict=True):
+    def pack(mirrors, rows, channel, *, deltas=True):
+        kept = [array for name, array, _ in mirrors._up if name not in mirrors.base]
+        before = [array[rows] for array in kept]
+        up = original(mirrors, rows, channel, deltas=deltas)
+        for array, old in zip(kept, before, strict=True):
             array[rows] = old
         return up
 
@@ -253,7 +254,7 @@ def deltas_reordered(original):
     def send(together, message):
         original(together, message)
         queue = together.channels[message.source, message.dest]
-        same = [i for i, m in enumerate(queue) if (m.kind, m.point) == ("up", message.point)]
+        same = [i for i, m in enumerate(queue) if (m.kind, m.sync_id) == ("up", message.sync_id)]
         if message.kind == "up" and len(same) > 1:
             i, j = same[-2:]
             queue[i], queue[j] = replace(queue[i], arrays=queue[j].arrays), replace(queue[j], arrays=queue[i].arrays)
@@ -303,42 +304,43 @@ def late_joiner(original):
     return add
 
 
-@mutant(Apply, "serve")
+@mutant(ApplySync, "serve")
 def answers_before_all_have_contributed(original):
     """What the last worker sends is folded only after the answer, together with what it sends next."""
     held = {}
 
-    def serve(stage, server, contributions):
+    def serve(sync, server, clock, contributions):
         head, *rest = last = contributions[-1]
-        late = held.get((stage, server))
-        if stage._touched is not None or (late and late[0][0] != head[0]):  # other rows: only their own answer can wait for them
-            return original(stage, server, contributions)
-        held[stage, server] = last
-        return original(stage, server, [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]])
+        late = held.get((sync, server))
+        if sync._rows.masked or (late and late[0][0] != head[0]):  # other rows: only their own answer can wait for them
+            return original(sync, server, clock, contributions)
+        held[sync, server] = last
+        return original(sync, server, clock, [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]])
 
     return serve
 
 
-@mutant(Apply, "install")
+@mutant(ApplySync, "install")
 def answer_of_one_home_installed_for_another(original):
-    def install(stage, worker, message):
-        rows = lambda home: len(stage._routes.up(home, np.array([ALL])))  # noqa: E731
-        other = (message.source + 1) % worker.workers
-        fits = stage._touched is None and len(message.arrays[0]) == 1 and rows(other) == rows(message.source)
-        original(stage, worker, replace(message, source=other) if fits else message)
+    def install(sync, message):
+        rows = lambda home: len(sync._rows.routes.up(home, np.array([ALL])))  # noqa: E731
+        other = (message.source + 1) % sync._worker.workers
+        fits = not sync._rows.masked and len(message.arrays[0]) == 1 and rows(other) == rows(message.source)
+        original(sync, replace(message, source=other) if fits else message)
 
     return install
 
 
-@mutant(GlobalSync, "install")
+@mutant(ContextSync, "install")
 def tau_one_version_behind(original):
     before = {}
 
-    def install(stage, worker, message):
+    def install(sync, message):
+        worker = sync._worker
         columns = worker.tables["tau"].columns(DOWN)
         old = before.get(worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns))
         before[worker] = list(message.arrays)
-        original(stage, worker, replace(message, arrays=old))
+        original(sync, replace(message, arrays=old))
 
     return install
 
@@ -372,9 +374,9 @@ def changes_of_a_clock_are_sent_by_another(original):
 
 @mutant(Server, "_with_totals")
 def what_masters_add_to_the_context_lost(original):
-    def with_totals(server, point, turn, arrays):
+    def with_totals(server, sync, clock, arrays):
         server.tau.clear_deltas()
         server._totals._by_clock.clear()
-        return original(server, point, turn, arrays)
+        return original(server, sync, clock, arrays)
 
     return with_totals

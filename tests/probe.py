@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from probe_programs import FIRST, OF_TAU, OF_VERTICES, SECOND, TAKEN, OneType, Slots, TwoTypes, note, take
+from programs import Calling
 from ssp import Book, check
 from team import walked
 
-from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
 from tux.graph import Graph
 from tux.networks import from_arrays
 from tux.parts import cut
+from tux.stage import Stage
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.together import Together
 from tux.worker import Worker
@@ -29,112 +31,6 @@ SLACKS = (0, 1, 2, 4, 8)
 MOST_WORKERS = 4
 EVERYTHING = -1
 """Stands for the block of a turn outside a mini-batch."""
-
-
-class Slots(NamedTuple):
-    """A pair of fields with a slot for each worker. `own`: a worker's changes show at once, not only when they come back."""
-
-    count: str
-    sum: str
-    own: bool
-
-
-FIRST, TAKEN, SECOND = Slots("count", "sum", True), Slots("got", "got_sum", False), Slots("again", "again_sum", True)
-BEATS, HEARD = Slots("beats", "beats_sum", True), Slots("heard", "heard_sum", False)
-OF_VERTICES, OF_TAU = (FIRST, TAKEN, SECOND), (BEATS, HEARD)
-
-
-def slots(kind, *names):
-    return {name: kind("i8", "slots") for name in names}
-
-
-SHARED = slots(shared, *FIRST[:2], *SECOND[:2])
-GIVEN = {**slots(delta, "given", "given_sum"), **slots(value, *TAKEN[:2])}
-MARKS = {name: mirror("i8", init=-1) for name in ("me", "now", "last", "last_again")}
-TAU = {**slots(shared, *BEATS[:2]), **slots(total, "sent", "sent_sum"), **slots(value, *HEARD[:2])}
-TAU |= {name: total("i8") for name in ("applied", "mixed")} | {name: value("i8") for name in ("runs", "mixtures")}
-
-
-def mark(v, me, now):
-    """Once a clock: 1 and the clock's number, in place and as deltas."""
-    if v.last != now:
-        v.last = now
-        v.count[me] += 1
-        v.sum[me] += now
-        v.given[me] += 1
-        v.given_sum[me] += now
-
-
-def mark_again(v, me, now):
-    if v.last_again != now:
-        v.last_again = now
-        v.again[me] += 1
-        v.again_sum[me] += now
-
-
-def touch(leaf, hub):
-    mark(leaf, leaf.me, leaf.now)
-    mark(hub, leaf.me, leaf.now)
-
-
-def touch_again(leaf, hub):
-    mark_again(leaf, leaf.me, leaf.now)
-    mark_again(hub, leaf.me, leaf.now)
-
-
-def touch_one(src, dst):
-    mark(src, src.me, src.now)
-    mark(dst, src.me, src.now)
-
-
-def touch_one_again(src, dst):
-    mark_again(src, src.me, src.now)
-    mark_again(dst, src.me, src.now)
-
-
-def mixed(counts, sums):
-    """Whether the workers' counts and sums of clock numbers are those of more than one clock."""
-    clock = -1
-    for w in range(len(counts)):
-        if counts[w] > 1 or (counts[w] == 1 and clock >= 0 and sums[w] != clock):
-            return 1
-        if counts[w] == 1:
-            clock = sums[w]
-    return 0
-
-
-def take(v, tau):
-    """On the master: what has been given to it."""
-    tau.mixed += mixed(v.given, v.given_sum)
-    for w in range(len(v.got)):
-        v.got[w] += v.given[w]
-        v.got_sum[w] += v.given_sum[w]
-    tau.applied += 1
-
-
-def note(tau):
-    """On the special worker: what has been sent to it."""
-    tau.mixtures += tau.mixed + mixed(tau.sent, tau.sent_sum)
-    for w in range(len(tau.heard)):
-        tau.heard[w] += tau.sent[w]
-        tau.heard_sum[w] += tau.sent_sum[w]
-    tau.runs += tau.applied
-
-
-class TwoTypes(Program):
-    slots: int = param(1)
-    leaf = hub = Vertex(**SHARED, **GIVEN, **MARKS)
-    spoke = Edge("leaf", "hub")
-    tau = Context(**TAU)
-    udfs = (touch, touch_again)
-
-
-class OneType(Program):
-    slots: int = param(1)
-    node = Vertex(**SHARED, **GIVEN, **MARKS)
-    link = Edge("node", "node")
-    tau = Context(**TAU)
-    udfs = (touch_one, touch_one_again)
 
 
 class Read(NamedTuple):
@@ -171,7 +67,7 @@ class Log:
                 self.reads[worker.rank, name, kind].append(Read(place, t, least, self.written[worker.rank, kind], *seen))
 
 
-class Watch:
+class Watch(Stage):
     """A stage that reads all rows, while messages go on arriving.
 
     `wrote`: what the Exchange before it has changed. At the start of a clock it tells the rows which worker and clock this is.
@@ -180,10 +76,11 @@ class Watch:
     def __init__(self, log, busy, place, *, wrote=(), settled=()):
         self.log, self.busy, self.place, self.wrote, self.settled = log, busy, place, wrote, settled
 
-    def prepare(self, worker):
-        pass
+    def prepare(self, worker, batch=None):
+        return Calling(worker, self.see)
 
-    def run(self, worker, block=None):
+    def see(self, worker, block):
+        """Note what the rows show."""
         t = self.log.calls[worker.rank, self.place]  # segments of one kind run in the order of their turns
         self.log.calls[worker.rank, self.place] += 1
         for kind in self.wrote:
@@ -195,12 +92,29 @@ class Watch:
                 table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
-            self.log.shares[worker.rank].append(walked(worker, self.exchange, block) if block and block.rounds > 1 else None)
+            self.log.shares[worker.rank].append(walked(worker, self.exchange.step, block) if block and block.rounds > 1 else None)
         if self.place == "beat":
             for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
                 worker.tables["tau"].arrays[slot][0, worker.rank] += amount
             for kind in OF_TAU:
                 self.log.written[worker.rank, kind] = t + 1
+
+
+class Walk(Exchange):
+    """An Exchange that remembers its step."""
+
+    def prepare(self, worker, batch=None):
+        self.step = super().prepare(worker, batch)
+        return self.step
+
+
+class Batch(MiniBatch):
+    """A mini-batch that remembers the boundaries of its blocks, and the end that it enumerates."""
+
+    def prepare(self, worker, batch=None):
+        blocks = super().prepare(worker, batch)
+        self.cuts, self.role = blocks.cuts, blocks.plan.role
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -217,8 +131,7 @@ class Scenario:
     late: bool  # with two segments: all but the first type are applied in the second alone, and the context is changed in the first
     plain: bool  # a turn outside the mini-batch in each epoch
     sync: bool  # a GlobalSync at the end of each turn
-    rotate: bool
-    shuffle: bool
+    order: str  # of blocks
     epochs: int
     pairs: np.ndarray  # (2, m): ends of the edges
     parts: np.ndarray  # (m,): worker of each edge
@@ -241,7 +154,8 @@ class Scenario:
         return Scenario(
             seed, workers, slack, one_type,
             over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")), size=size, segments=segments,
-            late=segments == 2 and seed % 3 > 0, plain=draw.random() < 0.3, rotate=draw.random() < 0.4, shuffle=draw.random() < 0.5,
+            late=segments == 2 and seed % 3 > 0, plain=draw.random() < 0.3,
+            order=draw.choice(("shuffled", "fixed", "rotated", "rotated", "pipelined")),
             epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4), sync=draw.random() < 0.6,
             pairs=pairs, parts=parts.astype(np.int16),
         )  # fmt: skip
@@ -257,7 +171,7 @@ class Scenario:
         def synchronised(inside):
             first, second = program.udfs
             over = self.over if inside else ""
-            out = [Watch(log, busy, "start"), Exchange(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
+            out = [Watch(log, busy, "start"), Walk(first, over=over), Watch(log, busy, "end", wrote=(FIRST, TAKEN))]
             out[0].exchange = out[1]
             out += [Watch(log, busy, "beat")] if self.late and self.sync else []
             early = names[:1] if self.late else names
@@ -270,7 +184,7 @@ class Scenario:
             out += [] if self.late or not self.sync else [Watch(log, busy, "beat", settled=settled)]
             return [*out, GlobalSync(noted)] if self.sync else out
 
-        batch = MiniBatch(*synchronised(True), over=self.over, shuffle=self.shuffle, rotate=self.rotate, **self.size)
+        batch = Batch(*synchronised(True), over=self.over, order=self.order, **self.size)
         return [batch, *(synchronised(False) if self.plain else [])]
 
 
@@ -288,9 +202,8 @@ class Simulation:
         self.together = Together(self.workers, s.seed)
         self.log = Log(s.slack)
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
-        for worker, stages in zip(self.workers, self.epochs, strict=True):
-            worker.prepare(stages)
-        self.cuts = self.epochs[0][0].cuts  # of blocks, in positions of the enumerated end
+        self.steps = [worker.prepare(stages) for worker, stages in zip(self.workers, self.epochs, strict=True)]
+        self.cuts, self.role = self.epochs[0][0].cuts, self.epochs[0][0].role  # of blocks, in positions of the enumerated end
 
     def busy(self, worker):
         """Some messages arrive while this worker computes: at any server, and for this worker, but none that would wake another."""
@@ -307,9 +220,9 @@ class Simulation:
         return self
 
     def _passes(self, worker):
-        stages, log = self.epochs[worker.rank], self.log
+        steps, log = self.steps[worker.rank], self.log
         for number in range(2):
-            yield from worker.steps(stages * self.scenario.epochs)
+            yield from worker.execute(steps * self.scenario.epochs)
             log.since[worker.rank] = log.calls[worker.rank, "start"]
             log.look(worker, "over", log.since[worker.rank])
             worker.epoch = number + 1
@@ -334,7 +247,7 @@ class Simulation:
             waiting = np.zeros(made.shape[::2], int)
             for t, block in enumerate(log.blocks[w]):
                 touched, gone = self.rows(name, w, block)
-                if (ends := log.shares[w][t]) is not None and name != "tau":
+                if log.shares[w] and (ends := log.shares[w][t]) is not None and name != "tau":
                     touched = np.unique([end for of, end in zip(self.data.ends, ends, strict=True) if of == name])
                 made[0, t, touched, w], made[1, t, touched, w] = 1, t
                 waiting += made[:, t, :, w]
@@ -346,7 +259,7 @@ class Simulation:
         if name == "tau":
             return [0], [0]
         ends = [(of, self.positions(of)[end]) for of, end in zip(self.data.ends, (self.data.src, self.data.dst), strict=True)]
-        of, end = ends[self.epochs[0][0].role in ("dst", "hub")]
+        of, end = ends[self.role in ("dst", "hub")]
         chosen = self.scenario.parts == worker
         if block != EVERYTHING:
             chosen &= (end >= self.cuts[block]) & (end < self.cuts[block + 1])

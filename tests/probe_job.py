@@ -7,12 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from probe import OF_TAU, OF_VERTICES, Log, Read, Scenario, Simulation, TwoTypes
+from probe import Log, Read, Scenario, Simulation
+from probe_programs import OF_TAU, OF_VERTICES, TwoTypes
+from programs import Calling
 
 from tux import param
 from tux.networks import from_arrays
 from tux.partition import PARTITIONERS
 from tux.parts import cut
+from tux.stage import Stage
 
 WORKERS, PASSES, EPOCHS = 4, 2, 3
 LEAVES, HUBS, BLOCKS = 12, 3, 4
@@ -30,20 +33,21 @@ def scenario(slack, partitioner="random", seed=0):
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)
     return Scenario(
         seed, WORKERS, slack, one_type=False, over="leaf", size={"vertices": LEAVES // BLOCKS}, segments=2, late=False, plain=True,
-        sync=True, rotate=False, shuffle=True, epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
+        sync=True, order="shuffled", epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
     )  # fmt: skip
 
 
-class Leave:
+class Leave(Stage):
     """A stage at the end of a pass, when all is answered: a last look, and all that was seen so far to a file."""
 
     def __init__(self, log, batch, folder):
         self.log, self.batch, self.folder = log, batch, folder
 
-    def prepare(self, worker):
-        pass
+    def prepare(self, worker, batch=None):
+        return Calling(worker, self.leave)
 
-    def run(self, worker, block=None):
+    def leave(self, worker, block):
+        """Write the file."""
         log, rank = self.log, worker.rank
         log.since[rank] = log.calls[rank, "start"]
         log.look(worker, "over", log.since[rank])
@@ -101,7 +105,7 @@ class Told(Simulation):
 
     def _take(self, rank, saw):
         self.log.blocks[rank] = saw["blocks"].tolist()
-        self._cuts = saw["cuts"]
+        self.cuts, self.role = saw["cuts"], "leaf"
         names = ("leaf", "hub", "tau")
         for name in names:
             for kind in OF_TAU if name == "tau" else OF_VERTICES:
@@ -117,8 +121,3 @@ class Told(Simulation):
                 server=SimpleNamespace(tables=tables),
             )
         )
-
-    @property
-    def cuts(self):
-        """Boundaries of the blocks in positions of the leaves."""
-        return self._cuts

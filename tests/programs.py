@@ -8,23 +8,32 @@ import pytest
 
 from tux import Context, Edge, Program, Vertex, delta, param, total, uniform, value
 from tux.graph import Graph
+from tux.stage import Stage
 from tux.stages import Apply, Exchange, GlobalSync
+from tux.steps import Step
 from tux.worker import Worker
 
 both = pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 
 
-class Spy:
+class Spy(Stage):
     """A stage that calls `see(worker, block)`: what a test knows of blocks and their order."""
 
     def __init__(self, see):
         self.see = see
 
-    def prepare(self, worker):
-        pass
+    def prepare(self, worker, batch=None):
+        return Calling(worker, self.see)
 
-    def run(self, worker, block=None):
-        self.see(worker, block)
+
+class Calling(Step):
+    """A step that calls `see(worker, block)`."""
+
+    def __init__(self, worker, see):
+        self.worker, self.see = worker, see
+
+    def run(self, block=None):
+        self.see(self.worker, block)
 
 
 def start(program, edges, test=None, *, seed=0, jit=True, check=False):
@@ -34,17 +43,21 @@ def start(program, edges, test=None, *, seed=0, jit=True, check=False):
 
 def drive(worker, *stages):
     """Prepare and run `stages` once."""
-    worker.prepare(stages)
-    worker.run(stages)
+    worker.run(worker.prepare(stages))
     return worker
+
+
+def executed(worker, *stages):
+    """The same; returns the steps."""
+    steps = worker.prepare(stages)
+    worker.run(steps)
+    return steps
 
 
 def complete(program, edges, epochs, **options):
     """A worker whose program has been set up and has run for `epochs` epochs."""
     worker = start(program, edges, **options)
-    setup, stages = program.setup(), program.stages()
-    worker.prepare(setup)
-    worker.prepare(stages)
+    setup, stages = worker.prepare(program.setup()), worker.prepare(program.stages())
     worker.run(setup)
     for epoch in range(epochs):
         worker.run(stages)

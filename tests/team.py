@@ -89,10 +89,10 @@ class Team:
 
     def drive(self, *make, slack=None):
         """Prepare and run stages once, without set-up: ``make(worker)`` gives a stage, a new one for each worker."""
-        stages = [[each(worker) for each in make] for worker in self.workers]
+        stages, plans = [[each(worker) for each in make] for worker in self.workers], []
         for worker, mine in zip(self.workers, stages, strict=True):
-            worker.prepare(mine)
-        self.together.run(lambda worker: stages[worker.rank], slack)
+            plans.append(worker.prepare(mine))
+        self.together.run(lambda worker: plans[worker.rank], slack)
         return self
 
     @property
@@ -143,7 +143,7 @@ def trained(program, edges, epochs, test=None, **options):
 
 def walked(worker, exchange, block):
     """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
-    bounds, tiles = exchange.layout.bounds, exchange.tiles(worker, block)
+    bounds, tiles = exchange.walk.layout.bounds, exchange.tiles(block)
     ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
     at = np.concatenate([np.empty(0, int), *ranges])
     edges, graph = worker.graph.edges, worker.graph

@@ -58,8 +58,7 @@ def take(user, tau, p):
 @both
 def test_deltas_are_combined_then_cleared(jit):
     worker = start(Kinds(), EDGES, HELD, jit=jit)
-    stages = worker.program.stages()
-    worker.prepare(stages)
+    stages = worker.prepare(worker.program.stages())
     for _ in range(2):
         worker.run(stages)
     a, known = column(worker, "user", "a").tolist(), 2

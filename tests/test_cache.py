@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -82,3 +84,16 @@ def test_a_change_of_the_environment_is_seen(home, monkeypatch):
     for name in ("a", "b"):
         monkeypatch.setenv("TUX_CACHE_DIR", str(home / name))
         assert cache.cache_folder() == home / name
+
+
+def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_the_end(home):
+    """Where no cache can be kept: both processes name the same folder, one of them warns, and the folder goes with its owner."""
+    child = "from tux.cache import cache_folder; print(cache_folder())"
+    parent = f"import subprocess, sys; {child}; sys.stdout.flush(); subprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    temporary = home / "temporary"
+    temporary.mkdir()
+    own = {"TUX_CACHE_DIR": str(blocked(home / "one")), "XDG_CACHE_HOME": str(blocked(home / "two")), "TMPDIR": str(temporary)}
+    ran = subprocess.run([sys.executable, "-c", parent], env={**os.environ, **own}, capture_output=True, text=True, check=True)
+    first, second = ran.stdout.split()
+    assert first == second and first.startswith(str(temporary)) and ran.stderr.count("are not kept") == 1
+    assert os.listdir(temporary) == []

@@ -200,7 +200,7 @@ def test_output_folder_exists(tux, here, ratings):
     assert tux("run", "mf", ratings, *RUN, "--out", "out")[0] == 0  # an empty one will do
     code, _, err = tux("run", "mf", ratings, *RUN, "--out", "out")
     assert code == 2
-    assert err == "error: output folder out exists\n  name another with --out, or remove this one\n"
+    assert err == "error: output folder out exists\n  name a new folder with --out\n"
     assert tux("run", "mf", ratings, *RUN, "--out", ratings)[0] == 2
 
 

@@ -29,15 +29,15 @@ def test_slack_turns_start_before_the_first_is_answered(slack):
     assert clock.most_stale == slack
 
 
-def test_a_turn_cannot_start_early():
+def test_a_clock_cannot_start_early():
     clock = Clock(1)
     clock.start(1)
     clock.start(1)
-    with pytest.raises(RuntimeError, match="turn 2 started with 0 finished at slack 1"):
+    with pytest.raises(RuntimeError, match="clock 2 started with 0 finished at slack 1"):
         clock.start(1)
 
 
-def test_answers_out_of_turn_do_not_move_the_prefix():
+def test_answers_out_of_clock_do_not_move_the_prefix():
     clock = Clock(2)
     for turn in range(3):
         clock.start(1)
@@ -65,7 +65,7 @@ def test_a_segment_waits_for_the_answers_to_the_one_before():
     assert clock.finished == 1 and clock.next_segment() == (1, 0)
 
 
-def test_a_turn_that_nobody_answers_is_over_when_it_has_run():
+def test_a_clock_that_nobody_answers_is_over_when_it_has_run():
     clock = Clock(0)
     assert clock.idle
     clock.start(2)
@@ -76,7 +76,7 @@ def test_a_turn_that_nobody_answers_is_over_when_it_has_run():
     assert clock.idle and clock.may_start() and clock.most_stale == 0
 
 
-def test_a_turn_without_segments_is_over_at_once():
+def test_a_clock_without_segments_is_over_at_once():
     clock = Clock(0)
     assert clock.start(0) == 0 and clock.idle and clock.next_segment() is None
     clock.start(1)
@@ -86,7 +86,7 @@ def test_a_turn_without_segments_is_over_at_once():
 def test_an_answer_that_nobody_waits_for_is_refused():
     clock = Clock(0)
     clock.start(2)
-    with pytest.raises(RuntimeError, match="turn 0 got an answer that it did not wait for"):
+    with pytest.raises(RuntimeError, match="clock 0 got an answer that it did not wait for"):
         clock.answered(0)
     finish(clock, 0)
     with pytest.raises(RuntimeError):

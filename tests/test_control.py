@@ -12,7 +12,7 @@ from tux.errors import Refused, TuxError
 from tux.frames import Message, decode, encode
 
 CONTROLS = [
-    Hello("0.1.0", "d1 d2", 4711, "höst", "tcp://127.0.0.1:1"),
+    Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "höst", "tcp://127.0.0.1:1"),
     Go([]),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Beat(),
@@ -22,6 +22,8 @@ CONTROLS = [
     Failed(3, "what", "where", "do", "Traceback ..."),
     Failed(1, "", "", ""),
     Bye(),
+    Bye("it was interrupted"),
+    Beat(paused=True),
 ]
 KINDS = [errors.UsageError, errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError, errors.Refused]
 

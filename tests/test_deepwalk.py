@@ -219,9 +219,9 @@ def test_batches_suit_the_graph():
     assert batch(40_000) == 0 and batch(1_000_000) == 10_000 and batch(1_000_000, length=80) == 5_000
     assert batch(1_000_000, batch=7) == 7
     program = DeepWalk()
-    assert program.stages()[0].count == 5
+    assert program.stages()[0].size.blocks == 5
     program.workers, program.slack = 4, 3
-    assert program.stages()[0].count == 40
+    assert program.stages()[0].size.blocks == 40
 
 
 def test_small_graphs_bear_stale_rows():
@@ -238,8 +238,21 @@ def test_the_command(tmp_path):
     assert (tmp_path / "out" / "model" / "node.parquet").exists()
 
 
+def test_scores_by_labels_are_means_of_as_many_splits_as_asked_for(tmp_path, capsys):
+    graph, labels = tmp_path / "edges.txt", tmp_path / "labels.txt"
+    graph.write_text("".join(f"{a} {b}\n" for a, b in np.random.default_rng(0).integers(0, 20, (60, 2))))
+    labels.write_text("".join(f"{a} {a % 3}\n" for a in range(20)))
+    flags = [f"--{name}={value}" for name, value in TINY.items()]
+    scores = []
+    for repeats in ("1", "2"):
+        assert main(["run", "deepwalk", str(graph), *flags, "--labels", str(labels), "--judge-repeats", repeats]) == 0
+        scores.append([line for line in capsys.readouterr().out.splitlines() if "_f1_" in line])
+    assert len(scores[0]) == len(scores[1]) == 6 and scores[0] != scores[1]
+    assert main(["run", "deepwalk", str(graph), "--judge-repeats", "0"]) == 2
+
+
 def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
-    """And a model that has been trained is kept, whatever its labels are worth."""
+    """And so are those of other vertices."""
     graph, strangers = tmp_path / "edges.txt", tmp_path / "labels.txt"
     graph.write_text("0 1\n1 2\n2 0\n")
     strangers.write_text("# none\n")
@@ -250,4 +263,4 @@ def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
     strangers.write_text("17 a\n18 b\n")
     with pytest.raises(DataError, match="17|none|known"):
         run(DeepWalk(**SMALL), graph, labels=strangers, out=tmp_path / "late")
-    assert (tmp_path / "late" / "model" / "node.parquet").exists()
+    assert not (tmp_path / "late").exists()

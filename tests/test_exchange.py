@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from programs import Degrees, Spy, both, by_edge, column, drive, random_pairs, start
+from programs import Calling, Degrees, Spy, both, by_edge, column, drive, random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, delta, mirror, param, shared, total, uniform, value
 from tux.edges import EdgeData
 from tux.errors import ProgramError
 from tux.networks import from_arrays
+from tux.stage import Stage
 from tux.stages import Apply, Exchange, MiniBatch
 
 #   a --1-- 1
@@ -266,17 +267,12 @@ def test_random_numbers_depend_on_the_edges_ends_alone():
 
 
 def test_random_numbers_change_with_epoch_seed_and_stage():
-    class Twice:
+    class Twice(Stage):
         """Two stages of one UDF; what the second has drawn."""
 
-        def __init__(self):
-            self.stages = (Exchange(draw), Exchange(draw))
-
-        def prepare(self, worker):
-            worker.prepare(self.stages)
-
-        def run(self, worker, block=None):
-            worker.run(self.stages)
+        def prepare(self, worker, batch=None):
+            steps = worker.prepare([Exchange(draw), Exchange(draw)])
+            return Calling(worker, lambda worker, block: worker.run(steps))
 
     runs = [drawn(), drawn(epoch=1), drawn(seed=1), drawn(Twice)]
     for i, one in enumerate(runs):
@@ -290,12 +286,12 @@ def test_tiles_come_in_another_order_each_epoch_but_the_same_edges():
     def note(rating):
         orders[-1].append(rating.value)
 
-    worker, stage = start(Shop(), MANY, jit=False), Exchange(note)
-    worker.prepare([stage])
+    worker = start(Shop(), MANY, jit=False)
+    step = Exchange(note).prepare(worker)
     for epoch in (0, 1, 0):
         worker.epoch = epoch
         orders.append([])
-        stage.run(worker)
+        step.run()
     assert orders[0] == orders[2] != orders[1] and sorted(orders[0]) == sorted(orders[1]) == VALUES.tolist()
 
 

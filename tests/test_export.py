@@ -72,6 +72,16 @@ def test_arrays_of_a_program(model):
     assert found["scale"] == 0.25 and found["mean"].tolist() == [7]
 
 
+def test_every_model_has_arrays(model, capsys):
+    (model / "ratings.csv").write_text("user,item,rating\nann,3,1\nbob,4,2\n")
+    run(find("mf").program(rank=2), "ratings.csv", out="mf", epochs=1, jit=False)
+    assert main("export mf --format arrays --out a.npz".split()) == 0
+    with np.load("a.npz") as found:
+        assert found["user.id"].tolist() == ["ann", "bob"] and found["item.id"].tolist() == [3, 4]
+        for kind in ("user", "item"):
+            assert np.array_equal(found[f"{kind}.f"], read_parquet(f"mf/model/{kind}.parquet")["f"])
+
+
 def test_files(model, capsys):
     assert main("export out --format whole --out a.npz".split()) == 0
     assert capsys.readouterr().out == "a.npz: n (2 x 2), names (2), scale (), mean (1)\n"
@@ -84,12 +94,13 @@ def test_files(model, capsys):
 @pytest.mark.parametrize(
     ("argv", "code", "words"),
     [
-        ("out --format pyldavis --out a.npz", 2, ["no format 'pyldavis'", "there are: whole, objects"]),
-        ("mf --format pyldavis --out a.npz", 2, ["no format 'pyldavis'", "MF has none"]),
+        ("out --format pyldavis --out a.npz", 2, ["no format 'pyldavis'", "formats of this model: arrays, whole, objects"]),
+        ("mf --format pyldavis --out a.npz", 2, ["no format 'pyldavis'", "formats of this model: arrays"]),
+        ("out --format whol --out a.csv", 2, ["no format 'whol'", "did you mean whole?"]),
         ("out --format objects --out a.npz", 2, ["bad of objects holds object"]),
         ("out --format whole --out a.csv", 2, ["end its name in .npz or .json"]),
         ("out --format whole --out pairs.csv", 2, ["pairs.csv exists"]),
-        ("out --format whole --out none/a.npz", 6, ["cannot be written"]),
+        ("out --format whole --out none/a.npz", 2, ["there is no folder none"]),
         ("none --format whole --out a.npz", 3, ["no folder of a run"]),
         ("out --out a.npz", 2, ["--format"]),
         ("out --format whole --out a.npz --labels pairs.csv", 2, ["--labels colour a picture", "--format picture"]),
@@ -189,8 +200,19 @@ def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
 
     refused("--out a.npz", 2, "no kind of picture", ".png, .svg or .pdf")
     refused("--out labels.txt", 2, "exists")
-    assert main("export nowhere --format picture --out a.gif".split()) == 2  # before the model is read
+    assert main("export out --format picture --out a.gif".split()) == 2
     refused("--out a.png --labels none.txt", 3, "none.txt")
     monkeypatch.setattr(plots, "find_spec", lambda name: None)
     refused("--out a.png", 2, "matplotlib", "tux[plot]")
     assert not list(vectors.glob("a.*"))
+
+
+def test_a_model_without_its_context_is_told(here, capsys):
+    """As any other part of it that is missing."""
+    assert main("run exports.py pairs.csv --epochs 1 --no-jit --out out".split()) == 0
+    (here / "out" / "model" / "tau.parquet").unlink()
+    capsys.readouterr()
+    assert main("export out --format whole --out whole.npz".split()) == 3
+    err = capsys.readouterr().err
+    assert "error: no such file: out/model/tau.parquet\n" in err and "the model is not whole" in err
+    assert not (here / "whole.npz").exists()

@@ -204,7 +204,7 @@ def test_features_that_are_hashes(here, tux):
 )
 def test_mistakes(samples, tux, words, code, what):
     (samples / "r.csv").write_text("user,item,rating\n1,2,3\n2,3,4\n3,4,5\n")
-    (samples / "bad.svm").write_text("1 1:1\n0 2:1\n1 2:1 1:1\n")
+    (samples / "bad.svm").write_text("1 1:1\n0 2:1\n1 2:x\n")
     found, _, err = tux(f"partition {words}")
     assert found == code and what in err
 

@@ -26,7 +26,7 @@ def raw(message, job=JOB):
 
 def same(found, message):
     """Whether everything but the arrays is equal, and they in type, shape and bytes."""
-    fields = ("kind", "source", "dest", "turn", "point", "sequence")
+    fields = ("kind", "source", "dest", "clock", "sync_id", "sequence")
     assert [getattr(found, f) for f in fields] == [getattr(message, f) for f in fields]
     for one, other in zip(found.arrays, message.arrays, strict=True):
         assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
@@ -57,8 +57,8 @@ messages = st.builds(
     kind=st.sampled_from(KINDS),
     source=st.integers(0, WORKERS),
     dest=st.integers(0, WORKERS),
-    turn=st.integers(0, 2**64 - 1),
-    point=st.integers(0, 2**32 - 1),
+    clock=st.integers(0, 2**64 - 1),
+    sync_id=st.integers(0, 2**32 - 1),
     sequence=st.integers(0, 2**64 - 1),
     arrays=some_arrays,
 )

@@ -8,6 +8,7 @@ from team import Team
 from tux import Context, Edge, Program, Vertex, data, delta, master, mirror, param, shared, total, value
 from tux.networks import from_arrays
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages.minibatch import BatchBlocks
 from tux.training import Training
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
@@ -109,8 +110,7 @@ def touch(row, column, entry):
 def test_tiles_are_not_fused():
     program = InPlace()
     worker = start(program, EDGES)
-    stages = program.stages()
-    worker.prepare(stages)
-    assert stages[0].fused is None
+    stages = worker.prepare(program.stages())
+    assert isinstance(stages[0], BatchBlocks)
     worker.run(stages)
     assert worker.clock == 12 + 1

@@ -1,5 +1,6 @@
 """Generated edges: what a UDF makes is walked, rows come from their masters no staler than the slack allows, and nothing is lost."""
 
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -190,14 +191,18 @@ def test_rows_are_no_staler_than_the_slack(slack, delivery):
     class Stale(Generate):
         """Reads and counts in plain Python, so that each step knows its number."""
 
-        def walk(self, worker, block, rows, lists):
-            at = lists["path"].reshape(-1)
-            at = np.unique(at[at >= 0])
-            counts, self._at = rows[0], getattr(self, "_at", 0)
-            seen.append((worker.rank, self._at, counts[at].copy()))
-            counts[at, worker.rank] += 1
-            self._made.pop((block.number, block.round))
-            self._at += 1
+        def prepared(self, worker, batch):
+            made, numbers = super().prepared(worker, batch), count()
+
+            def use(block, rows, lists):
+                at = lists["path"].reshape(-1)
+                at = np.unique(at[at >= 0])
+                seen.append((worker.rank, next(numbers), rows[0][at].copy()))
+                rows[0][at, worker.rank] += 1
+                made.taken(block)
+
+            made.use = use
+            return made
 
     class Counting(Probe):
         def stages(self):

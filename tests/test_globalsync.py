@@ -78,8 +78,8 @@ def test_aggregate_runs_over_known_masters(jit):
 
 
 def test_new_totals_start_from_nothing():
-    worker, stages = start(Totals(), EDGES, jit=False), [Exchange(along), GlobalSync(conclude)]
-    worker.prepare(stages)
+    worker = start(Totals(), EDGES, jit=False)
+    stages = worker.prepare([Exchange(along), GlobalSync(conclude)])
     for _ in range(3):
         worker.run(stages)
         assert worker.tau.count == 3

@@ -85,8 +85,8 @@ def test_the_order_is_that_of_any_number_of_workers(tmp_path):
 
 def blocks_of(worker, **options):
     """The members (dense indices) of each block."""
-    batch = MiniBatch(Spy(lambda *_: None), over="feature", together=True, **options)
-    batch.prepare(worker)
+    batch = MiniBatch(Spy(lambda *_: None), over="feature", keep_groups=True, **options)
+    batch = batch.prepare(worker)
     order = worker.graph.vertices["feature"].order
     return [sorted(order[lo:hi]) for lo, hi in zip(batch.cuts[:-1], batch.cuts[1:], strict=True)]
 
@@ -119,15 +119,14 @@ def test_a_cut_within_a_group_moves_to_its_end():
 def test_every_worker_has_the_same_blocks():
     parts = cut(edges(), None, bicut(SAMPLE, FEATURE, 3, 0, bipartite=True), 3, 0)
     workers = [Worker(Visits(), Graph.of(Visits(), part), rank=rank, workers=3) for rank, part in enumerate(parts)]
-    batches = [MiniBatch(Spy(lambda *_: None), over="feature", together=True, blocks=3) for _ in workers]
-    for batch, worker in zip(batches, workers, strict=True):
-        batch.prepare(worker)
+    batches = [MiniBatch(Spy(lambda *_: None), over="feature", keep_groups=True, blocks=3) for _ in workers]
+    batches = [batch.prepare(worker) for batch, worker in zip(batches, workers, strict=True)]
     assert len({tuple(batch.cuts) for batch in batches}) == 1 and len(batches[0].cuts) > 2
 
 
 def test_all_edges_are_walked_once():
     worker = start(Visits(), edges(), jit=False)
-    drive(worker, MiniBatch(Exchange(visit), over="feature", together=True, blocks=3))
+    drive(worker, MiniBatch(Exchange(visit), over="feature", keep_groups=True, blocks=3))
     seen = worker.tables["feature"].arrays["seen"][worker.graph.vertices["feature"].row_of]
     assert seen.tolist() == np.bincount(FEATURE).tolist()
 

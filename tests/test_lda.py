@@ -193,15 +193,14 @@ def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
     program, edges = tiny(seed)
     worker = drive(start(program, edges, jit=jit), *program.setup())
     stages = program.stages() if blocks else [Exchange(udf, over="word")]
-    worker.prepare(stages)
+    stages = worker.prepare(stages)
     truth = enumerable(worker)
     apart = truth.apart()
 
     def step():
         for _ in range(apart):
             worker.epoch += 1
-            for stage in stages:
-                stage.run(worker)
+            worker.run(stages)
 
     step()
     return oracle.chance(visits(worker, step, times), truth.posterior())
@@ -260,14 +259,13 @@ def test_first_topics_are_drawn_in_turn(seed):
     """Each token's from the conditional given those before it."""
     program, edges = tiny(seed)
     worker = drive(start(program, edges), *program.setup()[:-1])
-    begin, fresh = Exchange(lda.begin, over="word"), {"word": "n", "tau": "n", "document": "size"}
-    worker.prepare([begin])
+    begin, fresh = Exchange(lda.begin, over="word").prepare(worker), {"word": "n", "tau": "n", "document": "size"}
 
     def step():
         worker.epoch += 1
         for name, field in fresh.items():
             worker.tables[name].arrays[field][:] = 0
-        begin.run(worker)
+        begin.run()
 
     assert oracle.chance(visits(worker, step, 3000), enumerable(worker).one_by_one()) > 0.001
 

@@ -9,7 +9,7 @@ import lda_oracle as oracle
 import numpy as np
 import pytest
 from lda_team import ENDS, bags, drawn, lists
-from programs import both, column, drive, start
+from programs import both, column, executed, start
 from team import Team
 
 from tux.apps import _coherence, _fold_in, _topics
@@ -100,17 +100,17 @@ def test_topics_of_new_documents_by_em(jit):
     train = drawn()
     test, program = held_out(train), LDA(topics=4, parts=2, alpha=0.3, beta=0.2)
     worker, stage = settled(program, train, test, jit=jit), program.predict()
-    drive(worker, stage)
+    (step,) = executed(worker, stage)
     by_word = column(worker, "word", "n")[: len(train.ids["word"])]
     phi, priors = shares(by_word, 0.2), np.float64(np.float32(0.3))
     first = len(train.ids["document"])
-    assert stage.scores.shape == (len(test.ids["document"]), 4)
-    np.testing.assert_allclose(stage.scores.sum(1), 1, atol=1e-6)
+    assert step.scores.shape == (len(test.ids["document"]), 4)
+    np.testing.assert_allclose(step.scores.sum(1), 1, atol=1e-6)
     for document, words in by_document(test).items():
         if document >= first:
             known = [w for w in words if w < len(by_word)]
-            np.testing.assert_allclose(stage.scores[document], em(known, phi, priors), atol=1e-5)
-    assert (stage.scores[:first] == 0.25).all()  # nothing is held out of them
+            np.testing.assert_allclose(step.scores[document], em(known, phi, priors), atol=1e-5)
+    assert (step.scores[:first] == 0.25).all()  # nothing is held out of them
 
 
 def test_known_topics_are_found_in_new_documents():
@@ -124,8 +124,8 @@ def test_known_topics_are_found_in_new_documents():
     rows = worker.graph.vertices["word"].row_of
     worker.tables["word"].arrays["n"][rows], worker.tables["word"].arrays["seen"][:] = by_word, 50
     worker.tables["tau"].arrays["n"][0], worker.tables["tau"].arrays["smooth"][0] = by_word.sum(0), 0.4
-    stage = drive(worker, found := worker.program.predict()) and found
-    np.testing.assert_allclose(stage.scores[40:], [np.bincount(w // 10, minlength=4) / 200 for w in words], atol=0.001)
+    (step,) = executed(worker, worker.program.predict())
+    np.testing.assert_allclose(step.scores[40:], [np.bincount(w // 10, minlength=4) / 200 for w in words], atol=0.001)
 
 
 def test_functions_in_plain_python():

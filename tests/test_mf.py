@@ -1,11 +1,12 @@
 """Matrix factorization: each UDF as plain Python, each kernel against plain numpy, and the whole against a planted truth."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import pytest
-from programs import both, column, complete, drive, start
+from programs import both, column, complete, drive, executed, start
 
 from tux.apps import mf
 from tux.apps.mf import MF
@@ -56,10 +57,11 @@ def test_count_and_moments():
     assert tau.n == n and tau.mean == pytest.approx(mean) and tau.root == pytest.approx(std**0.5)
 
 
-def test_moments_of_equal_ratings_leave_a_positive_unit():
-    tau = context(n=5, sum=10.0, squares=20.0)
+@pytest.mark.parametrize(("values", "unit"), [([2, 2], 0.4), ([-5] * 3, 1), ([100, 101], 20.1), ([0, 0], 1), ([0, 4], 2)])
+def test_the_unit_of_nearly_equal_ratings_follows_their_size(values, unit):
+    tau = context(n=len(values), sum=float(sum(values)), squares=float(sum(v * v for v in values)))
     mf.moments(tau)
-    assert tau.mean == 2 and tau.root > 0
+    assert tau.mean == pytest.approx(np.mean(values)) and tau.root**2 == pytest.approx(unit, rel=1e-4)
 
 
 def test_begin_puts_factors_in_the_ratings_units():
@@ -184,9 +186,7 @@ def plain_run():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mf, "sgd", noted)
         worker = start(MF(**PROGRAM), EDGES, HELD, jit=False)
-        setup, stages = worker.program.setup(), worker.program.stages()
-        worker.prepare(setup)
-        worker.prepare(stages)
+        setup, stages = worker.prepare(worker.program.setup()), worker.prepare(worker.program.stages())
         worker.run(setup)
         for epoch in range(3):
             worker.epoch = epoch
@@ -203,8 +203,7 @@ def test_three_epochs_against_numpy(plain_run):
     truth = oracle.Factors(
         [t["f"] for t in tables], [t["G"] for t in tables], step=program.step * worker.tau.root, reg=program.reg, warm=program.warm
     )
-    stages = program.stages()
-    worker.prepare(stages)
+    stages = worker.prepare(program.stages())
     for epoch, edges in enumerate(visited):
         assert sorted(value for *_, value in edges) == sorted(EDGES.fields["value"].tolist())
         truth.train(edges, first_epoch=epoch == 0)
@@ -234,8 +233,7 @@ def test_plain_and_compiled_runs_agree(plain_run):
 @both
 def test_evaluation_against_numpy(jit):
     worker = complete(MF(**PROGRAM), EDGES, 2 if jit else 0, test=HELD, jit=jit)
-    score = Score(mf.rate)
-    drive(worker, *worker.program.evaluate(), score)
+    *_, score = executed(worker, *worker.program.evaluate(), Score(mf.rate))
     users, items = state(worker, "f")
     known = (HELD.src < len(EDGES.ids["user"])) & (HELD.dst < len(EDGES.ids["item"]))
     dots = (users[HELD.src].astype(float) * items[HELD.dst]).sum(1)
@@ -256,11 +254,10 @@ def test_objective_is_that_of_the_model_before_each_step():
 @pytest.mark.parametrize("batch", [0, 60])
 def test_norms_kept_by_each_step_are_the_true_ones(batch):
     worker = complete(MF(batch=batch, **PROGRAM), EDGES, 3)
-    exchange = Exchange(mf.sgd, over="item")
-    worker.prepare([exchange])
+    exchange = Exchange(mf.sgd, over="item").prepare(worker)
     for epoch in range(3, 6):
         worker.epoch = epoch
-        exchange.run(worker)
+        exchange.run()
     for f, norm in zip(state(worker, "f"), state(worker, "norm"), strict=True):
         np.testing.assert_allclose(norm, norms(f.astype(float), 3), rtol=1e-3, atol=1e-4)
 
@@ -281,10 +278,19 @@ def test_a_planted_model_is_recovered(batch):
     assert worker.edges_visited == 25 * len(edges) + len(edges)
 
 
+@pytest.mark.parametrize("each", [1, 5, 1000, -3, 0], ids=str)
+def test_equal_ratings_are_learnt(each):
+    """Implicit feedback is all 1: an error of a tenth is what the penalty costs."""
+    edges, held, _ = made(200, 100, 8000)
+    same = [replace(part, fields={"value": np.full(len(part), each, np.float32)}) for part in (edges, held)]
+    records, _ = trained(6, *same, rank=8)
+    assert records[-1]["test_rmse"] <= 0.1 * abs(each) + 0.01
+
+
 def test_held_out_ratings_of_new_vertices_get_the_mean():
     held = EdgeData.of(("user", "item"), [10**6], [1], {"value": np.float32([3])}, against=EDGES.ids)
-    worker, score = complete(MF(**PROGRAM), EDGES, 1, test=held), Score(mf.rate)
-    drive(worker, score)
+    worker = complete(MF(**PROGRAM), EDGES, 1, test=held)
+    (score,) = executed(worker, Score(mf.rate))
     assert score.scores.tolist() == [worker.tau.mean]
 
 
@@ -296,4 +302,4 @@ def test_without_held_out_ratings_there_is_no_test_rmse():
 def test_stages_are_what_the_header_says():
     program = MF(batch=100)
     assert [type(stage) for stage in program.setup()] == [Exchange, GlobalSync, Apply, Apply]
-    assert program.stages()[0].edges == 100 and program.monitor == "test_rmse" and isinstance(program.predict(), Score)
+    assert program.stages()[0].size.edges == 100 and program.monitor == "test_rmse" and isinstance(program.predict(), Score)

@@ -13,7 +13,8 @@ from tux.networks import from_arrays
 from tux.partition import bicut
 from tux.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
-from tux.stages.minibatch import VISIT
+from tux.stages.block_cuts import VISIT
+from tux.stages.fused import FusedBlocks
 from tux.together import Together
 from tux.worker import Worker
 
@@ -78,7 +79,8 @@ SIZES = [{}, {"vertices": 1}, {"vertices": 7}, {"vertices": 1000}, {"edges": 1},
 def test_blocks_cover_everything_exactly_once(size, udf):
     worker = start(Visits(), EDGES, HELD, jit=False)
     batch = MiniBatch(Exchange(udf, over="user"), Apply("user", applied), **size)
-    drive(worker, batch)
+    batch = batch.prepare(worker)
+    worker.run([batch])
     assert (worker.graph.edges.fields["visits"] == 1).all() and worker.tau.n == 120 == worker.edges_visited
     assert column(worker, "user", "edges").tolist() == [*np.bincount(EDGES.src), 0]
     assert column(worker, "user", "applied").tolist() == [1] * USERS + [0]
@@ -92,7 +94,8 @@ def test_compiled_blocks(jit, udf):
     touched = []
     spy = Spy(lambda worker, block: touched.append((block.number, column(worker, "item", "applied").copy())))
     batch = MiniBatch(spy, Exchange(udf, over="user"), Apply("user", applied), Apply("item", applied), spy, edges=25)
-    drive(worker, batch)
+    batch = batch.prepare(worker)
+    worker.run([batch])
     assert (worker.graph.edges.fields["visits"] == 1).all() and len(batch.cuts) > 4
     block_of = np.repeat(np.arange(len(batch.cuts) - 1), np.diff(batch.cuts))[worker.graph.vertices["user"].row_of[:USERS]]
     expected = oracle.pairs_touched(block_of, EDGES.src, EDGES.dst)
@@ -103,11 +106,9 @@ def test_compiled_blocks(jit, udf):
 
 def test_sizes():
     worker = start(Visits(), EDGES, HELD, jit=False)
-    batch = MiniBatch(noting([]), over="user", vertices=7)
-    batch.prepare(worker)
+    batch = MiniBatch(noting([]), over="user", vertices=7).prepare(worker)
     assert batch.cuts.tolist() == [0, 7, 14, 21, 28, USERS]
-    batch = MiniBatch(noting([]), over="item", edges=30)
-    batch.prepare(worker)
+    batch = MiniBatch(noting([]), over="item", edges=30).prepare(worker)
     degrees = np.bincount(worker.graph.edges.dst, minlength=ITEMS)
     assert [len(batch.cuts), batch.cuts[-1]] == [5, ITEMS]
     assert abs(np.add.reduceat(degrees, batch.cuts[:-1]) - 30).max() <= degrees.max()
@@ -118,7 +119,7 @@ def test_order_of_blocks_changes_by_epoch_and_repeats_by_seed():
     assert len(set(map(tuple, orders))) == 4 and all(sorted(numbers) == list(range(15)) for numbers in orders)
     assert orders == [order(vertices=2, epoch=epoch) for epoch in range(4)]
     assert order(vertices=2, seed=1) != orders[0]
-    assert order(vertices=2, shuffle=False) == list(range(15))
+    assert order(vertices=2, order="fixed") == list(range(15))
 
 
 def test_members_of_a_block_never_change():
@@ -130,18 +131,24 @@ def test_members_of_a_block_never_change():
         assert members.setdefault(block.number, found) == found and found <= set(range(*block.rows))
         members[-1] = members.get(-1, set()) | found
 
-    batch = MiniBatch(Exchange(visit, over="user"), Spy(note), vertices=4)
-    worker.prepare([batch])
+    batch = MiniBatch(Exchange(visit, over="user"), Spy(note), vertices=4).prepare(worker)
     for epoch in range(3):
         worker.epoch = epoch
-        batch.run(worker)
+        worker.run([batch])
         assert members.pop(-1) == set(range(USERS))
+
+
+def role_of(blocks):
+    """The enumerated end, of one kernel or of a block a clock."""
+    return (blocks.walks[0] if isinstance(blocks, FusedBlocks) else blocks.plan).role
 
 
 def test_enumerated_end_is_that_of_the_first_exchange():
     for batch in (MiniBatch(Exchange(visit, over="item"), vertices=3), MiniBatch(Exchange(visit_item, enter=applied_item), vertices=3)):
-        drive(start(Visits(), EDGES, jit=False), batch)
-        assert batch.role == "item" and batch.cuts[-1] == ITEMS
+        worker = start(Visits(), EDGES, jit=False)
+        blocks = batch.prepare(worker)
+        worker.run([blocks])
+        assert role_of(blocks) == "item" and blocks.cuts[-1] == ITEMS
 
 
 def applied_item(item):
@@ -208,10 +215,9 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
     workers = [Worker(Pairs(), Graph.of(Pairs(), part), jit=False, rank=r, workers=2) for r, part in enumerate(parts)]
     together, batches = Together(workers), []
     for worker in workers:
-        batch = MiniBatch(Exchange(walk, over="item"), Apply("item"), edges=3000, rotate=True)
-        worker.prepare([batch])
-        batches.append(batch)
-    blocks = list(batches[0].blocks(workers[0]))
+        batch = MiniBatch(Exchange(walk, over="item"), Apply("item"), edges=3000, order="rotated")
+        batches.append(batch.prepare(worker))
+    blocks = list(batches[0].blocks())
     assert blocks[0].rounds == round(3000 / 2 / VISIT) > 1 and {block.round for block in blocks} == set(range(blocks[0].rounds))
     together.run(lambda worker: [batches[worker.rank]])
     walked = [int(worker.edges_visited) for worker in workers]

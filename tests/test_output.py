@@ -13,6 +13,7 @@ from tux.arrow import read_parquet
 from tux.edges import EdgeData
 from tux.errors import DataError, DiskError, ProgramError, UsageError
 from tux.graph import Graph
+from tux.info import info
 from tux.output import RunFolder, check_names, fill, finite, read_ids, read_metrics, read_run
 from tux.predict import predict, writer
 from tux.session import run
@@ -119,14 +120,40 @@ def test_a_changed_source_is_told_and_a_changed_field_refused(trained, tmp_path)
         predict(folder, tmp_path / "pairs.csv")
 
 
+def rewritten(folder, old, new):
+    """`run.json` with one text in the place of another."""
+    text = (folder / "run.json").read_text()
+    assert old in text
+    (folder / "run.json").write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: rewritten(folder, '"epochs": 3,\n    "seconds"', '"seconds"'),
+        lambda folder: rewritten(folder, '"load": ', '"load": "x", "more": '),
+        lambda folder: (folder / "metrics.jsonl").write_bytes(b'{"epoch": "\xff"}\n'),
+        lambda folder: (folder / "metrics.jsonl").write_text('{"epoch": 1}\n'),
+    ],
+)
+def test_a_damaged_record_of_a_run_is_told(trained, damage):
+    folder, _ = trained
+    damage(folder)
+    with pytest.raises(DataError, match="not what a run writes"):
+        info(str(folder))
+
+
 @pytest.mark.parametrize(
     ("damage", "what"),
     [
         (lambda folder: os.remove(folder / "run.json"), "is no folder of a run"),
         (lambda folder: (folder / "run.json").write_text("{"), "not what a run writes"),
         (lambda folder: (folder / "run.json").write_text("[]"), "not what a run writes"),
+        (lambda folder: rewritten(folder, '"rank": 6', '"rank": ' + 100_000 * "[" + 100_000 * "]"), "not what a run writes"),
+        (lambda folder: (folder / "run.json").write_bytes(b'{"app": {"name": "\xff\xfe"}}'), "not what a run writes"),
         (lambda folder: os.rename(folder / "model", folder / "other"), "holds no model"),
         (lambda folder: os.remove(folder / "model" / "item.parquet"), "no such file"),
+        (lambda folder: os.remove(folder / "model" / "tau.parquet"), r"(?s)no such file: .*tau.parquet.*the model is not whole"),
         (lambda folder: (folder / "model" / "item.parquet").write_bytes(b"PAR1"), "no readable Parquet"),
     ],
 )

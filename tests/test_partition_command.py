@@ -48,6 +48,15 @@ def rows(out):
     return {line[2:].split()[0]: line for line in lines[begin + 1 : end]}
 
 
+def test_what_may_not_win_stands_below_the_others(tux, monkeypatch):
+    """All edges in one part cost nothing to synchronise, and are no cut."""
+    heap = lambda src, dst, k, seed=0, **_: np.zeros(len(src), np.int16)  # noqa: E731
+    monkeypatch.setattr(judge, "PARTITIONERS", {"heap": heap, "random": random})
+    code, out, _ = tux("links.txt --parts 4 --one-type --method heap,random")
+    assert code == 0 and list(rows(out)) == ["random", "heap"]
+    assert "more than 1.25 times the mean: heap." in out and "winner: random" in out
+
+
 def test_all_methods_sorted_by_volume_with_a_winner(tux):
     code, out, err = tux("links.txt --parts 4 --one-type --cap 1.05")
     assert code == 0 and not err
@@ -65,7 +74,7 @@ def test_all_methods_sorted_by_volume_with_a_winner(tux):
 def test_a_method_with_less_volume_but_a_skewed_part_does_not_win(tux, here):
     (here / "one.txt").write_text("0\n" * len(PAIRS))
     code, out, _ = tux("links.txt --parts 4 --method random --import one.txt --one-type")
-    assert code == 0 and list(rows(out)) == ["one.txt", "random"]
+    assert code == 0 and list(rows(out)) == ["random", "one.txt"]
     assert rows(out)["random"].startswith("*") and "(beyond: one.txt (4.00))" in out and "empty" in out
     _, out, _ = tux("links.txt --parts 4 --import one.txt --one-type")
     assert list(rows(out)) == ["one.txt"] and "winner: one.txt" in out

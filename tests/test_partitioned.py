@@ -68,7 +68,9 @@ def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
     digests = set()
     for method in ("bicut", "random", "bicut"):
         made = folder(method)
-        digests.add(Partitioned.stored(made, without_edges(made, ("user", "item"), {"value": np.dtype("f4")}), None).digest)
+        digests.add(
+            Partitioned.stored(made, without_edges(made, ("user", "item"), {"value": np.dtype("f4")}), None).digests["cut of the data"]
+        )
         made.rename(tmp_path / f"used {len(list(tmp_path.iterdir()))}")
     assert len(digests) == 2
 

@@ -14,10 +14,27 @@ from tux.wire import Message
 def peer(tmp_path):
     """Worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
     job = Job(
-        1, "", "mf", {}, "", 2, f"ipc://{tmp_path}/launcher", f"ipc://{tmp_path}/{{}}", None, 0, 0, False, 1, 1, 0, deadline=5, largest=1000
+        1,
+        "",
+        "mf",
+        {},
+        {},
+        2,
+        f"ipc://{tmp_path}/launcher",
+        f"ipc://{tmp_path}/{{}}",
+        None,
+        0,
+        0,
+        False,
+        False,
+        1,
+        1,
+        0,
+        deadline=5,
+        largest=1000,
     )
     job.write(tmp_path)
-    made = Peer(tmp_path, 0)
+    made = Peer(tmp_path, 0, Job.read(tmp_path))
     made.worker = types.SimpleNamespace(server=types.SimpleNamespace(handle=lambda message: message.kind == "up"))
     yield made
     made.post.close()
@@ -35,11 +52,11 @@ def test_who_has_met_all_may_speak_before_we_have(peer):
     arrives(peer, pack(Go(["a", "b"]), 2, 0))
     arrives(peer, Message("down", 1, 0, 2))
     assert peer._meet() == ["a", "b"]
-    assert [(message.kind, message.turn) for message in peer.post.arrived()] == [("down", 0), ("down", 1), ("down", 2)]
+    assert [(message.kind, message.clock) for message in peer.post.arrived()] == [("down", 0), ("down", 1), ("down", 2)]
 
 
 def test_a_job_may_end_before_it_begins(peer):
     arrives(peer, Message("down", 1, 0, 0))
     arrives(peer, pack(Bye(), 2, 0))
-    with pytest.raises(Refused, match="before it began"):
+    with pytest.raises(Refused, match="machine 0 ended the job"):
         peer._meet()

@@ -26,6 +26,12 @@ def test_flags():
     ("given", "message"),
     [
         ({"rank": 2}, "--node-rank 2 of --nnodes 2"),
+        ({"machines": 1, "rank": 1}, "--node-rank 1 of --nnodes 1"),
+        ({"machines": None, "rank": 1}, "--node-rank and --rdzv without --nnodes: this would train alone"),
+        ({"machines": None, "rank": 0, "meeting": None}, "--node-rank without --nnodes"),
+        ({"machines": None}, "--rdzv without --nnodes"),
+        ({"machines": None, "meeting": None, "key": "job.key"}, "--key-file without --nnodes"),
+        ({"machines": None, "meeting": None, "insecure": True}, "--insecure without --nnodes"),
         ({"rank": None}, "--node-rank"),
         ({"rank": -1}, "--node-rank"),
         ({"meeting": None}, "--rdzv"),
@@ -77,6 +83,13 @@ def test_the_environments_of_other_launchers(environment, expected):
     meeting = "127.0.0.9:9" if "OMPI_COMM_WORLD_SIZE" in environment else None
     found = find(None, None, meeting, None, insecure=False, environment=environment)
     assert (found.machines, found.rank, found.host, found.port) == expected
+
+
+def test_a_rank_that_contradicts_the_environment_is_told():
+    slurm = {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_PROCID": "1"}
+    with pytest.raises(UsageError, match="--node-rank 0, but the environment says 1"):
+        place(machines=None, rank=0, **slurm)
+    assert place(machines=None, rank=1, **slurm).rank == 1
 
 
 def test_flags_win_over_the_environment():

@@ -178,12 +178,11 @@ def test_states_are_visited_as_the_posterior_says(udf, right):
     worker.tables["tau"].arrays["alpha"][0] = [1.2, 0.1, 0.4]
     _priors.spread(worker.tau)
     truth = oracle.Tiny(*tokens(worker)[:2], 3, np.array([1.2, 0.1, 0.4]), 0.3)
-    stage, place, visits, apart = Exchange(udf, over="word"), 3 ** np.arange(5)[::-1], np.zeros(3**5), truth.apart()
-    worker.prepare([stage])
+    step, place, visits, apart = Exchange(udf, over="word").prepare(worker), 3 ** np.arange(5)[::-1], np.zeros(3**5), truth.apart()
     for _ in range(1500):
         for _ in range(apart):
             worker.epoch += 1
-            stage.run(worker)
+            step.run()
         visits[worker.graph.edges.fields["topic"] @ place] += 1
     chance = oracle.chance(visits, truth.posterior())
     assert chance > 0.001 if right else chance < 1e-6

@@ -109,7 +109,7 @@ def mf(files, tmp_path_factory):
             argv = ["run", "mf", files / "train.csv", "--test", files / "test.csv", "--rank", 4, "--epochs", 8, "--out", "out", *flags]
             with Running(folder, *argv) as running:
                 assert running.wait(HARD) == 0, running.told()
-                assert running.left() == [] and not running.told()[1]
+                assert running.left() == [] and not unwarned(running.told()[1])
             done[flags, again] = folder / "out"
         return done[flags, again]
 
@@ -164,7 +164,7 @@ def test_the_same_command_gives_the_same_bytes(mf):
 def test_the_record_of_a_run(mf):
     first, second = (json.loads((mf("--workers", 2, again=n) / "run.json").read_text()) for n in (0, 1))
     assert first["options"]["workers"] == 2 and first["options"]["slack"] == 0 and first["options"]["partitioner"] == "bicut"
-    assert first["results"]["epochs"] == first["results"]["model_epoch"] == 8
+    assert first["results"]["epochs"] == 8 and first["results"]["model_epoch"] == first["results"]["best"]["epoch"]
     for each in (first, second):
         assert each.pop("setup_seconds") and each["results"].pop("seconds") > 0
         for record in (each["results"]["last"], each["results"]["best"]):
@@ -255,13 +255,14 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     assert [run.wait(HARD) for run in runs] == [2, 2], two.told()
     line = 1 + next(i for i, each in enumerate(FAULTY.splitlines()) if text in each)
     expected = f"error: ZeroDivisionError: division by zero\n  at {program}:{line}\n"
-    assert two.told()[1].startswith(expected) and two.told()[1] == one.told()[1]
+    told = [unwarned(run.told()[1]) for run in runs]
+    assert told[0].startswith(expected) and told[0] == told[1]
     assert two.left() == []
 
 
 def test_divergence_names_vertex_field_and_value(tux, files):
     code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
-    what, do = err.splitlines()
+    what, do = unwarned(err).splitlines()
     assert code == 3
     assert re.fullmatch(r"error: (user ann\d+|item thing \d+): f became (nan|inf|-inf) in epoch \d+", what)
     assert "--step" in do
@@ -285,12 +286,17 @@ def intact(running):
     assert not (running.folder / "out" / "model").exists()
 
 
+def unwarned(err):
+    """Standard error without warnings: small machines have fewer cores than some runs here have workers."""
+    return "".join(line for line in err.splitlines(keepends=True) if not line.startswith("warning: "))
+
+
 def over(running, code, seconds=SOON):
     """The run ends with an exit code, leaves nothing, and says one thing."""
     assert running.wait(seconds) == code, running.told()
     assert running.until(lambda: not running.left(), SOON), running.left()
-    _, err = running.told()
-    assert err.count("error: ") == (code != 0) and "Traceback" not in err
+    err = unwarned(running.told()[1])
+    assert err.count("error: ") == (code > 0 or code == -signal.SIGSEGV) and "Traceback" not in err
     return err
 
 
@@ -321,36 +327,11 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
     assert err.endswith("try the same with --check\n")
 
 
-OUTSIDE = """
-from tux import Context, Edge, Program, Vertex, delta, param, value
-from tux.stages import Apply, Exchange
-
-
-def count(dst, p):
-    dst.seen[p.first] += 1
-
-
-def keep(v, p):
-    v.degree = v.seen[p.second]
-
-
-class Degrees(Program):
-    first: int = param(0, "an index")
-    second: int = param(0, "an index")
-    page = Vertex(seen=delta("i4", 4), degree=value("i4"))
-    link = Edge("page", "page")
-
-    def stages(self):
-        return [Exchange(count), Apply("page", keep)]
-"""
-
-
-@pytest.mark.parametrize(("flag", "line", "what"), [("--first", 7, "dst.seen"), ("--second", 11, "v.seen")])
+@pytest.mark.parametrize(("flag", "line", "what"), [("--first", 8, "dst.seen"), ("--second", 12, "v.seen")])
 @pytest.mark.parametrize("plain", [False, True], ids=["jit", "no-jit"])
-def test_an_index_out_of_bounds_on_several_workers(tux, files, tmp_path, flag, line, what, plain):
+def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what, plain):
     """In a worker's main thread, and in the thread that serves its masters."""
-    path = tmp_path / "outside.py"
-    path.write_text(OUTSIDE)
+    path = Path(__file__).with_name("outside.py")
     flags = ["--no-jit"] if plain else ["--check"]
     code, _, err = tux(path, files / "links.txt", flag, 4, "--workers", 2, "--partitioner", "random", *flags)
     said = "index 4 is out of bounds" if plain else f"index 4 is out of bounds for `{what}`, which has 4 entries\n"

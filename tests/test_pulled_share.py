@@ -57,9 +57,16 @@ def test_a_worker_sees_its_own_changes_whole():
     class Looking(Generate):
         """Notes what a step reads; its worker has added its own starts before."""
 
-        def walk(self, worker, block, rows, lists):
-            seen.append((worker.rank, block.round, len(self.starts(block)), rows[0][0], rows[1][0]))
-            super().walk(worker, block, rows, lists)
+        def prepared(self, worker, batch):
+            made = super().prepared(worker, batch)
+            walk = made.use
+
+            def use(block, rows, lists):
+                seen.append((worker.rank, block.round, len(made.starts(block)), rows[0][0], rows[1][0]))
+                walk(block, rows, lists)
+
+            made.use = use
+            return made
 
     class Looked(Both):
         def stages(self):

@@ -49,9 +49,8 @@ def batches(edges, k, by, slack, udf=touch, **options):
         graph = Graph.of(Touches(), part)
         worker = Worker(Touches(), graph, jit=False, slack=slack, rank=rank, workers=k)
         inside = [Exchange(udf, over="item"), Apply("item"), Apply("user")]
-        batch = MiniBatch(*inside, rotate=True, **options)
-        worker.prepare([batch])
-        made.append((worker, batch))
+        batch = MiniBatch(*inside, order="rotated", **options)
+        made.append((worker, batch.prepare(worker)))
     return made
 
 
@@ -65,7 +64,7 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
     for epoch in range(2):
         for worker, _ in made:
             worker.epoch = epoch
-        clocks = [[walked(worker, batch.stages[0], block) for block in batch.blocks(worker)] for worker, batch in made]
+        clocks = [[walked(worker, batch.steps[0], block) for block in batch.blocks()] for worker, batch in made]
         assert len({len(each) for each in clocks}) == 1, "workers have equally many clocks"
         assert sum(len(src) for each in clocks for src, _ in each) == len(edges.src)
         for side in (0, 1):
@@ -97,14 +96,14 @@ def test_every_edge_is_walked_once_an_epoch(shape, by):
 @pytest.mark.parametrize(("by", "role"), [("source", "item"), ("target", "user"), ("random", "item")])
 def test_workers_rotate_over_the_end_that_is_cut(by, role):
     for edges in SHAPES.values():
-        assert {batch.role for _, batch in batches(edges, 2, by, 0)} == {role}
+        assert {batch.plan.role for _, batch in batches(edges, 2, by, 0)} == {role}
 
 
 def test_one_worker_and_functions_of_a_vertex_keep_the_end_that_was_named():
     edges = SHAPES["wide"]
-    assert [batch.role for _, batch in batches(edges, 1, "bicut", 0)] == ["item"]
+    assert [batch.plan.role for _, batch in batches(edges, 1, "bicut", 0)] == ["item"]
     of_item = batches(edges, 2, "bicut", 0, touch_each)
-    assert {batch.role for _, batch in of_item} == {"item"}
+    assert {batch.plan.role for _, batch in of_item} == {"item"}
 
 
 def test_sizes_in_vertices_are_kept_and_empty_blocks_follow():

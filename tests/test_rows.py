@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
-from programs import both, drive, points_at, start
+from programs import both, drive, executed, points_at, start
 
 from tux import Context, Edge, Program, Vertex, data, master, param, shared, total, value
 from tux.errors import ProgramError
@@ -104,12 +104,12 @@ def test_views_write_through(jit):
 
 def test_views_count_no_references():
     _nrt_python.memsys_enable_stats()
-    worker, stage = start(Every(), EDGES), Apply("other", through_views)
-    drive(worker, stage)
+    worker = start(Every(), EDGES)
+    (step,) = executed(worker, Apply("other", through_views))
     arrays = [array for table in worker.tables.values() for array in table.arrays.values()]
     references, stats = [sys.getrefcount(array) for array in arrays], rtsys.get_allocation_stats()
     for _ in range(5):
-        stage.run(worker)
+        step.run()
     after = rtsys.get_allocation_stats()
     assert [sys.getrefcount(array) for array in arrays] == references
     assert after.alloc - stats.alloc == after.free - stats.free and after.mi_alloc - stats.mi_alloc == after.mi_free - stats.mi_free

@@ -44,7 +44,7 @@ def test_the_column_of_labels(file):
         rows[1] = ",".join("0" if at == column else "1" for at in range(3))
         assert read_samples(file("\n".join([header, *rows]), "s.csv")).label.tolist() == [1, -1]
     path = file("a,b,c\n1,2,3\n4,5,6\n", "s.csv")
-    assert fails("no column of labels", path) == "It has a, b, c; say which is that of the labels."
+    assert fails("no column of labels", path) == "It has a, b, c; name that of the labels with --label, or a file of them with --labels."
     assert fails("no column 'd'", path, label="d") == "It has a, b, c."
     assert fails("no column 'd'", path, label="b", weight="d") == "It has a, b, c."
     fails("column 'b' cannot be that of the weights", path, label="b", weight="b")
@@ -148,3 +148,23 @@ def test_bad_rows_of_parquet(tmp_path, monkeypatch):
     false = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"b"]).buffers())
     fails("a string is not UTF-8 text", parquet(path, a=false, y=[1, 2]))
     fails("holds no sample", parquet(path, a=pa.array([], pa.int8()), y=pa.array([], pa.int8())))
+
+
+@pytest.mark.parametrize("gap", ["", "?", "None", "NA", " ? "])
+def test_a_missing_number_does_not_make_words_of_a_column(file, gap):
+    rows = [f"{at},{'abc'[at % 3]},{at % 2}" for at in range(1, 30)]
+    rows[7] = f"{gap},b,0"
+    samples = read_samples(file("age,city,y\n" + "\n".join(rows) + "\n", "s.csv"))
+    assert set(samples.edges.ids["feature"].values.tolist()) == {"age", "city=a", "city=b", "city=c"}
+    assert samples.edges.notes == ("missing numbers count as 0: 1 of column age",)
+    assert samples.edges.skipped == 0
+
+
+def test_few_words_among_numbers_are_told(file):
+    rows = [f"{at},{at % 2}" for at in range(1, 30)]
+    rows[7] = "unknown,0"
+    samples = read_samples(file("age,y\n" + "\n".join(rows) + "\n", "s.csv"))
+    assert "age=unknown" in samples.edges.ids["feature"].values.tolist()
+    (note,) = samples.edges.notes
+    assert "column age is read as words" in note and "28 of its first 29 values are numbers, but 'unknown' is not" in note
+    assert read_samples(file("size,y\nNone,1\nNone,0\nL,1\n2,0\n", "s.csv")).edges.notes == ()

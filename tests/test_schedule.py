@@ -1,6 +1,4 @@
-"""Turns: which stages run together between two synchronisations, and which make a clock of their own."""
-
-from types import SimpleNamespace
+"""Clocks: which steps run together between two synchronisations, and which make a clock of their own."""
 
 import pytest
 from programs import random_pairs
@@ -8,29 +6,70 @@ from team import Team
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.networks import from_arrays
-from tux.schedule import segments, turns
+from tux.schedule import clocks, segments
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages.globalsync import LocalGlobalSync
+from tux.steps import Blocks, Fold, Step
 
 
-def stage(letter):
-    """E: Exchange. A, B, C: Apply that travels, B without a function, C adding to the context; a: of a whole type.
+class Local(Step):
+    """A step that runs here."""
 
-    G, H: GlobalSync that travels, H aggregating; g: of one worker.
-    """
-    kinds = {"E": {}, "A": {"travels": True, "folds": True, "f": see, "over": "v", "adds_to_context": False}}
-    kinds |= {"a": {"travels": False, "folds": True, "f": see}, "C": kinds["A"] | {"adds_to_context": True}}
-    kinds |= {"B": kinds["A"] | {"f": None}}
-    kinds |= {"H": {"travels": True, "folds": False, "f": see, "aggregate": see, "aggregated": "v"}}
-    kinds |= {
-        "G": {"travels": True, "folds": False, "f": see, "aggregate": None, "aggregated": ""},
-        "g": {"travels": False, "folds": False, "aggregate": None},
-    }
-    return SimpleNamespace(letter=letter, **kinds[letter])
+    def __init__(self, letter, is_apply=False):
+        self.letter, self.is_apply = letter, is_apply
+
+    def run(self, block=None):
+        pass
 
 
-def batch(letters, blocks):
+class Remote(Fold):
+    """A synchronisation."""
+
+    def __init__(self, letter, *, table="tau", has_function=True, reads_masters=False, adds_to_context=False, aggregated=""):
+        self.letter, self.table, self.is_apply, self.has_function = letter, table, table != "tau", has_function
+        self.reads_masters, self.adds_to_context, self.aggregated = reads_masters, adds_to_context, aggregated
+
+    def send(self, clock, block):
+        return 0
+
+    def install(self, message):
+        pass
+
+    def serve(self, server, clock, contributions):
+        return []
+
+
+class Batch(Blocks):
     """A mini-batch of some blocks."""
-    return SimpleNamespace(stages=[stage(letter) for letter in letters], blocks=lambda worker: iter(blocks))
+
+    def __init__(self, letters, blocks):
+        self.steps, self._blocks = [step(letter) for letter in letters], blocks
+
+    def run(self, block=None):
+        pass
+
+    def blocks(self):
+        return iter(self._blocks)
+
+
+STEPS = {
+    "E": lambda: Local("E"),
+    "A": lambda: Remote("A", table="v"),
+    "a": lambda: Local("a", is_apply=True),
+    "B": lambda: Remote("B", table="v", has_function=False),
+    "C": lambda: Remote("C", table="v", adds_to_context=True),
+    "G": lambda: Remote("G"),
+    "H": lambda: Remote("H", reads_masters=True, aggregated="v"),
+    "g": lambda: Local("g"),
+}
+
+
+def step(letter):
+    """E: Exchange. A, B, C: Apply between workers, B without a function, C adding to the context; a: of a whole type.
+
+    G, H: GlobalSync between workers, H aggregating; g: of one worker.
+    """
+    return STEPS[letter]()
 
 
 def read(found):
@@ -69,12 +108,7 @@ def read(found):
     ],
 )
 def test_segments(stages, expected):
-    assert read(segments([stage(letter) for letter in stages])) == expected
-
-
-def test_stages_that_say_nothing_run_here():
-    plain = SimpleNamespace(letter="S")
-    assert read(segments([plain, stage("A"), plain, stage("G")])) == "S:A | S:G"
+    assert read(segments([step(letter) for letter in stages])) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,22 +123,27 @@ def test_stages_that_say_nothing_run_here():
     ],
 )
 def test_a_global_sync_after_a_mini_batch_waits_for_late_totals(inside, after, waits):
-    *blocks, last = turns(None, [batch(inside, [1, 2]), *map(stage, after)])
+    *blocks, last = clocks([Batch(inside, [1, 2]), *map(step, after)])
     assert (last.waits, last.alone) == (waits, False) and not any(block.waits for block in blocks)
 
 
-def test_each_block_is_a_turn_and_so_is_each_run_of_other_stages():
-    stages = [stage("E"), stage("A"), batch("EAE", [5, 3]), stage("G"), stage("E"), batch("E", [1]), batch("A", [2])]
-    found = [(work.block, read(work.segments)) for work in turns(None, stages)]
+def test_each_block_is_a_clock_and_so_is_each_run_of_other_steps():
+    steps = [step("E"), step("A"), Batch("EAE", [5, 3]), step("G"), step("E"), Batch("E", [1]), Batch("A", [2])]
+    found = [(task.block, read(task.segments)) for task in clocks(steps)]
     assert found == [(None, "E:A"), (5, "E:A | E:"), (3, "E:A | E:"), (None, ":G | E:"), (1, "E:"), (2, ":A")]
-    assert list(turns(None, [])) == [] and list(turns(None, [batch("E", [])])) == []
+    assert list(clocks([])) == [] and list(clocks([Batch("E", [])])) == []
 
 
-def test_turns_are_made_as_they_start():
+def test_clocks_are_made_as_they_start():
     """A mini-batch's blocks are asked for when it comes, not all at the beginning of an epoch."""
     asked = []
-    late = SimpleNamespace(stages=[stage("E")], blocks=lambda worker: asked.append(worker) or iter([0]))
-    found = turns("me", [stage("E"), late])
+
+    class Late(Batch):
+        def blocks(self):
+            asked.append("me")
+            return iter([0])
+
+    found = clocks([step("E"), Late("E", [])])
     next(found)
     assert asked == []
     next(found)
@@ -120,7 +159,7 @@ class Both(Program):
 
     def stages(self):
         inner = [Exchange(see, over="item"), Apply("item", keep), Apply("user", keep), GlobalSync()]
-        return [MiniBatch(*inner, vertices=4, shuffle=False), Exchange(see), Apply("user", keep), Apply("item", keep)]
+        return [MiniBatch(*inner, vertices=4, order="fixed"), Exchange(see), Apply("user", keep), Apply("item", keep)]
 
 
 def see(user, item):
@@ -132,28 +171,32 @@ def keep(v):
     v.seen += v.n
 
 
+def letter(each):
+    """The letter of a step, and of an Apply its type's."""
+    if each.is_apply:
+        return "A" + (each.table if isinstance(each, Fold) else each.over)[0]
+    return "G" if isinstance(each, Fold | LocalGlobalSync) else "E" + each.walk.role[0]
+
+
 def shape(k, by):
-    """The labels of one worker's turns, and those turns' blocks."""
+    """The labels of one worker's clocks, and those clocks' blocks."""
     edges = from_arrays(*random_pairs(20, 9, 60), ends=("user", "item"))
     worker = Team(Both(), edges, k=k, by=by).workers[-1]
-    stages = worker.program.stages()
-    worker.prepare(stages)
-    works = list(turns(worker, stages))
-    name = {"Exchange": "E", "Apply": "A", "GlobalSync": "G"}
-    for each in (s for work in works for segment in work.segments for s in (*segment.here, *segment.syncs)):
-        each.letter = name[type(each).__name__] + getattr(each, "over", "")[:1]
-    return [read(work.segments) for work in works], [work.block and work.block.number for work in works]
+    tasks = list(clocks(worker.prepare(worker.program.stages())))
+    for each in (s for task in tasks for segment in task.segments for s in (*segment.here, *segment.syncs)):
+        each.letter = letter(each)
+    return [read(task.segments) for task in tasks], [task.block and task.block.number for task in tasks]
 
 
 @pytest.mark.parametrize(
     ("k", "by", "inside", "outside"),
     [
-        (1, "random", "EiAiAuG:", "EAuAi:"),
-        (3, "random", "Ei:AiAu | :G", "E:AuAi"),
-        (3, "bicut", "EiAu:Ai | :G", "EAu:Ai"),  # users are whole
+        (1, "random", "EiAiAuG:", "EuAuAi:"),
+        (3, "random", "Ei:AiAu | :G", "Eu:AuAi"),
+        (3, "bicut", "EiAu:Ai | :G", "EuAu:Ai"),  # users are whole
     ],
 )
-def test_turns_of_a_program_follow_from_what_the_partition_cuts(k, by, inside, outside):
+def test_clocks_of_a_program_follow_from_what_the_partition_cuts(k, by, inside, outside):
     found, blocks = shape(k, by)
     assert found == [inside] * 3 + [outside] and blocks == [0, 1, 2, None]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import both, column, drive, random_pairs, start
+from programs import both, column, drive, executed, random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, uniform, value
 from tux.edges import EdgeData
@@ -36,20 +36,19 @@ def walk(user, item):
 
 @both
 def test_scores_come_in_the_order_given(jit):
-    worker, stage = start(Model(), EDGES, HELD, jit=jit), Score(score)
-    drive(worker, Exchange(walk, held_out=True), stage)
+    worker = start(Model(), EDGES, HELD, jit=jit)
+    _, step = executed(worker, Exchange(walk, held_out=True), Score(score))
     x, y = column(worker, "user", "x"), column(worker, "item", "x")
-    np.testing.assert_allclose(stage.scores, x[HELD.src] - y[HELD.dst] + 100 * HELD.fields["w"] + 7.5)
-    assert stage.scores.dtype == np.float64
+    np.testing.assert_allclose(step.scores, x[HELD.src] - y[HELD.dst] + 100 * HELD.fields["w"] + 7.5)
+    assert step.scores.dtype == np.float64
     worker.tables["tau"].arrays["mean"][0] = 0
-    stage.run(worker)
-    np.testing.assert_allclose(stage.scores, x[HELD.src] - y[HELD.dst] + 100 * HELD.fields["w"] + 0.5)
+    step.run()
+    np.testing.assert_allclose(step.scores, x[HELD.src] - y[HELD.dst] + 100 * HELD.fields["w"] + 0.5)
 
 
 def test_no_edges_no_scores():
-    stage = Score(score)
-    drive(start(Model(), EDGES, jit=False), stage)
-    assert stage.scores.shape == (0,)
+    (step,) = executed(start(Model(), EDGES, jit=False), Score(score))
+    assert step.scores.shape == (0,)
 
 
 def changes(user):

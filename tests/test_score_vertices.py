@@ -4,7 +4,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from programs import both, column, drive, start
+from programs import both, column, drive, executed, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, total, uniform, value
 from tux.edges import EdgeData
@@ -58,34 +58,34 @@ def walk(sample, feature):
 
 @both
 def test_a_number_for_each_vertex(jit):
-    worker, stage = start(Linear(), TRAIN, HELD, jit=jit), Score(product, over="sample")
-    drive(worker, stage)
+    worker = start(Linear(), TRAIN, HELD, jit=jit)
+    (step,) = executed(worker, Score(product, over="sample"))
     x = column(worker, "feature", "x")
-    assert stage.scores.dtype == np.float64
-    np.testing.assert_allclose(stage.scores, W @ x + 9.5)
+    assert step.scores.dtype == np.float64
+    np.testing.assert_allclose(step.scores, W @ x + 9.5)
     worker.tables["tau"].arrays["mean"][0] = 0
-    stage.run(worker)
-    np.testing.assert_allclose(stage.scores, W @ x + 2.5)
+    step.run()
+    np.testing.assert_allclose(step.scores, W @ x + 2.5)
 
 
 @both
 @pytest.mark.parametrize(("width", "columns"), [("parts", 3), (4, 4)])
 def test_a_row_for_each_vertex(jit, width, columns):
-    worker, stage = start(Linear(), TRAIN, HELD, jit=jit), Score(spread, over="sample", width=width)
-    drive(worker, Exchange(walk, held_out=True), stage)
+    worker = start(Linear(), TRAIN, HELD, jit=jit)
+    _, step = executed(worker, Exchange(walk, held_out=True), Score(spread, over="sample", width=width))
     expected = np.zeros((6, columns))
     expected[:, :3] = W.sum(1)[:, None] * [1, 2, 3]
     for _ in range(2):  # rows are zeros again before each run
-        assert stage.scores.dtype == np.float32 and stage.scores.shape == (6, columns)
-        np.testing.assert_allclose(stage.scores, expected)
-        stage.run(worker)
+        assert step.scores.dtype == np.float32 and step.scores.shape == (6, columns)
+        np.testing.assert_allclose(step.scores, expected)
+        step.run()
 
 
 @both
 def test_either_end_can_be_asked(jit):
     worker, stage = start(Linear(), TRAIN, HELD, jit=jit), Score(mine)
-    drive(worker, stage)
-    np.testing.assert_allclose(stage.scores, [4, 24 + 6, 2])
+    (step,) = executed(worker, stage)
+    np.testing.assert_allclose(step.scores, [4, 24 + 6, 2])
     assert stage.enumerated(worker.program) == "feature" and Score(product).enumerated(worker.program) == "sample"
 
 
@@ -105,9 +105,8 @@ def test_udfs_are_plain_functions():
 
 
 def test_without_held_out_edges_each_vertex_is_asked():
-    stage = Score(product)
-    drive(start(Linear(), TRAIN, jit=False), stage)
-    assert stage.scores.tolist() == [9.5] * 3
+    (step,) = executed(start(Linear(), TRAIN, jit=False), Score(product))
+    assert step.scores.tolist() == [9.5] * 3
 
 
 def changes(feature, edges):

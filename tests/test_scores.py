@@ -6,7 +6,7 @@ import pytest
 from tux.apps._scoring import apart, dots, hold_out, judged
 from tux.formats import read_edges
 from tux.labels import Labels, read_labels
-from tux.scores import auc, decide, f1, f1_scores, logistic, most_likely
+from tux.scores import _fit, _rotated, auc, decide, f1, f1_scores, logistic, most_likely
 
 
 def made(n=300, d=6, labels=5, seed=0):
@@ -33,6 +33,30 @@ def test_the_gradient_at_the_minimum_is_zero():
             wrong = 1 / (1 + np.exp(np.clip(y * (x @ w[:, label] + b[label]), -500, 500)))
             whole, all_of_it = np.column_stack([x, np.ones(len(x))]), np.append(w[:, label], b[label])
             assert np.linalg.norm(all_of_it - 2.0 * (y * wrong) @ whole) < 1e-4 * np.linalg.norm((y * 0.5) @ whole * 2.0)
+
+
+def test_few_products_solve_for_features_of_any_scale(monkeypatch):
+    """Correlated features, of lengths between 0.01 and 100: the preconditioner makes up for both, so that 12 turns are enough."""
+    monkeypatch.setattr("tux.scores.TURNS", 12)
+    monkeypatch.setattr("tux.scores.STEPS", 12)
+    rng = np.random.default_rng(0)
+    x, member = made(2000, 20, 7)
+    x = x @ rng.normal(size=(20, 20)) * np.logspace(-2, 2, 20)
+    w, b = logistic(x, member)
+    sign = np.where(member, 1.0, -1.0)
+    wrong = 1 / (1 + np.exp(np.clip(sign * decide(x, w, b), -500, 500)))
+    ones, whole = np.column_stack([x, np.ones(len(x))]), np.vstack([w, b])
+    left = np.linalg.norm(whole - ones.T @ (sign * wrong), axis=0)
+    assert (left < 1e-4 * np.linalg.norm(ones.T @ sign / 2, axis=0)).all()
+
+
+def test_a_larger_share_may_start_anywhere():
+    """The minimum is where it is, wherever the search for it starts."""
+    x, member = made()
+    axes, _ = _rotated(x)
+    cold = _fit(axes, member, 1.0)
+    warm = _fit(axes, member, 1.0, cold + np.random.default_rng(0).normal(size=cold.shape))
+    np.testing.assert_allclose(warm, cold, atol=1e-3)
 
 
 def test_separable_labels_and_lone_ones():
@@ -94,6 +118,21 @@ def test_scores_of_good_and_of_no_features():
     assert good["micro_f1_50"] > 0.75 > 0.6 > none["micro_f1_50"] and good["macro_f1_50"] > none["macro_f1_50"]
     assert f1_scores(x.astype("f4"), member, (0.5,), 3, seed=1) == f1_scores(x.astype("f4"), member, (0.5,), 3, seed=1)
     assert f1_scores(x, member, (0.5,), 1, seed=1) != f1_scores(x, member, (0.5,), 1, seed=2)
+
+
+def test_what_is_done_is_told():
+    """Shares of the work: one for each share and shuffle, from above 0 to 1."""
+    x, member = made(100)
+    told = []
+    f1_scores(x, member, (0.9, 0.5), 3, progress=told.append)
+    assert len(told) == 6 and told == sorted(set(told)) and told[-1] == pytest.approx(1) and told[0] > 0
+
+
+def test_any_number_of_threads(monkeypatch):
+    x, member = made(200)
+    several = f1_scores(x, member, shuffles=4)
+    monkeypatch.setattr("tux.scores.cores", lambda: 1)
+    assert f1_scores(x, member, shuffles=4) == pytest.approx(several, abs=0.02)
 
 
 def test_vertices_without_labels_do_not_count():

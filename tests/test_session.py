@@ -9,15 +9,19 @@ import pytest
 
 from tux import Context, Edge, Program, Vertex, data, delta, metric, total, value
 from tux.apps.mf import MF
+from tux.arrow import read_parquet
 from tux.cli import main
 from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.generate_graph import graph
+from tux.info import info
 from tux.inputs import generated, load, plural
+from tux.output import read_metrics
 from tux.records import metrics
-from tux.session import Interrupted, Silent, run
+from tux.session import Interrupted, run
 from tux.sources import builtin, find, of
 from tux.stages import Apply, Exchange, GlobalSync
+from tux.watcher import Silent
 
 TIMES = ("seconds", "edges_per_second", "compute_s", "wait_s", "apply_s", "send_s")
 
@@ -93,6 +97,36 @@ def test_patience_stops_and_keeps_the_best(tmp_path):
     assert result.results["epochs"] == 2 and result.results["model_epoch"] == 1
     with pytest.raises(UsageError, match="monitors no metric"):
         run(type("Plain", (Degrees,), {"monitor": "", "__module__": __name__})(), patience=1)
+
+
+def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsys):
+    """Both on one worker and on two, and every line about it says the same."""
+    flags = "--rank 64 --reg 0 --step 0.2 --epochs 6 --seed 1".split()
+    for out, more in (("one", []), ("two", ["--workers", "2"])):
+        folder = tmp_path / out
+        assert main(["run", "mf", *flags, *more, "--out", str(folder)]) == 0
+        told = capsys.readouterr().out
+        losses = [record["test_rmse"] for record in read_metrics(folder)]
+        best = 1 + losses.index(min(losses))
+        assert best < 6
+        results = json.loads((folder / "run.json").read_text())["results"]
+        assert results["model_epoch"] == results["best"]["epoch"] == best and results["monitor"] == "test_rmse"
+        said = f"epoch {best} of 6, which is the best: test_rmse {min(losses):.4f}"
+        assert f"the model is that of {said}\n" in told
+        assert info(str(folder))["model"] == said
+        shorter = [*flags[: flags.index("--epochs")], "--epochs", str(best), "--seed", "1", *more]
+        assert main(["run", "mf", *shorter, "--out", str(tmp_path / f"{out} shorter")]) == 0
+        capsys.readouterr()
+        for name in ("user", "item"):
+            mine, other = (read_parquet(each / "model" / f"{name}.parquet") for each in (folder, tmp_path / f"{out} shorter"))
+            assert all(np.array_equal(mine[field], other[field]) for field in mine)
+
+
+def test_without_held_out_edges_the_model_is_that_of_the_last_epoch(tmp_path):
+    """Whatever the program monitors."""
+    result = run(Degrees(), epochs=3, jit=False, out=tmp_path / "out")
+    assert result.results["best"]["epoch"] == 1 and result.results["model_epoch"] == 3
+    assert info(str(tmp_path / "out"))["model"] == "epoch 3, the last; the best was epoch 1: objective 5e-05"
 
 
 def test_patience_without_the_metric_is_told(small):
@@ -178,6 +212,7 @@ def test_warnings_about_data(tmp_path):
         "edges": 3,
         "duplicates": 1,
         "skipped": 1,
+        "rows": 4,
         "test": {"edges": 2, "skipped": 0, "unseen": {"user": 1, "item": 1}},
     }
 
@@ -217,6 +252,16 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     run(MF(rank=2), epochs=1, workers=2, partitioner="auto", jit=False, out=tmp_path / "out", watch=watch)
     assert any(line.startswith("partitioner aweto: edges join two types, so the 2,000 vertices") for line in watch.lines)
     assert json.loads((tmp_path / "out" / "run.json").read_text())["options"]["partitioner"] == "aweto"
+
+
+def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 3}, raising=False)
+    for workers in (2, 3):
+        watch = Told()
+        run(MF(rank=2), epochs=1, workers=workers, jit=False, watch=watch)
+        told = [text for text in watch.warnings if "processor core" in text]
+        assert len(told) == (workers == 3)
+    assert "3 workers share 2 processor cores" in told[0] and "--workers 2" in told[0]
 
 
 def test_an_unknown_partitioner():

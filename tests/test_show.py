@@ -1,8 +1,6 @@
-"""What a run shows: signs of life, a table that grows, and numbers."""
+"""What a run shows: signs of life, and a table that grows."""
 
 import time
-
-import pytest
 
 from tux import show
 
@@ -37,11 +35,3 @@ def test_live_table(capsys, monkeypatch):
         ["1/2", "0.10", "0.9000", "2.0"],
         ["2/2", "0.20", "0.4500", "2.0"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [(0, "0"), (3.0, "3"), (0.84411, "0.8441"), (1234.56, "1,235"), (1e-7, "1e-07"), (2.5e12 + 0.5, "2.5e+12"), (-0.25, "-0.2500")],
-)
-def test_numbers(x, text):
-    assert show.number(x) == text

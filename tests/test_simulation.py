@@ -33,7 +33,7 @@ def test_one_worker_is_never_stale():
 
 def test_scenarios_are_of_all_kinds():
     scenarios = [Scenario.drawn(seed) for seed in range(100)]
-    for kind in ("one_type", "over", "segments", "plain", "sync", "rotate", "shuffle"):
+    for kind in ("one_type", "over", "segments", "plain", "sync", "order"):
         assert len({getattr(scenario, kind) for scenario in scenarios}) > 1, kind
     assert {tuple(scenario.size) for scenario in scenarios} == {(), ("vertices",), ("edges",)}
     assert any(len(np.unique(scenario.parts)) < scenario.workers for scenario in scenarios), "a worker without edges"
@@ -71,9 +71,7 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
 
 def once(together, make):
     """Every worker prepares and runs ``make()``'s stages once."""
-    stages = [make() for _ in together.workers]
-    for worker, each in zip(together.workers, stages, strict=True):
-        worker.prepare(each)
+    stages = [worker.prepare(make()) for worker in together.workers]
     together.run(lambda worker: stages[worker.rank])
     return together.workers
 

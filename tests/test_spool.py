@@ -122,7 +122,7 @@ def test_an_unknown_type_is_refused():
 
 def test_a_full_disk_is_told():
     rows = np.arange(N, dtype=np.int32), made(0, np.arange(N))
-    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(DiskError, match="cannot be kept"):
+    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(DiskError, match="file of lists cannot be written: No space left"):
         Spool("page", WIDTHS, lambda: full).append(*rows)
     with pytest.raises(DiskError):
         Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)

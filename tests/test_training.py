@@ -105,13 +105,54 @@ def test_patience_counts_evaluations():
     assert program.evaluated == [2, 4, 6] and len(records) == 6
 
 
-def test_patience_puts_the_best_state_back():
-    training, records, worker = trained(Scripted(5, 3, 4, 6, 2), patience=2)
+@pytest.mark.parametrize(("most", "options"), [(20, {"patience": 2}), (4, {"keep_best": True})])
+def test_the_model_of_the_best_epoch_is_put_back(most, options):
+    training, records, worker = trained(Scripted(5, 3, 4, 6, 2), most, **options)
     assert (training.best_epoch, training.best, len(records)) == (2, 3, 4)
     user = worker.tables["user"].arrays
     assert user["x"][:2].tolist() == [2, 2] and user["pair"][:2].tolist() == [[0, 2], [0, 2]]
     assert worker.tau.epoch == 2 and worker.metrics()["loss"] == 3
-    assert worker.graph.edges.fields["state"].tolist() == [2, 2, 2]
+    assert worker.graph.edges.fields["state"].tolist() == [4, 4, 4]  # no part of the model: not copied
+
+
+def test_the_best_epoch_may_be_found_again_and_again():
+    training, _, worker = trained(Scripted(9, 5, 7, 4, 6, 3, 8, 5), 8, keep_best=True)
+    assert training.best_epoch == 6 and worker.tables["user"].arrays["x"][:2].tolist() == [6, 6]
+
+
+def test_the_lengths_of_lists_are_put_back_with_the_lists():
+    class Listing(Program):
+        """The lists of users are as long as the epoch's number, up to what there is room for."""
+
+        user = Vertex(whole=True, seen=mirror("u2", "edges", length="size", kept=True), size=mirror("i4"))
+        item = Vertex()
+        link = Edge("user", "item")
+        tau = Context(epoch=value("i8"), loss=metric())
+        monitor = "loss"
+
+        def stages(self):
+            def enter(user, tau):
+                user.size = 2 if tau.epoch == 1 else 0
+                for i in range(len(user.seen)):
+                    user.seen[i] = tau.epoch + 7
+
+            def turn(tau):
+                tau.loss = abs(tau.epoch - 1)
+                tau.epoch += 1
+
+            return [Exchange(None, enter=enter), GlobalSync(turn)]
+
+    worker = start(Listing(), EDGES, HELD, jit=False)
+    list(Training(worker).epochs(3, keep_best=True))
+    lists = worker.model("user")["seen"]
+    assert [each.tolist() for each in lists][1] == [8, 8]
+
+
+def test_the_last_epoch_is_not_copied_if_it_is_the_best(monkeypatch):
+    copied = []
+    monkeypatch.setattr(Training, "_copy_model", lambda training: copied.append(training.best_epoch))
+    trained(Scripted(3, 4, 2), 3, keep_best=True)
+    assert copied == [1]
 
 
 def test_the_last_evaluation_counts_too():
@@ -128,7 +169,7 @@ def test_a_program_may_end_the_run():
     assert len(records) == 3 and (training.best_epoch, training.best) == (3, 3)
 
 
-def test_without_patience_the_last_state_stays():
+def test_unless_asked_for_the_last_state_stays():
     training, records, worker = trained(Scripted(5, 3, 4, 6, 7), 5)
     assert len(records) == 5 and worker.tables["user"].arrays["x"][:2].tolist() == [5, 5] and training.best_epoch == 2
 

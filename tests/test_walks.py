@@ -127,10 +127,17 @@ class Walked(Program):
         kept = self.kept = getattr(self, "kept", {})
 
         class Keeping(Generate):
-            def list_edges(self, worker, block):
-                super().list_edges(worker, block)
-                for v, path in zip(self.starts(block), self.lists_of(block)["path"], strict=True):
-                    assert kept.setdefault((int(v), block.round, worker.epoch), path.tolist()) == path.tolist()
+            def prepared(self, worker, batch):
+                made = super().prepared(worker, batch)
+                make = made.make
+
+                def noted(block):
+                    make(block)
+                    for v, path in zip(made.starts(block), made.lists_of(block)["path"], strict=True):
+                        assert kept.setdefault((int(v), block.round, worker.epoch), path.tolist()) == path.tolist()
+
+                made.make = noted
+                return made
 
         return [MiniBatch(Keeping(chosen(self), count, "node", rounds=2, path="length"), vertices=6)]
 

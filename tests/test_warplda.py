@@ -16,8 +16,9 @@ from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.output import read_run
 from tux.predict import reopened
-from tux.session import Silent, run
+from tux.session import run
 from tux.training import Training
+from tux.watcher import Silent
 
 
 def parameters(topics=4, alpha=0.5, beta=0.25):

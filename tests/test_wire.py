@@ -168,7 +168,7 @@ def test_big_arrays_arrive_whole(crew, ipc):
     one.send(Message("rows", 0, 1, 5, 9, sent))
     one.send(up(1, 3))
     found = two.receive(SOON, "rows")
-    assert (found.kind, found.turn, found.point) == ("rows", 5, 9)
+    assert (found.kind, found.clock, found.sync_id) == ("rows", 5, 9)
     for mine, other in zip(found.arrays, sent, strict=True):
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape) and np.array_equal(mine, other)
     assert value_of(two.receive(SOON, "the next")) == 3

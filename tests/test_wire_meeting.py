@@ -16,12 +16,12 @@ def test_what_is_said_before_the_addresses_are_known_arrives_after(tmp_path):
         early.start()
         other.start()
         for number in range(5):
-            early.send(Message("pulled", 0, 1, turn=number, arrays=[np.arange(3)]))
-        early.send(Message("pulled", 0, 0, turn=9))  # handled after the five before it
-        assert early.receive(10, "its own message").turn == 9
+            early.send(Message("pulled", 0, 1, clock=number, arrays=[np.arange(3)]))
+        early.send(Message("pulled", 0, 0, clock=9))  # handled after the five before it
+        assert early.receive(10, "its own message").clock == 9
         early.meet([addresses[0], addresses[1]])
-        early.send(Message("pulled", 0, 1, turn=5))
-        assert [other.receive(10, "the early ones").turn for _ in range(6)] == list(range(6))
+        early.send(Message("pulled", 0, 1, clock=5))
+        assert [other.receive(10, "the early ones").clock for _ in range(6)] == list(range(6))
     finally:
         early.close(0.5)
         other.close(0.5)

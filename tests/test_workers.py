@@ -207,7 +207,7 @@ class Relay(Program):
     def stages(self):
         first = [self.noting("first"), Exchange(count_item, over="item"), Apply("item", keep_degree)]
         second = [self.noting("second"), Exchange(pass_on, over="item"), Apply("user", keep_sum)]
-        return [MiniBatch(*first, *second, vertices=1, shuffle=False)]
+        return [MiniBatch(*first, *second, vertices=1, order="fixed")]
 
 
 @pytest.mark.parametrize("slack", [0, 2])
@@ -386,8 +386,6 @@ def test_an_evaluation_reads_the_masters_of_its_epoch_even_if_workers_never_meet
 
 def test_workers_that_wait_for_ever_are_told():
     team = Team(Census(), SMALL, by=BY)
-    stages = [team.program.stages() for _ in team.workers]
-    for worker in team.workers:
-        worker.prepare(stages[worker.rank])
+    stages = [worker.prepare(team.program.stages()) for worker in team.workers]
     with pytest.raises(TuxError, match=r"every worker waits and nothing is under way: .*\[1\]"):
-        team.together.finish({0: team.workers[0].steps(stages[0])})
+        team.together.finish({0: team.workers[0].execute(stages[0])})

@@ -7,7 +7,6 @@ What leaves this file is numpy: numbers as they are, strings as `numpy.dtypes.St
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.errors import DataError, DiskError
+from tux.disk import replacing
+from tux.errors import DataError
 from tux.integers import joined, narrow
 from tux.lists import Lists
+from tux.packed import head_of, packing, unpacked
+from tux.piped import readable
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
 
-# How a compressed file begins. The name is not asked: it may lie, and a file need not have the usual ending.
-MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
-FOREIGN = {b"PK\x03\x04": "zip", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
 WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
@@ -43,37 +42,22 @@ class Unreadable(ValueError):
     """A block of text in which at least one line is not what it should be."""
 
 
-def _head(path: str | os.PathLike[str], size: int) -> bytes:
-    """The first bytes of a file, or a `DataError` that says why there are none."""
-    if os.path.isdir(path):
-        raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
-    try:
-        with open(path, "rb") as file:
-            return file.read(size)
-    except FileNotFoundError:
-        raise DataError(f"no such file: {path}", do="Check the name, and the folder you are in.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
-
-
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether the file begins as a Parquet file does. Raises `DataError` if it cannot be opened."""
-    return _head(path, 4) == b"PAR1"
+    return head_of(path, 4) == b"PAR1"
 
 
 def open_stream(path: str | os.PathLike[str]) -> Any:
-    """The unpacked bytes of a plain, gzip, bzip2, zstd or lz4 file, as a binary file to ``read(n)`` from and to close.
+    """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary file to ``read(n)`` from and to close.
 
     Raises `DataError` if there is no such file, or it is packed in another way.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    head = _head(path, 8)
-    for magic, kind in FOREIGN.items():
-        if head.startswith(magic):
-            raise DataError(f"{path} is a {kind} file, which is not read here", do="Unpack it, or pack it with gzip or zstd.")
-    compression = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
-    return pa.input_stream(os.fspath(path), compression=compression)
+    head = head_of(path, 8)
+    if (own := unpacked(path, head)) is not None:
+        return own
+    return pa.input_stream(readable(path), compression=packing(head))
 
 
 class Pieces:
@@ -215,9 +199,9 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    _head(path, 4)
+    head_of(path, 4)
     try:
-        with pq.ParquetFile(os.fspath(path)) as file:
+        with pq.ParquetFile(readable(path)) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path} is no readable Parquet file ({str(error).splitlines()[0]})") from None
@@ -303,23 +287,6 @@ def _array(column: Any) -> Any:
         return np.array(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(-1, column.type.list_size)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends and removed if the block fails.
-
-    So nothing half-written ever lies under the final name. An OSError inside the block becomes a `DiskError`.
-    """
-    final = Path(path)
-    part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        os.replace(part, final)
-    except OSError as error:
-        raise DiskError(f"{final} cannot be written: {error.strerror or error}", do="Free space, or name another folder.") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from tux import arrow
+from tux.disk import disk_error
 from tux.edges import EdgeData
-from tux.errors import DataError, DiskError, UsageError
+from tux.errors import DataError, UsageError
 from tux.lines import numbers
 from tux.parts import cut
 from tux.store import save
@@ -59,7 +60,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
     """UsageError if a folder cannot be written there, since there is something."""
     there = Path(path)
     if there.exists() and (not there.is_dir() or any(there.iterdir())):
-        raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
+        raise UsageError(f"output folder {path} exists", do="name a new folder with --out")
 
 
 def write_folder(path: str | os.PathLike[str], edges: EdgeData, parts: np.ndarray, k: int, *, partitioner: str, seed: int) -> None:
@@ -73,8 +74,6 @@ def write_folder(path: str | os.PathLike[str], edges: EdgeData, parts: np.ndarra
         save(part, cut(edges, None, parts, k, seed), edges.ends, **told)
         part.rename(final)
     except OSError as error:
-        raise DiskError(
-            f"{final} cannot be written: {error.strerror or error}", do="free space, or name another folder with --out"
-        ) from None
+        raise disk_error(final, error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -1,10 +1,12 @@
 """Rows as lines of ``column:number`` pairs: libsvm's format of samples, and lda-c's of documents.
 
-    [label] column:number column:number ...  # comment      libsvm, SVMlight: columns from 1 ascend, numbers are any
-    N column:number column:number ...                       lda-c: N pairs, columns from 0 in any order, numbers are counts
+    [label] column:number column:number ...  # comment      libsvm, SVMlight: columns from 1, numbers are any
+    N column:number column:number ...                       lda-c: N pairs, columns from 0, numbers are counts
 
-(Chang and Lin: LIBSVM, README; Joachims: SVMlight; Blei: lda-c, readme.) A compiled loop reads a block of lines and marks the bad
-ones; what is wrong with these is found out line by line. It rounds numbers of up to 18 digits correctly; others are left to Python.
+(Chang and Lin: LIBSVM, README; Joachims: SVMlight; Blei: lda-c, readme.) Columns of a row stand in any order; they are
+sorted, and the numbers of a column that stands in a row several times are added up. A compiled loop reads a block of
+lines and marks the bad ones; what is wrong with these is found out line by line. It rounds numbers of up to 18 digits
+correctly; others are left to Python.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrow import STRING
-from tux.entries import WHOLE, Asked, Entries, Gathered, note, short, text_blocks
+from tux.entries import WHOLE, Asked, Entries, Gathered, note, repetitions, short, summed, text_blocks
 from tux.errors import DataError
 from tux.formats import NUMBER
 from tux.partition.compiled import compiled
@@ -37,7 +39,7 @@ class Rules(NamedTuple):
     head: int  # NOTHING, LABEL or COUNT
     first: np.uint64  # the lowest and the highest number of a column
     last: np.uint64
-    ascending: bool  # columns ascend, and # begins a comment
+    comments: bool  # # begins a comment
     whole: bool  # an entry's number is whole
     least: float  # and lies between these
     most: float
@@ -118,7 +120,7 @@ def _number(text, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _pair(text, i, rules, least):  # type: ignore[no-untyped-def]
+def _pair(text, i, rules):  # type: ignore[no-untyped-def]
     """The pair at text[i]: its column, number, the latter's begin and end, whether that is exact, and whether the pair may stand here."""
     begin, column, ten = i, np.uint64(0), np.uint64(10)
     while 48 <= text[i] <= 57:
@@ -127,11 +129,11 @@ def _pair(text, i, rules, least):  # type: ignore[no-untyped-def]
             return column, 0.0, i, i, False, False
         column = column * ten + digit
         i += 1
-    if i == begin or text[i] != 58 or column < least:
+    if i == begin or text[i] != 58 or column < rules.first:
         return column, 0.0, i, i, False, False
     begin = i + 1
     value, i, whole, exact = _number(text, begin)
-    ended = text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10 or (rules.ascending and text[i] == 35)
+    ended = text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10 or (rules.comments and text[i] == 35)
     if not ended or not rules.least <= value <= rules.most or (rules.whole and not (whole and value <= WHOLE and -value <= WHOLE)):
         return column, 0.0, begin, i, False, False
     return column, value, begin, i, exact, True
@@ -169,20 +171,19 @@ def _read(text, rules, parsed):  # type: ignore[no-untyped-def]
         while text[i] == 32 or text[i] == 9 or text[i] == 13:
             i += 1
         state = 1
-        if (rules.ascending and text[i] == 35) or (text[i] == 10 and rules.head == 1):
+        if (rules.comments and text[i] == 35) or (text[i] == 10 and rules.head == 1):
             state = 0
         elif text[i] != 10:
             at, stated = _begun(text, i, rules, parsed, line)
             i = at if at >= 0 else i
             state = 1 if at >= 0 else 2
-            least, after_all = rules.first, False
             while state == 1:
                 while text[i] == 32 or text[i] == 9 or text[i] == 13:
                     i += 1
-                if text[i] == 10 or (rules.ascending and text[i] == 35):
+                if text[i] == 10 or (rules.comments and text[i] == 35):
                     break
-                column, value, begin, i, exact, good = _pair(text, i, rules, least)
-                if not good or after_all:
+                column, value, begin, i, exact, good = _pair(text, i, rules)
+                if not good:
                     state = 2
                     break
                 parsed.column[count] = column
@@ -192,8 +193,6 @@ def _read(text, rules, parsed):  # type: ignore[no-untyped-def]
                     parsed.late[late, 1] = begin
                     parsed.late[late, 2] = i
                     late += 1
-                if rules.ascending:  # there is none after the last
-                    least, after_all = column + np.uint64(1), column == rules.last
                 count += 1
             if rules.head == 2 and count - count_before != stated:
                 state = 2
@@ -213,25 +212,28 @@ def read_lines(asked: Asked, form: str) -> Entries:
     gathered, labels = Gathered(asked.dtype), _Labels()
     rules: Rules | None = None
     begun = b""  # lines before the first that shows whether there are labels
-    number, rows = 1, 0
+    number, rows, repeated = 1, 0, 0
     for block in text_blocks(asked.path):
         if rules is None:
             begun = block = begun + block
             if (rules := _rules(begun, asked, form)) is None:
                 continue
         parsed, entries = _block(block, rules)
+        lengths, columns, values, more = _sorted(parsed, entries, rules)
+        repeated += more
         if (parsed.state == BAD).any():
             note(asked.bad, np.flatnonzero(parsed.state == BAD), block, number, lambda line: _fault(line, rules, asked))  # noqa: B023
         good = parsed.state == ROW
         ids = (np.cumsum(parsed.state != PASSED) + rows)[good]
-        gathered.add(ids, np.diff(parsed.bounds)[good], parsed.column[:entries], parsed.value[:entries])
+        gathered.add(ids, lengths[good], columns, values)
         if rules.head == LABEL:
             labels.add(block, parsed.label[good], parsed.label_at[good])
         rows += int(np.count_nonzero(parsed.state))
         number += len(parsed.state)
     if rules is None:
         raise DataError(f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}")
-    return gathered.whole(labels.whole() if rules.head == LABEL else None)
+    whole = gathered.whole(labels.whole() if rules.head == LABEL else None)
+    return whole._replace(notes=repetitions(repeated, asked.row, asked.column))
 
 
 def _rules(lines: bytes, asked: Asked, form: str) -> Rules | None:
@@ -266,6 +268,26 @@ def _block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
     return parsed, entries
 
 
+def _sorted(parsed: Parsed, entries: int, rules: Rules) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """The number of entries of each line, and these entries with ascending columns, each once a line; how many were repetitions.
+
+    A line in which a sum is out of range is marked as bad, and its entries are left out.
+    """
+    column, value, lengths = parsed.column[:entries], parsed.value[:entries], np.diff(parsed.bounds)
+    falls = column[1:] <= column[:-1]
+    inner = parsed.bounds[1:-1]
+    falls[inner[(inner > 0) & (inner < entries)] - 1] = False  # another line begins
+    if not falls.any():
+        return lengths, column, value, 0
+    line = np.repeat(np.arange(len(lengths)), lengths)
+    line, column, value = summed(line, column, value)
+    wrong = line[~((rules.least <= value) & (value <= rules.most))]
+    parsed.state[wrong] = BAD
+    good = parsed.state[line] == ROW
+    lengths = np.bincount(line[good], minlength=len(lengths))
+    return lengths, column[good], value[good], entries - len(line)
+
+
 class _Labels:
     """Labels that arrive block by block: numbers as long as all are; else strings, a number among them written plainly."""
 
@@ -298,7 +320,7 @@ class _Labels:
 
 def _fault(line: str, rules: Rules, asked: Asked) -> str:
     """What is wrong with a line that was marked as bad."""
-    words = re.findall(r"[^ \t\r]+", line.split("#")[0] if rules.ascending else line)
+    words = re.findall(r"[^ \t\r]+", line.split("#")[0] if rules.comments else line)
     head = words[0] if words and rules.head != NOTHING else ""
     pairs = words[rules.head != NOTHING :]
     if rules.head == LABEL and ":" in head:
@@ -307,17 +329,19 @@ def _fault(line: str, rules: Rules, asked: Asked) -> str:
         return f"{short(head)} is no label: it is not plain text"
     if rules.head == COUNT and not (head.isascii() and head.isdigit() and len(head) <= 18):
         return f"{short(head)} is no number of {asked.column}s: a line begins with it"
-    previous = -1
     for pair in pairs:
-        if why := _pair_fault(pair, rules, asked, previous):
+        if why := _pair_fault(pair, rules, asked):
             return why
-        previous = int(pair.split(":")[0])
     if rules.head == COUNT and int(head) != len(pairs):
         return f"{int(head):,} {asked.column}s are announced, but there are {len(pairs):,}"
-    return ""
+    sums: dict[int, float] = {}
+    for column, number in (pair.split(":") for pair in pairs):
+        sums[int(column)] = sums.get(int(column), 0.0) + float(number)
+    wrong = next((at for at, each in sums.items() if not rules.least <= each <= rules.most), None)
+    return "" if wrong is None else f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
 
 
-def _pair_fault(pair: str, rules: Rules, asked: Asked, previous: int) -> str:
+def _pair_fault(pair: str, rules: Rules, asked: Asked) -> str:
     column, colon, number = pair.partition(":")
     if not (colon and column.isascii() and column.isdigit()):
         return f"{short(pair)} is no {asked.column}:{asked.field}"
@@ -325,8 +349,6 @@ def _pair_fault(pair: str, rules: Rules, asked: Asked, previous: int) -> str:
         return f"{asked.column} {short(column)} is too large a number"
     if why := asked.outside(int(column)):
         return why
-    if rules.ascending and int(column) <= previous:
-        return f"{asked.column} {int(column)} after {previous}, but the {asked.column}s of a {asked.row} ascend"
     return number_fault(number, f"{asked.field} of {asked.column} {int(column)}", rules.whole, rules.least, rules.most, asked.dtype)
 
 

@@ -59,7 +59,8 @@ def read_bags(
     With ids `against`, of other edges, vertices keep their indices, and `EdgeData.unseen` counts the new ones; the rows of another
     file are other rows, so give the ids of columns only. Columns unknown to these are new, or with `unknown` "skip" left out and counted.
 
-    Counts are whole and at least 1. Values of svm files are any finite numbers, zeros are kept, columns ascend. A blank line is a row
+    Counts are whole and at least 1. Values of svm files are any finite numbers, zeros are kept. The
+    columns of a row may stand in any order; numbers of a column that stands there several times are added up. A blank line is a row
     without entries, but in docword and in svm files with labels it is passed over. A bad line is an error, or with `on_bad_row`
     "skip" left out and counted. Raises `DataError` with file and line, and `UsageError` for what does not go together.
     """
@@ -87,6 +88,8 @@ def read_bags(
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={ends[0]: entries.rows},
+        notes=entries.notes,
+        rows=len(entries.rows),
         skipped=bad.count,
         first_skipped=bad.first,
     )

@@ -6,13 +6,29 @@ numba's cache files are pickles: whoever can write there can run code as the use
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import stat
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+from tux.disk import disk_error
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Turn an OSError of the body, which writes compiled kernels, into a DiskError."""
+    try:
+        yield
+    except OSError as error:
+        told = disk_error(f"the cache of compiled kernels in {cache_folder()}", error)
+        told.do = "free space there, or set TUX_CACHE_DIR to a folder on another disk"
+        raise told from error
 
 
 def _candidates() -> Iterator[Path]:
@@ -39,7 +55,11 @@ def _own(folder: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """The folder for this process; never fails: where none can be kept, kernels are compiled anew in a temporary folder, with a warning."""
+    """The folder for this process and those that it starts.
+
+    It never fails: where none can be kept, kernels are compiled anew, with a warning, in a temporary
+    folder, which is removed when this process ends.
+    """
     return _chosen(os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
 
 
@@ -52,4 +72,17 @@ def _chosen(*environment: str | None) -> Path:
             return folder
         refused.append(f"{folder}: {reason}")
     warnings.warn(f"compiled kernels are not kept ({'; '.join(refused)}); set TUX_CACHE_DIR to a folder of yours", stacklevel=2)
-    return Path(tempfile.mkdtemp(prefix="tux-"))
+    return _temporary()
+
+
+def _temporary() -> Path:
+    """A new temporary folder, which worker processes share by their environment."""
+    folder, owner = tempfile.mkdtemp(prefix="tux-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # not in a copy of this process by fork
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    os.environ["TUX_CACHE_DIR"] = folder
+    return Path(folder)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
+MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
 
 
@@ -20,6 +21,7 @@ class Layout(NamedTuple):
     width: int  # columns of every line
     picks: list[int]  # 0-based places of the wanted columns
     skip: int  # lines before the first row
+    told: str = ""  # which columns these are, in words, where that is not plain
 
     @property
     def quotes(self) -> bool:

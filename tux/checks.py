@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tux.errors import DataError, ProgramError
-from tux.program import Stage
+from tux.stage import Stage
 
 if TYPE_CHECKING:
     from tux.worker import Worker
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
     """ProgramError where a vertex type has a delta and none of `stages`, all of the program's, is an Apply for it."""
-    inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-    applied = _gathered(inner)
+    applied = _gathered(stages)
     for name, vertex in worker.program.vertices.items():
         lost = [f for f, d in vertex.fields.items() if d.kind == "delta"]
         if lost and name not in applied:
@@ -26,8 +25,7 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
 
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
     """ProgramError where a type that is cut has fields that travel, and none of `stages` is an Apply for it."""
-    inner = [each for stage in stages for each in (stage, *getattr(stage, "stages", ()))]
-    applied = _gathered(inner)
+    applied = _gathered(stages)
     for name in worker.cut_types():
         if worker.program.vertices[name].pulled:
             continue
@@ -69,6 +67,6 @@ def check_finite(worker: Worker) -> None:
                 )
 
 
-def _gathered(stages: Sequence[Any]) -> set[str]:
+def _gathered(stages: Sequence[Stage]) -> set[str]:
     """The types of which one of `stages` brings the replicas' changes together."""
-    return {getattr(stage, "over", "") for stage in stages if getattr(stage, "folds", False) and getattr(stage, "gather", True)}
+    return {each.gathers for stage in stages for each in (stage, *stage.inside)}

@@ -6,7 +6,7 @@ Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped f
 from __future__ import annotations
 
 import _thread
-import os
+import signal
 import sys
 import threading
 import warnings
@@ -14,11 +14,15 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tux import __version__, show
-from tux.errors import TuxError, UsageError
+from tux import __version__, show, streams
+from tux.disk import DENIED, FULL, disk_error
+from tux.errors import TuxError, UsageError, out_of_memory
 from tux.flags import Flags, at_least, closest, parameters, real, whole
+from tux.piped import forget
+from tux.signals import handle_ending, received
 
 if TYPE_CHECKING:
+    from tux.session import Result
     from tux.sources import Source
 
 FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
@@ -38,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0; 2 usage, 3 data, 4 peer lost, 5 timeout, 6 disk, 7 refused, 130 interrupted; else 1."""
     given = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in given
+    streams.open_missing()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
         warnings.showwarning = lambda message, *_: show.warn(str(message))
         try:
@@ -49,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             show.fail(TuxError("interrupted"))
             return 130
         except BrokenPipeError:  # e.g. `tux predict ... | head`; what is still buffered has nowhere to go
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            streams.discard()
             return 1
         except SystemExit as leaving:  # after --help
             return int(leaving.code or 0)
@@ -57,30 +62,49 @@ def main(argv: Sequence[str] | None = None) -> int:
             if interrupts.timer:  # the compiler misses what the interrupt kept it from
                 show.fail(TuxError("interrupted"))
                 return 130
-            what = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
-            show.fail(TuxError(what, do="this is a fault of tux itself; --debug shows the traceback to report"))
+            told = _unexpected(error)
+            show.fail(told)
             if debug:
                 raise
-            return 1
+            return told.exit_code
+        finally:
+            forget()
+
+
+def _unexpected(error: Exception) -> TuxError:
+    """What an error means to the user that no command has expected: of the machine, of a program of the user's, or of tux."""
+    from tux.sources import blamed
+
+    if isinstance(error, MemoryError):
+        return out_of_memory(str(error))
+    if isinstance(error, OSError) and error.errno in (*FULL, *DENIED):
+        return disk_error(error.filename or "a file", error)
+    fault = TuxError(f"{type(error).__name__}: {error}", do="this is a fault of tux itself; --debug shows the traceback to report")
+    return blamed(error) or fault
 
 
 class _Interrupts:
-    """While the compiler calls back, Python can only drop an interrupt, with a traceback: here it is sent again, a moment later."""
+    """Ctrl-C, SIGTERM and SIGHUP end the command by KeyboardInterrupt.
+
+    While the compiler calls back, Python can only drop an interrupt, with a traceback: here it is sent again, a moment later.
+    """
 
     def __enter__(self) -> _Interrupts:
         self.timer: threading.Timer | None = None  # set once an interrupt was dropped
         self._before, sys.unraisablehook = sys.unraisablehook, self._again
+        self._restore = handle_ending()
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.unraisablehook = self._before
         if self.timer:
             self.timer.cancel()
+        self._restore()
 
     def _again(self, found: Any) -> None:
         if found.exc_type is not KeyboardInterrupt:
             return self._before(found)
-        self.timer = threading.Timer(0.05, _thread.interrupt_main)
+        self.timer = threading.Timer(0.05, _thread.interrupt_main, [received() or signal.SIGINT])
         self.timer.start()
 
 
@@ -144,6 +168,7 @@ def _train(source: Source, argv: list[str]) -> int:
     program = source.program(**parameters(given))
     from tux.crash import advise
     from tux.place import find
+    from tux.program import REPEATS
     from tux.session import run
 
     if not (given.check or given.no_jit):
@@ -176,24 +201,37 @@ def _train(source: Source, argv: list[str]) -> int:
             partitioner=given.partitioner,
             deadline=given.timeout,
             place=place,
+            judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
             command=["tux", "run", *argv],
             watch=watch,
         )
-    if result.worker is None:
-        return 0
+    if result.worker is not None:
+        _tell(result, given.out)
+    return 0
+
+
+def _tell(result: Result, out: str | None) -> None:
+    """The lines at a run's end: its tables, what it has found, and where it is."""
+    from tux.info import model_epoch
+    from tux.inputs import left_out
+
     for name, columns in result.tables.items():
-        rows = [[str(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
         show.grid(list(columns), rows[:SHOWN])
         if len(rows) > SHOWN:
-            show.say(f"and {len(rows) - SHOWN} more {name}{f' in {given.out}/model/{name}.tsv' if given.out else ''}")
+            show.say(f"and {len(rows) - SHOWN} more {name}{f' in {out}/model/{name}.tsv' if out else ''}")
     for name, value in result.results.items():
         if isinstance(value, float) and name != "seconds":
             show.say(f"{name} {show.number(value)}")
-    best = result.results.get("best")
-    if best and (monitor := program.monitor):
-        show.say(f"best {monitor}: {show.number(best[monitor])} in epoch {best['epoch']}")
-    show.say(f"written to {given.out}" if given.out else "nothing was kept; --out DIR keeps it")
-    return 0
+    if "best" in result.results:
+        show.say(f"the model is that of {model_epoch(result.results)}")
+    end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"
+    show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
+
+
+def _cell(value: Any) -> str:
+    """A table's value as it is shown; a number that does not exist is a stroke."""
+    return "-" if isinstance(value, float) and value != value else str(value)
 
 
 # ---- the other commands

@@ -19,8 +19,7 @@ LONGEST = 20_000  # characters of a text about an error
 class Hello(msgspec.Struct, tag="hello", frozen=True):
     """A worker is up: its program is loaded, its part is laid out, its kernels are compiled."""
 
-    version: str
-    digest: str
+    traits: dict[str, str]  # of its job, as `tux.agreement` has them
     process: int
     host: str
     address: str  # where it listens
@@ -33,7 +32,14 @@ class Go(msgspec.Struct, tag="go", frozen=True):
 
 
 class Beat(msgspec.Struct, tag="beat", frozen=True):
-    """A sign of life."""
+    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a while.
+
+    `refused` connections and messages from outside the job have come there so far; `last_refused` says what the last was.
+    """
+
+    paused: bool = False
+    refused: int = 0
+    last_refused: str = ""
 
 
 class Record(msgspec.Struct, tag="record", frozen=True):
@@ -60,7 +66,9 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over: leave."""
+    """The job is over: leave. `why`, where it ends before its time."""
+
+    why: str = ""
 
 
 Control = Hello | Go | Beat | Record | Trained | Failed | Bye

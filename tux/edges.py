@@ -28,6 +28,9 @@ class EdgeData:
     src: np.ndarray  # (m,) int32, index into ids[ends[0]]
     dst: np.ndarray  # (m,) int32, index into ids[ends[1]]
     fields: Mapping[str, np.ndarray]  # each (m,)
+    columns: str = ""  # which columns of the file were taken for what, in words, where that is not plain
+    notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
+    rows: int | None = None  # of the file that were read; None: as many as edges
     skipped: int = 0  # bad rows left out while reading
     first_skipped: str = ""  # "file:line: reason" of the first of them
     unseen: Mapping[str, int] = field(default_factory=dict)  # by vertex type: ids that the given maps did not have

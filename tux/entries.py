@@ -66,6 +66,28 @@ class Entries(NamedTuple):
     column: Column  # (m,) its column
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
+    notes: tuple[str, ...] = ()  # what its user should know, a sentence each
+
+
+def summed(row: np.ndarray, column: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries in order of row and column, each pair once."""
+    step = np.diff(row)
+    if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
+        order = np.lexsort((column, row))
+        row, column, value = row[order], column[order], value[order]
+    first = np.ones(len(row), np.bool_)
+    first[1:] = (np.diff(row) != 0) | (column[1:] != column[:-1])
+    if first.all():
+        return row, column, value
+    return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
+
+
+def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
+    """What a user should know of entries that were added up, if there are any."""
+    if not count:
+        return ()
+    told = f"{count:,} {'entries repeat' if count > 1 else 'entry repeats'} a {column} of the same {row}; "
+    return (told + f"the numbers of a {column} in a {row} are added up",)
 
 
 class Gathered:
@@ -95,13 +117,11 @@ class Gathered:
 
 
 def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """As `blocks`, without a byte order mark. Raises `DataError` for what is no text."""
-    mark = b"\xef\xbb\xbf"
+    """As `blocks`. Raises `DataError` for what is no text."""
     for block in blocks(os.fspath(path)):
         if b"\0" in block:
             raise DataError(f"{path} is not a text file", do="Text in UTF-8, plain or packed, can be read.")
-        yield block.removeprefix(mark)
-        mark = b""
+        yield block
 
 
 def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:

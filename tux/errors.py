@@ -58,3 +58,9 @@ class Refused(TuxError):
     """A connection, version or data set that does not belong to this job (exit code 7)."""
 
     exit_code = 7
+
+
+def out_of_memory(detail: str) -> TuxError:
+    """More memory was asked for than there is; `detail` says for what."""
+    what = f"out of memory: {detail}" if detail else "out of memory"
+    return TuxError(what, do="choose smaller parameters or less data, or a machine with more memory")

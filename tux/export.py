@@ -11,11 +11,14 @@ import msgspec
 import numpy as np
 
 from tux import plots
-from tux.arrow import STRING, read_parquet, replacing
+from tux.arrow import STRING, read_parquet
+from tux.disk import check_folder, replacing
 from tux.errors import ProgramError, UsageError
+from tux.flags import closest
 from tux.ids import Ids
 from tux.labels import read_labels
-from tux.output import finite, read_ids, read_run
+from tux.lists import Lists
+from tux.output import finite, model_file, read_ids, read_run
 from tux.predict import reopened
 from tux.program import Program
 from tux.word2vec import write_binary, write_text
@@ -24,22 +27,21 @@ ENDINGS = (".npz", ".json")
 WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}
 """Forms with a kind of file of their own: of the arrays `id` and `vector`."""
 
+ARRAYS = "arrays"
+"""The form that every model has."""
+
 PICTURE = "picture"
 """And one that is drawn of them."""
 
 
 def export(folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], None] = lambda text: None) -> dict[str, np.ndarray]:
-    """What the program of a run's folder makes of its model for `form`, one of its `exports`: arrays by name.
+    """What the program of a run's folder makes of its model for `form`, one of its `exports` or "arrays": arrays by name.
 
     Raises UsageError naming the formats there are for another, DataError if there is no model, ProgramError for what is no array of
     numbers or text.
     """
-    run = read_run(folder)
-    program = reopened(run, warn)
-    made = program.exports()
-    if form not in made:
-        known = f"there are: {', '.join(made)}" if made else f"{type(program).__name__} has none; give it exports()"
-        raise UsageError(f"no format {form!r}", do=known)
+    check_format(folder, form)
+    program, made = _formats(folder, warn)
     fields, ids = _model(folder, program)
     arrays = {name: np.asarray(array) for name, array in made[form](fields, ids, program.parameters).items()}
     arrays = {name: np.array(array.tolist(), "U") if array.dtype == STRING else array for name, array in arrays.items()}
@@ -49,13 +51,38 @@ def export(folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], N
     return arrays
 
 
+def check_format(folder: str | os.PathLike[str], form: str) -> None:
+    """Raises UsageError if the model in a run's folder has no such format, and names those that it has."""
+    _, made = _formats(folder, lambda text: None)
+    if form not in made:
+        raise UsageError(f"no format {form!r}", do=f"{closest(form, made)}formats of this model: {', '.join(made)}")
+
+
+def _formats(folder: str | os.PathLike[str], warn: Callable[[str], None]) -> tuple[Program, dict[str, Callable[..., dict[str, Any]]]]:
+    """The program of a run, and what can be made of its model: what the program says, and the arrays as they are."""
+    program = reopened(read_run(folder), warn)
+    return program, {ARRAYS: _arrays, **program.exports()}
+
+
+def _arrays(fields: Mapping[str, Mapping[str, Any]], ids: Mapping[str, np.ndarray], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All fields of the model as ``TYPE.FIELD``, and ids as ``TYPE.id``; lists as ``TYPE.FIELD`` and their ``TYPE.FIELD.bounds``."""
+    arrays: dict[str, Any] = {f"{name}.id": values for name, values in ids.items()}
+    for name, columns in fields.items():
+        for field, column in columns.items():
+            if isinstance(column, Lists):
+                arrays |= {f"{name}.{field}": column.values, f"{name}.{field}.bounds": column.bounds}
+            else:
+                arrays[f"{name}.{field}"] = column
+    return arrays
+
+
 def _model(folder: str | os.PathLike[str], program: Program) -> tuple[dict[str, dict[str, Any]], dict[str, np.ndarray]]:
     """The model's fields and ids by vertex type, and the context's fields as "tau"."""
     ids = {name: each.values for name, each in read_ids(folder, program).items()}
     fields = {}
     for name in [*program.vertices, "tau"]:
-        path = Path(folder, "model", f"{name}.parquet")
-        columns = read_parquet(path) if name != "tau" or path.exists() else {}
+        there = name != "tau" or any(field.in_model for field in program.context.fields.values())
+        columns = read_parquet(model_file(folder, name)) if there else {}
         fields[name] = {field: column for field, column in columns.items() if field != "id"}
     return fields, ids
 
@@ -70,7 +97,8 @@ def exporter(
     """
     name = Path(path)
     if name.exists():
-        raise UsageError(f"{path} exists", do="name another file, or remove this one")
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
     if labels is not None and form != PICTURE:
         raise UsageError(f"--labels colour a picture, not {form}", do=f"leave them out, or say --format {PICTURE}")
     if form == PICTURE:

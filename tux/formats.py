@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tux import arrow
-from tux.cells import Layout, cells_of, is_row, lines_of, separator_of, split
+from tux.cells import MARK, Layout, cells_of, is_row, lines_of, separator_of, split
 from tux.edges import EdgeData
 from tux.errors import DataError, UsageError
 from tux.ids import Ids
@@ -32,16 +32,18 @@ SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
 
 # Other names of columns, as letters and digits only.
 USERS = {"user", "userid", "uid", "reviewer", "reviewerid", "customer", "customerid"}
-ITEMS = {"item", "itemid", "iid", "movie", "movieid", "product", "productid", "book", "bookid", "song", "songid", "artist", "artistid"}
+THINGS = ("item", "movie", "film", "product", "book", "song", "track", "artist", "business")
+ITEMS = {"iid", "asin", "isbn", *THINGS, *(f"{thing}id" for thing in THINGS)}
 SIDES = (
     {"source", "sourceid", "src", "from", "fromid", "fromnode", "fromnodeid"},
     {"target", "targetid", "dst", "dest", "destination", "to", "toid", "tonode", "tonodeid"},
 )
-NUMBERS = {"rating", "score", "weight", "value", "stars"}
-NEVER = {"timestamp", "unixtime", "time", "date", "datetime", "index", ""}  # never taken for a missing name
+NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
+NEVER = re.compile(r".*(time|timestamp|date)|ts|index|")  # names never taken for a missing one
 
 EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+WORD = re.compile(r"[a-z]+")
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 ADVICE = "Correct the file, or leave such rows out with --on-bad-row skip."
 
@@ -82,12 +84,12 @@ def read_edges(
         return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
-    pieces = (_parquet_pieces if arrow.is_parquet(path) else _text_pieces)(bad, wanted)
+    pieces, told = (_parquet_pieces if arrow.is_parquet(path) else _text_pieces)(bad, wanted)
     if pieces.rows == 0:
         raise DataError(f"{path} holds no edge" if not bad.count else f"no row of {path} is usable; the first: {bad.first}")
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))
-    return EdgeData.of(ends, src, dst, values, against=against, skipped=bad.count, first_skipped=bad.first)
+    return EdgeData.of(ends, src, dst, values, against=against, columns=told, skipped=bad.count, first_skipped=bad.first)
 
 
 @dataclass
@@ -156,7 +158,11 @@ def _plain(name: str) -> str:
 
 
 def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
-    """The 0-based places of the wanted columns under a header: as given; else by own names, by others in use, and then from the left."""
+    """The 0-based places of the wanted columns under a header: as given; else by own names, by others in use, and then from the left.
+
+    Where there are more columns than are missing, the left is trusted only if the columns found by name stand in order too, and none of
+    those that would be left out has a telling word in its name.
+    """
     plain = [_plain(name) for name in header]
     given = wanted.given()
     found: dict[int, int] = {}  # by wanted column
@@ -173,7 +179,15 @@ def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
     else:
         look(lambda at: wanted.names(at, alias=False))
         look(lambda at: wanted.names(at, alias=True))
-        look(lambda at: set(plain) - NEVER)
+        rest = [place for place, name in enumerate(plain) if not NEVER.fullmatch(name) and place not in found.values()]
+        unknown = [at for at in range(len(wanted.kinds)) if at not in found]
+        missing, left = [wanted.labels[at] for at in unknown], rest[len(unknown) :]
+        hints = any(set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True) for at in unknown for place in left)
+        if missing and left and (hints or any(at != place for at, place in found.items())):
+            free = ", ".join(header[place] for place in rest)
+            do = f"It has {', '.join(header)}; say --columns {','.join(wanted.labels)} with its names in their places."
+            raise DataError(f"{' and '.join(missing)} may be any of the columns {free}", where=path, do=do)
+        look(lambda at: {plain[place] for place in rest})
     for at, name in enumerate(given or wanted.labels):
         if at not in found:
             what = f"no column {name!r}" if given else f"no column for {name}"
@@ -181,6 +195,16 @@ def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
     if len(set(found.values())) < len(found):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")
     return [found[at] for at in range(len(found))]
+
+
+def _told(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> str:
+    """Which column was taken for what, in words; nothing where the caller has said it, or the names are the wanted ones."""
+    if wanted.columns is not None:
+        return ""
+    pairs = [(label, names[place]) for label, place in zip(wanted.labels, picks, strict=True)]
+    if all(_plain(name) == _plain(label) for label, name in pairs):
+        return ""
+    return ", ".join(f"{label} from {name}" for label, name in pairs)
 
 
 # ---- the layout of text
@@ -203,8 +227,14 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
     layout = Layout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
     table = [cells_of(line, separator) for _, line in rows]
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
-        return layout._replace(width=len(table[0]), picks=_find(table[0], wanted, path), skip=layout.skip + 1)
-    return layout._replace(picks=[int(name) - 1 for name in given]) if given else layout
+        picks = _find(table[0], wanted, path)
+        told = _told(table[0], picks, wanted)
+        return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, told=told)
+    if given:
+        return layout._replace(picks=[int(name) - 1 for name in given])
+    if width > needed:
+        return layout._replace(told=_told([f"column {place + 1}" for place in range(width)], layout.picks, wanted))
+    return layout
 
 
 def _titled(table: list[list[str]], wanted: Wanted) -> bool:
@@ -220,7 +250,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 
 
 def blocks(path: str) -> Iterator[bytes]:
-    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline.
+    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed by a newline; no byte order mark.
 
     One piece is unpacked ahead, beside the caller's work on the last. Raises `DataError` if the file is damaged.
     """
@@ -236,7 +266,7 @@ def _line_blocks(path: str) -> Iterator[bytes]:
     with arrow.open_stream(path) as stream:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
-            data = stream.read(BLOCK)
+            data = stream.read(BLOCK).removeprefix(MARK)
             while data:
                 ahead = stream.read(BLOCK)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
@@ -249,20 +279,20 @@ def _line_blocks(path: str) -> Iterator[bytes]:
             raise DataError(f"{path} is damaged or cut short ({error})", do="Fetch or write the file again.") from None
 
 
-def _text_pieces(bad: Bad, wanted: Wanted) -> arrow.Pieces:
+def _text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
+    """The columns of a text file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
     layout: Layout | None = None
     number = 1  # of the block's first line
     for block in blocks(bad.path):
         rows = block
         if layout is None:
-            rows = block.removeprefix(b"\xef\xbb\xbf")
-            layout = _layout(rows, wanted, bad.path)
-            rows = b"".join(rows.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
+            layout = _layout(block, wanted, bad.path)
+            rows = b"".join(block.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
         if layout is not None:
             _add(pieces, rows, number + block.count(b"\n") - rows.count(b"\n"), layout, wanted, bad)
         number += block.count(b"\n")
-    return pieces
+    return pieces, layout.told if layout else ""
 
 
 def _add(pieces: arrow.Pieces, block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad) -> None:
@@ -326,12 +356,14 @@ def _fault(cells: list[str], layout: Layout, wanted: Wanted) -> str:
     return ""
 
 
-def _parquet_pieces(bad: Bad, wanted: Wanted) -> arrow.Pieces:
+def _parquet_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
+    """The columns of a Parquet file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
     names = arrow.parquet_names(bad.path)
-    chosen = [names[place] for place in _find(names, wanted, bad.path)]
+    picks = _find(names, wanted, bad.path)
+    chosen = [names[place] for place in picks]
     for table, left_out in arrow.parquet_edges(bad.path, chosen, wanted.kinds):
         for row in left_out:
             bad.note(int(row), "a value is null, empty or not finite", "row ")
         pieces.add(table)
-    return pieces
+    return pieces, _told(names, picks, wanted)

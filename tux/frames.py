@@ -1,6 +1,6 @@
 """Messages as bytes: one fixed header, a descriptor and a raw buffer per array. Pure functions; nothing here trusts what it decodes.
 
-    header      magic 4s, version u16, kind u8, arrays u8, job u64, source u32, dest u32, turn u64, point u32, sequence u64, checksum u64
+    header      magic 4s, version u16, kind u8, arrays u8, job u64, source u32, dest u32, clock u64, sync u32, sequence u64, checksum u64
     descriptor  dtype code u8, dimensions u8, lengths 4 x u64          one per array, after the header, in the same frame
     buffers     one frame per array, C-contiguous, little-endian
 
@@ -32,14 +32,14 @@ _DESCRIPTOR = struct.Struct("<BB4Q")
 class Message:
     """One message between workers.
 
-    `turn` and `point` say which synchronisation it belongs to; `sequence` numbers the messages from `source` to `dest` without gaps.
+    `clock` and `sync_id` say which synchronisation it belongs to; `sequence` numbers the messages from `source` to `dest` without gaps.
     """
 
     kind: str
     source: int
     dest: int
-    turn: int = 0
-    point: int = 0
+    clock: int = 0
+    sync_id: int = 0
     arrays: Sequence[np.ndarray] = field(default_factory=tuple)
     sequence: int = 0
 
@@ -82,7 +82,7 @@ def encode(message: Message, job: int) -> list[Any]:
         raise ValueError(f"a message of {len(arrays)} arrays, or of more than {MOST_DIMENSIONS} dimensions")
     described = b"".join(_DESCRIPTOR.pack(DTYPES.index(a.dtype), a.ndim, *a.shape, *[0] * (MOST_DIMENSIONS - a.ndim)) for a in arrays)
     buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
-    fixed = (MAGIC, VERSION, KINDS.index(message.kind), len(arrays), job, message.source, message.dest, message.turn, message.point)
+    fixed = (MAGIC, VERSION, KINDS.index(message.kind), len(arrays), job, message.source, message.dest, message.clock, message.sync_id)
     bare = _HEADER.pack(*fixed, message.sequence, 0) + described
     total = checksum([bare, *buffers])
     return [_HEADER.pack(*fixed, message.sequence, total) + described, *buffers]
@@ -96,7 +96,7 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
     head = bytes(frames[0]) if frames else b""
     if len(head) < _HEADER.size or head[:4] != MAGIC:
         raise Refused("a frame that is not tux's was refused")
-    _, version, kind, count, of_job, source, dest, turn, point, sequence, total = _HEADER.unpack_from(head)
+    _, version, kind, count, of_job, source, dest, clock, sync_id, sequence, total = _HEADER.unpack_from(head)
     if version != VERSION:
         raise Refused(f"a message of protocol version {version} was refused: this is version {VERSION}")
     if of_job != job:
@@ -109,7 +109,7 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
     bare = head[: _HEADER.size - 8] + bytes(8) + head[_HEADER.size :]
     if checksum([bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]) != total:
         raise Refused(f"a message from worker {source} with a bad checksum was refused")
-    return Message(KINDS[kind], source, dest, turn, point, arrays, sequence)
+    return Message(KINDS[kind], source, dest, clock, sync_id, arrays, sequence)
 
 
 def _array(head: bytes, at: int, frame: Any, source: int) -> np.ndarray:

@@ -9,15 +9,15 @@ Changes of shared fields stay visible meanwhile, as a worker sees its own change
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tux.block import Block
 from tux.fields import COMBINE
 from tux.replicas import Mirrors
+from tux.steps import Rows, Step
 from tux.tables import Table
-
-Rows = np.ndarray | slice
 
 
 class Unsent(NamedTuple):
@@ -95,12 +95,10 @@ class TotalsByClock:
                 bring_back(each)
 
 
-def unsent_rows(stages: Iterable[Any], worker: Any, block: Any) -> list[Unsent]:
-    """What `stages` will send or take, each table once."""
+def unsent(steps: Iterable[Step], block: Block | None, tables: dict[str, Table], mirrors: dict[str, Mirrors]) -> list[Unsent]:
+    """What `steps` will send or take, each table once."""
     found: dict[str, Unsent] = {}
-    for stage in stages:
-        takes = getattr(stage, "takes", None)
-        if takes is not None and (rows := takes(worker, block)) is not None:
-            name = stage.over if stage.folds else "tau"
-            found.setdefault(name, Unsent(worker.tables[name], rows, worker.mirrors.get(name)))
+    for step in steps:
+        if (rows := step.unsent_rows(block)) is not None:
+            found.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
     return list(found.values())

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tux.alias import fill_aliases
-from tux.arrow import replacing
+from tux.disk import replacing
 from tux.edges import EdgeData
 from tux.errors import UsageError
 from tux.generate import dealt

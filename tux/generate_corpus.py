@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.alias import fill_aliases
-from tux.arrow import STRING, WRITTEN, parquet_writer, replacing, text_writer
+from tux.arrow import STRING, WRITTEN, parquet_writer, text_writer
+from tux.disk import replacing
 from tux.errors import UsageError
 from tux.generate import dealt
 from tux.partition.compiled import compiled

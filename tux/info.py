@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tux.columns import number
 from tux.edges import EdgeData
 from tux.errors import DataError
 from tux.formats import read_edges
 from tux.inputs import COUNTED
-from tux.output import read_metrics, read_run
-from tux.show import number
+from tux.output import Run, read_metrics, read_run
 from tux.store import is_partitioned, load, read_manifest
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -28,7 +28,14 @@ def info(path: str, ends: tuple[str, str] = ("source", "target"), columns: str |
 
 def of_run(folder: str) -> dict[str, str]:
     """What was run on what, and what came of it."""
-    run, records = read_run(folder), read_metrics(folder)
+    try:
+        return _of_run(read_run(folder), read_metrics(folder))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # JSON, but of something else
+        what = f"not what a run writes: {type(error).__name__}: {error}"
+        raise DataError(what, where=str(Path(folder, "run.json"))) from None
+
+
+def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
     data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
     sizes = {**run.sizes.get("vertices", {}), **{name: run.sizes[name] for name in ("edges", "duplicates", "skipped") if name in run.sizes}}
     findings = {
@@ -46,8 +53,22 @@ def of_run(folder: str) -> dict[str, str]:
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed({key: number(value) for key, value in run.results[name].items()})
+    findings["model"] = model_epoch(run.results)
+    scores = {name: number(value) for name, value in run.results.items() if isinstance(value, float) and name != "seconds"}
+    findings |= {"scores": _listed(scores)} if scores else {}
     speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
     return findings | {"training": f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M edges/s"}
+
+
+def model_epoch(results: dict[str, Any]) -> str:
+    """Which epoch's state the model of a finished run is, and which epoch was the best by the metric that the program monitors."""
+    epochs = results["epochs"]
+    model, best, monitor = results.get("model_epoch", epochs), results.get("best", {}), results.get("monitor", "")
+    said = f"epoch {model} of {epochs}" if model != epochs else f"epoch {model}, the last"
+    if monitor not in best:
+        return said
+    value = f"{monitor} {number(best[monitor])}"
+    return f"{said}, which is the best: {value}" if best["epoch"] == model else f"{said}; the best was epoch {best['epoch']}: {value}"
 
 
 def of_parts(folder: Path) -> dict[str, str]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from tux.arrow import is_parquet
 from tux.edges import EdgeData
-from tux.errors import UsageError
+from tux.errors import DataError, UsageError
 from tux.fields import data as declare
 from tux.formats import OnBadRow, read_edges
 from tux.groups import several
 from tux.labelled import in_groups, labelled, labelled_before, read_labelled, wants_labels
 from tux.partitioned import check_whole, without_edges
+from tux.piped import STANDARD, shown
 from tux.program import Program
-from tux.recognise import Form
+from tux.recognise import Form, recognised
 from tux.store import is_partitioned, read_manifest
 
 Data = str | os.PathLike[str] | EdgeData
+MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
 
 
@@ -82,11 +85,22 @@ def load(
             return source
         if wants_labels(program):
             return read_labelled(source, program, wanted, against, **reading)
-        return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        try:
+            return _read(source, program.edge.ends, wanted, against.ids if against is not None else None, reading)
+        except DataError as error:
+            if program.edge.repeats and reading.get("form") is None and reading.get("columns") is None:
+                advise_text(error, source)
+            raise
 
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     bad = reading.get("on_bad_row")
     train = _stored(folder, program, wanted) if folder else in_groups(read(data, None), program, warn, bad)
+    first, second = program.edge.ends
+    if first == second and not folder and not isinstance(data, EdgeData):
+        from tux.sides import check_one_type
+
+        if why := check_one_type(data, train, reading.get("columns")):
+            warn(f"{named(data)}: {why}")
     held_out = read(test, train) if test is not None else None
     if folder and test is None and program.held_out(train)[1] is not None:
         raise UsageError(f"{folder} is cut already, so no edges can be held out of it", do="name a file of others with --test")
@@ -96,6 +110,12 @@ def load(
     for text in _odd(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
     return Inputs(train, held_out, origin(data), origin(test) if test is not None else "", sizes=sizes, folder=folder)
+
+
+def advise_text(error: DataError, source: str | os.PathLike[str]) -> None:
+    """Add to the advice of an error in a row of a table that the file may be plain text instead."""
+    if error.where and not is_parquet(source) and recognised(source) is None:
+        error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
 def _stored(folder: Path, program: Program, wanted: dict[str, Any]) -> EdgeData:
@@ -155,6 +175,11 @@ def generated(program: Program) -> tuple[EdgeData, EdgeData | None, str]:
     raise UsageError(f"{type(program).__name__} needs DATA", do=f"name a file of edges: {first}, {second}, {told}")
 
 
+def judges(program: type[Program]) -> bool:
+    """Whether a program has any use for edges that are held out."""
+    return program.evaluate is not Program.evaluate or program.judge is not Program.judge
+
+
 def data_fields(program: Program | type[Program]) -> dict[str, Any]:
     """The edge's fields that a file gives."""
     counted = {program.edge.repeats: declare("i4")} if program.edge.repeats else {}
@@ -162,11 +187,16 @@ def data_fields(program: Program | type[Program]) -> dict[str, Any]:
 
 
 def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
-    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows skipped; the test's likewise."""
+    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows skipped; the test's likewise.
+
+    `rows`, where some were skipped: how many the file has.
+    """
     sizes: dict[str, Any] = {"vertices": {name: len(ids) for name, ids in train.ids.items()}, "edges": len(train)}
     if len(train) <= COUNTED:
         sizes["duplicates"] = train.duplicates
     sizes["skipped"] = train.skipped
+    if train.skipped:
+        sizes["rows"] = train.skipped + (len(train) if train.rows is None else train.rows)
     if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
         sizes["groups"] = grouped
     if test is not None:
@@ -174,9 +204,18 @@ def _sizes(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
     return sizes
 
 
+def left_out(sizes: Mapping[str, Any]) -> str:
+    """What the end of a run says of bad rows if more than a hundredth of them all were left out, else nothing."""
+    skipped, rows = sizes.get("skipped", 0), sizes.get("rows", 0)
+    if skipped <= MANY * rows:
+        return ""
+    return f"{skipped:,} of {rows:,} rows ({skipped / rows:.0%}) were bad and left out"
+
+
 def _odd(program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]) -> Iterator[str]:
     """One line for each thing that is odd about the edges read: bad rows, rows that repeat a pair, ids that only the test has."""
     for edges, name in read:
+        yield from (f"{name}: {note}" for note in (edges.notes if edges is not None else ()))
         if edges is not None and edges.skipped:
             yield f"{plural(edges.skipped, 'bad row')} of {name} skipped; the first is {edges.first_skipped}"
     (_, train), (held_out, test) = read
@@ -189,15 +228,17 @@ def _odd(program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | N
 
 
 def origin(data: Data | None) -> str:
-    """Where edges came from, to be found again: an absolute path, "memory" or "generated"."""
+    """Where edges came from, to be found again: an absolute path, "standard input", "memory" or "generated"."""
     if data is None:
         return "generated"
-    return "memory" if isinstance(data, EdgeData) else os.path.abspath(data)
+    if isinstance(data, EdgeData):
+        return "memory"
+    return shown(data) if os.fspath(data) == STANDARD else os.path.abspath(data)
 
 
 def named(data: Data | None) -> str:
     """What messages call the data: the file's name."""
-    return "the data" if data is None or isinstance(data, EdgeData) else os.path.basename(os.fspath(data))
+    return "the data" if data is None or isinstance(data, EdgeData) else shown(data)
 
 
 def plural(count: int, noun: str) -> str:

@@ -95,6 +95,15 @@ class Judge:
         """Whether the largest part is not above `cap`, or 1.25, times the mean."""
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
+    def eligible(self, judged: Quality) -> bool:
+        """Whether the cut may win, if any may."""
+        return self.fair(judged) and self.uncut(judged)
+
+    def beyond(self, rows: Sequence[Judged]) -> Iterator[str]:
+        """A line about the methods that stand below the others whatever they move."""
+        if names := [row.name for row in rows if row.quality is not None and not self.fair(row.quality)]:
+            yield f"below the others, as the largest part has more than {self.cap or FAIR:g} times the mean: {', '.join(names)}."
+
     def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
         """Why `best` has won, and how much better any could be."""
         assert (found := best.quality) is not None
@@ -145,9 +154,14 @@ def chosen(methods: str) -> list[str]:
 # ---- as text
 
 
-def table(rows: Sequence[Judged], best: Judged | None) -> tuple[list[str], list[list[str]], int | None]:
-    """Header, lines and the winner's line: sorted by volume, those that were refused last."""
-    order = sorted(rows, key=lambda row: (row.quality is None, row.quality and (row.quality.volume, row.quality.largest_volume)))
+def table(rows: Sequence[Judged], best: Judged | None, judge: Judge) -> tuple[list[str], list[list[str]], int | None]:
+    """Header, lines and the winner's line: sorted by volume; below them those that may not win, and those that were refused last."""
+
+    def place(row: Judged) -> tuple[Any, ...]:
+        q = row.quality
+        return (2,) if q is None else (int(not judge.eligible(q)), q.volume, q.largest_volume)
+
+    order = sorted(rows, key=place)
     found = [row.quality for row in order if row.quality is not None]
     divisor, unit = _unit(max((q.volume for q in found), default=0))
     places = 0 if divisor == 1 else 1 if max((q.volume for q in found), default=0) >= 10 * divisor else 2

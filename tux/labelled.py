@@ -42,6 +42,7 @@ def read_labelled(
 
     Raises what `tux.samples.read_samples` does.
     """
+    from tux.sample_labels import UnknownLabel
     from tux.samples import read_samples
 
     if reading.get("columns") is not None:
@@ -52,7 +53,13 @@ def read_labelled(
     bad = reading.get("on_bad_row") or "stop"
     classes = train.classes if train is not None and train.classes else _given(program)
     against = train.ids if train is not None else None
-    read = read_samples(source, program.edge.ends, wanted, against=against, classes=classes, on_bad_row=bad, **how)  # type: ignore[arg-type]
+    try:
+        read = read_samples(source, program.edge.ends, wanted, against=against, classes=classes, on_bad_row=bad, **how)  # type: ignore[arg-type]
+    except UnknownLabel as error:
+        if train is not None or classes is None:
+            raise
+        do = f"name two of the labels of {source} with --negative and --positive, or neither. {error.do.split('. ')[-1]}"
+        raise UsageError(f"--negative {classes[0]} --positive {classes[1]}: {error.what}", where=error.where, do=do) from None
     return labelled(read, program, train)
 
 

@@ -100,7 +100,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     for block in blocks(os.fspath(path)):
         if b"\0" in block:
             raise DataError(f"{path} is not a text file", do="Labels are read from text and from MATLAB's .mat.")
-        for line in block.removeprefix(b"\xef\xbb\xbf" if not number else b"").split(b"\n")[:-1]:
+        for line in block.split(b"\n")[:-1]:
             number += 1
             try:
                 text = line.decode().strip("\r\n ")

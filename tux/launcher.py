@@ -9,175 +9,164 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from tux import __version__, store
+from tux import agreement, job_folder, store
 from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, as_error, pack, unpack
-from tux.crash import ADVICE, CRASHES
+from tux.crew import Crew, Outpost
 from tux.edge_pieces import Pieces, of_parts
 from tux.edges import EdgeData
-from tux.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
+from tux.errors import DeadlinePassed, Refused, TuxError
 from tux.frames import Message
 from tux.graph import Graph
 from tux.partitioned import Partitioned
 from tux.peer import STARTING, Job
 from tux.place import Place
+from tux.signals import check_ending, ending_ignored
 from tux.sources import find
 from tux.spool import Kept, append
 from tux.training import TIMES, Training
-from tux.wire import SILENCE, Post
+from tux.wire import Post
 from tux.worker import Worker
 
+LOOK = 0.2
+"""Seconds between two looks at the worker processes, while the launcher waits for a message."""
 
-def how_ended(code: int) -> str:
-    """What became of a process, by its exit code as `subprocess` gives it."""
-    if code >= 0:
-        return f"ended with exit code {code}"
-    known = {each.value: each.name for each in signal.Signals}
-    return f"was killed by signal {-code}{f' ({known[-code]})' if -code in known else ''}"
-
-
-def _advice(code: int) -> str:
-    """What to do about a process that crashed; nothing of another."""
-    return ADVICE if -code in CRASHES else ""
-
-
-def _lost_here(rank: int, code: int) -> PeerLost:
-    return PeerLost(f"worker {rank} on this machine {how_ended(code)}", do=_advice(code) or "see what machine 0 says")
-
-
-class Crew:
-    """The worker processes of one machine. As a context: entering starts them, leaving ends them and removes the job's folder."""
-
-    def __init__(self, job: Job, folder: Path, ranks: Sequence[int]) -> None:
-        self.job, self.folder, self.ranks = job, folder, ranks
-        self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        self.stopped: dict[int, float] = {}  # since when, of those processes that are
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.end()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def start(self) -> None:
-        """Start the processes."""
-        command = [sys.executable, "-P", "-m", "tux.peer", str(self.folder)]  # -P: files in the user's folder hide no modules
-        for rank in self.ranks:
-            each = [*command, str(rank), str(os.getpid())]
-            self.processes[rank] = subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
-
-    def check(self) -> None:
-        """PeerLost if a process has ended, or is stopped for long: one that is only starting sends no signs of life to be missed."""
-        advice = "the job cannot go on without it; start it anew"
-        for rank, process in self.processes.items():
-            code = process.poll()
-            if code is not None:
-                raise PeerLost(f"worker {rank} (process {process.pid}) {how_ended(code)}", do=_advice(code) or advice)
-            if not hasattr(os, "waitid") or not os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
-                self.stopped.pop(rank, None)
-            elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
-                raise PeerLost(f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s", do=advice)
-
-    def end(self, patience: float = 2.0) -> None:
-        """End what has not left by itself after `patience` seconds."""
-        limit = time.monotonic() + patience
-        with _undisturbed():
-            for process in self.processes.values():
-                try:
-                    process.wait(max(0.0, limit - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-            _remove(self.folder)
-
-
-class Outpost(Crew):
-    """The crew of a machine other than the first: its workers answer to the launcher there."""
-
-    def wait(self) -> None:
-        """Until all have left. PeerLost with the exit code of the first that failed, when the others cannot go on without it."""
-        while running := [process for process in self.processes.values() if process.poll() is None]:
-            _check_asked()
-            failed = [(rank, p.returncode) for rank, p in self.processes.items() if p.returncode]
-            if failed:
-                raise _lost_here(*failed[0])
-            with suppress(subprocess.TimeoutExpired):
-                running[0].wait(0.5)
-        self.check_left()
-
-    def check_left(self) -> None:
-        """PeerLost if one of the processes, all of which have ended, has failed."""
-        for rank, process in self.processes.items():
-            if process.returncode:
-                raise _lost_here(rank, process.returncode)
+JOIN = "start the same command there with its --node-rank; see that its --rdzv and key are the same; or wait longer: --timeout SECONDS"
+LONGER = "if it is not hung but slow, give it longer: --timeout SECONDS"
 
 
 class Team(Crew):
     """The crew of the first or only machine, and its launcher: a `Training` whose epochs run in other processes."""
 
-    def __init__(self, job: Job, folder: Path, ranks: Sequence[int], bare: EdgeData) -> None:
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        ranks: Sequence[int],
+        bare: EdgeData,
+        phase: Callable[[str], None] = lambda name: None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
         super().__init__(job, folder, ranks)
+        self._phase, self._warn, self._begun = phase, warn, False
+        self._refused: dict[int, Beat] = {}  # the last sign of life of each worker
+        self._refused_told, self._next_telling = 0, 0.0
         self.worker = _holder(job, bare)
         self.seconds, self.best_epoch = 0.0, 0
         addresses = [""] * job.workers + [job.launcher]
         everyone = range(job.workers)
-        self.post = Post(job.workers, addresses, job.number, self._handle, partners=everyone, largest=job.largest, secret=job.secret)
+        self.post = Post(
+            job.workers,
+            addresses,
+            job.number,
+            self._handle,
+            partners=everyone,
+            largest=job.largest,
+            secret=job.secret,
+            foreign=self._foreign,
+        )
+
+    def pause(self) -> None:
+        """Stop the workers of this machine; those of others are told that they will hear nothing for a while."""
+        for rank in set(range(self.job.workers)) - set(self.ranks):
+            if self.post.addresses[rank]:
+                self.post.outbox.append(pack(Beat(paused=True), self.job.workers, rank))  # the thread looks there twice a second
+        for _ in range(10):
+            if not self.post.outbox:
+                break
+            time.sleep(0.1)
+        super().pause()
 
     def _handle(self, message: Message) -> bool:
-        return message.kind == "control" and isinstance(unpack(message), Beat)
+        """In the socket thread: heartbeats end here."""
+        told = unpack(message) if message.kind == "control" else None
+        if isinstance(told, Beat):
+            self._refused[message.source] = told
+        return isinstance(told, Beat)
+
+    def _tell_refused(self, *, end: bool = False) -> None:
+        """Warn of what was refused here and by the workers: of the first at once, of more every minute and at the end."""
+        own = Beat(refused=self.post.refused, last_refused=self.post.last_refused)
+        beats = {"the launcher": own} | {f"worker {rank}": beat for rank, beat in sorted(self._refused.items())}
+        total = sum(beat.refused for beat in beats.values())
+        if total <= self._refused_told or not (end or time.monotonic() > self._next_telling):
+            return
+        where, last = next((where, beat.last_refused) for where, beat in beats.items() if beat.refused)
+        what = f"{total} connection{'s' * (total > 1)} or message{'s' * (total > 1)} from outside this job"
+        self._warn(f"{what} refused; the last at {where}: {last}")
+        self._refused_told, self._next_telling = total, time.monotonic() + 60
 
     def start(self) -> None:
-        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't."""
+        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused or DeadlinePassed if they don't.
+
+        Those of this machine are watched, so the wait for them may be long. The wait for those of the others begins when
+        all of this one are there, anew with each that comes, and no wait takes longer than the job's deadline.
+        """
         super().start()
         self.post.start()
-        limit, up = time.monotonic() + STARTING, set[int]()
-        while len(up) < self.job.workers:
-            message = self._receive(limit, f"workers {sorted(set(range(self.job.workers)) - up)} to start")
+        missing = set(range(self.job.workers))
+        while missing:
+            near = missing & set(self.ranks)
+            waiting_for = f"workers {_listed(missing)} to start" if near else self._others(missing)
+            self._phase(f"wait for {waiting_for}")
+            try:
+                message = self._receive(STARTING if near else self.job.deadline, waiting_for)
+            except DeadlinePassed as late:
+                raise late if near else DeadlinePassed(late.what, where="the launcher", do=JOIN) from None
             hello = unpack(message)
             if isinstance(hello, Hello):
+                if message.source not in missing:
+                    raise _twice(message.source)
                 self.post.addresses[message.source] = hello.address
-                if (hello.version, hello.digest) != (__version__, self.job.digest):
-                    raise Refused(
-                        f"worker {message.source} on {hello.host} has another version, program, data or flags", do="start it anew"
-                    )
-                up.add(message.source)
+                if told := agreement.differences(self.job.traits, hello.traits):
+                    raise _different(f"worker {message.source}", hello.host, told)
+                missing.discard(message.source)
+        self._begun = True
 
-    def end(self, patience: float = 2.0) -> None:
-        """Say goodbye, then end what has not left by itself."""
-        with _undisturbed():
-            for rank in range(self.job.workers):
-                if self.post.addresses[rank]:
-                    self.post.send(pack(Bye(), self.job.workers, rank))
-            super().end(patience)
-            self.post.close(0.5)
+    def _others(self, missing: set[int]) -> str:
+        """Machines that have not joined, with their workers, in words."""
+        machines = sorted({rank // len(self.ranks) for rank in missing})
+        name = f"machine{'s' * (len(machines) > 1)} {_listed(machines)}"
+        return f"{name} (worker{'s' * (len(missing) > 1)} {_listed(missing)}) to join at {self.job.launcher.removeprefix('tcp://')}"
 
-    def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
+    def _foreign(self, message: Message) -> None:
+        """In the socket thread: a message of this job from a worker of a machine that counts others, or from one that is there already.
+
+        Before the job begins, it must not begin; later, only the worker is told.
+        """
+        hello = unpack(message) if message.kind == "control" else None
+        if not isinstance(hello, Hello):
+            return
+        told = agreement.differences(self.job.traits, hello.traits)
+        error = _different(f"worker {message.source}", hello.host, told) if told else _twice(message.source)
+        self.post.answer(hello.address, pack(Bye(error.what), message.dest, message.source))
+        if not self._begun:
+            self.post.inbox.put(error)
+
+    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
+        """Say goodbye to the workers that have said hello, and end all."""
+        with ending_ignored():
+            met = [rank for rank in range(self.job.workers) if self.post.addresses[rank]]
+            for rank in met:
+                self.post.send(pack(Bye(self.why), self.job.workers, rank))
+            super().end(met, patience)
+            self.post.close(0.5 if len(self.ranks) < self.job.workers else 0)  # who is on another machine may not have it yet
+
+    def epochs(self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False) -> Iterator[dict[str, Any]]:
         """The records of the job's epochs, all workers' in one, then the model into `worker`. The arguments are those of the job."""
         for rank in range(self.job.workers):
             self.post.send(pack(Go(self.post.addresses[: self.job.workers]), self.job.workers, rank))
         heard: dict[int, dict[int, dict[str, float]]] = {}
         rows: set[int] = set()
         while len(rows) < self.job.workers:
-            message = self._receive(time.monotonic() + self.job.deadline, f"epoch {len(heard) + 1}")
+            message = self._receive(self.job.deadline, f"epoch {len(heard) + 1}")
             if message.kind == "rows":
                 self._take(message)
-                if message.turn:  # the last of this worker's
+                if message.clock:  # the last of this worker's
                     rows.add(message.source)
                 continue
             told = unpack(message)
@@ -188,10 +177,11 @@ class Team(Crew):
                     yield merged(heard.pop(number))
             elif isinstance(told, Trained):
                 self.seconds, self.best_epoch = max(self.seconds, told.seconds), told.best_epoch
+        self._tell_refused(end=True)
 
     def _take(self, message: Message) -> None:
         """A part of the model; or of the lists of a worker on another machine, which then sends the next."""
-        if message.point <= len(self.worker.program.vertices):
+        if message.sync_id <= len(self.worker.program.vertices):
             self.worker.take_rows(message)
         elif message.source in self.ranks or len(message.arrays) != 1:
             raise Refused(f"worker {message.source} sent lists that nobody waits for")
@@ -214,85 +204,39 @@ class Team(Crew):
             return ()
         return of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
 
-    def _receive(self, limit: float, waiting_for: str) -> Message:
-        """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails."""
-        ended = False
+    def _receive(self, seconds: float, waiting_for: str) -> Message:
+        """The next message; PeerLost as soon as a worker process ends, the error of a worker that fails.
+
+        DeadlinePassed after `seconds`, in which the time that this process was stopped does not count.
+        """
+        ended, left = False, seconds
         while True:
+            self._tell_refused()
             try:
-                message = self.post.receive(0.2, waiting_for)
+                message = self.post.receive(LOOK, waiting_for)
             except DeadlinePassed:
-                _check_asked()
+                check_ending()
                 before, ended = ended, any(process.poll() is not None for process in self.processes.values())
-                if before or not ended:  # what one that has ended had to say is here 0.2 s later
+                if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
-                if time.monotonic() > limit:
-                    raise DeadlinePassed(f"waited too long for {waiting_for}", where="the launcher") from None
+                left -= LOOK
+                if left <= 0:
+                    raise DeadlinePassed(f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER) from None
                 continue
-            _check_asked()
+            check_ending()
+            self.check_folders()
             if message.kind == "control" and isinstance(told := unpack(message), Failed):
                 raise as_error(told)
             return message
 
 
-JANITOR = "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[1:]]"
-"""Removes folders when the process that holds the other end of its standard input has ended, whatever ended it."""
-
-ASKING: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-"""Signals that ask to end, and what they do outside a job."""
-
-_asked = threading.Event()
-_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path]] = {}
-
-
-def _folder(room: Path | None) -> tuple[Path, Path]:
-    """A new folder that only the user may enter, and one for the parts, in it or in `room`; both with a janitor.
-
-    From now to `_remove`, SIGTERM is as Ctrl-C, and neither is lost where an exception is: in a destructor or a compiler's callback.
-    """
-    if _janitors:  # a script without this guard would start jobs within jobs
-        raise UsageError("a program's file starts a job while it is imported", do='put run(...) under if __name__ == "__main__"')
-    _asked.clear()
-    if threading.current_thread() is threading.main_thread():
-        for number in ASKING:
-            signal.signal(number, _terminated)
-    folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
-    graph = (room or folder).resolve() / ".parts"
-    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
-    _janitors[folder] = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True), graph
-    graph.mkdir(mode=0o700)
-    return folder, graph
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder in _janitors:
-        janitor, graph = _janitors.pop(folder)
-        shutil.rmtree(graph, ignore_errors=True)
-        janitor.communicate()
-    if threading.current_thread() is threading.main_thread():
-        for number, usual in ASKING.items():
-            signal.signal(number, usual)
-
-
-def _terminated(number: int, frame: object) -> None:
-    _asked.set()
-    raise KeyboardInterrupt
-
-
-def _check_asked() -> None:
-    """KeyboardInterrupt if the user has asked to end."""
-    if _asked.is_set():
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM do nothing during the body: an impatient second one would leave everything where it is."""
-    mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in ASKING if mine}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, ASKING[number] if handler in (None, _terminated) else handler)
+def crowded(workers: int) -> str:
+    """What to tell a user of more workers than this machine has processor cores for; nothing if it has enough."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers <= cores:
+        return ""
+    has = f"{cores} processor core{'s' * (cores > 1)}"
+    return f"{workers} workers share {has}: an epoch takes longer than with --workers {cores}, and so does the start"
 
 
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
@@ -314,6 +258,18 @@ def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
     return out
 
 
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def _different(who: str, host: str, told: str) -> Refused:
+    return Refused(f"{who} on {host} does not fit this job: {told}", do="start the same command, with the same data, on all machines")
+
+
+def _twice(rank: int) -> Refused:
+    return Refused(f"two processes say that they are worker {rank}", do="give each machine its own --node-rank, and start each once")
+
+
 def _holder(job: Job, bare: EdgeData) -> Worker:
     """A worker without edges that holds every vertex, to receive the model."""
     program = find(job.app).program(**job.parameters)
@@ -328,14 +284,17 @@ def prepare(
     workers: int,
     place: Place | None = None,
     room: Path | None = None,
+    phase: Callable[[str], None] = lambda name: None,
+    warn: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> Crew:
     """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once for all workers.
 
     `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Team, the others an Outpost. The parts take
-    as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files.
+    as much disk as the edges do in memory; they lie in the folder `room`, or else with the job's other files. `phase`
+    is told what the launcher waits for, and `warn` what is odd.
     """
-    folder, into = _folder(room)
+    folder, into = job_folder.make(room)
     total = workers * (place.machines if place else 1)
     first = workers * (place.rank if place else 0)
     ranks = range(first, first + workers)
@@ -345,19 +304,21 @@ def prepare(
         if max(len(f"{folder}/{total}"), 0) > 107:
             raise TuxError(f"the temporary folder's name is too long for sockets: {folder}", do="set TMPDIR to a shorter one")
         meeting = (place.launcher, place.own(), place.secret) if place else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
-        digest = f"{made.digest} {app} {parameters} {sorted(options.items())} {total}"
+        source = find(app)
+        machines = {"workers": workers, "nnodes": place.machines if place else 1}
+        known = agreement.traits(app.rpartition(os.sep)[2], source.digest, parameters, options | machines, made.digests)
         job = Job(
-            _number(place), str(into), app, parameters, hashlib.blake2b(digest.encode(), digest_size=16).hexdigest(),
+            _number(place), str(into), app, parameters, known,
             total, *meeting, largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)),
-            lists="sent" if place and place.rank else "kept" if room else "", **options,
+            launcher_here=not (place and place.rank), lists="sent" if place and place.rank else "kept" if room else "", **options,
         )  # fmt: skip
         bare = made.bare
         del made
         job.write(folder)
         Training(job.worker(first))
-        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare)
+        return Outpost(job, folder, ranks) if place and place.rank else Team(job, folder, ranks, bare, phase, warn)
     except BaseException:
-        _remove(folder)
+        job_folder.remove(folder)
         raise
 
 

@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tux import arrow
-from tux.cells import BLANKS, Layout
+from tux.cells import BLANKS, MARK, Layout
 from tux.errors import DataError
 from tux.formats import NUMBER, blocks
 from tux.ids import MOST
 
 BANNER = b"%%matrixmarket"
+START = 1 << 16  # bytes in which the banner is looked for
 RULE = "It should begin with %%MatrixMarket matrix coordinate, real, integer or pattern, and general, symmetric or skew-symmetric."
 
 
@@ -38,12 +39,31 @@ class Market(NamedTuple):
 
 
 def is_market(path: str | os.PathLike[str]) -> bool:
-    """Whether the unpacked file begins as a Matrix Market file does. Raises `DataError` if it cannot be opened."""
+    """Whether the unpacked file begins as a Matrix Market file does, perhaps after comments and blank lines.
+
+    Raises `DataError` if it cannot be opened, and for a banner that other lines precede: without it the file looks like a table of edges.
+    """
     with arrow.open_stream(path) as stream:
         try:
-            return bytes(stream.read(len(BANNER))).lower() == BANNER
+            lines = bytes(stream.read(START)).removeprefix(MARK).split(b"\n")
         except OSError:
             return False  # damaged, which reading it as text will tell
+    at = _banner_at(lines)
+    other = next((number for number, line in enumerate(lines[: max(at, 0)], 1) if not _passed(line)), None)
+    if other is not None:
+        told = f"line {other} stands before the banner %%MatrixMarket"
+        raise DataError(told, where=f"{path}:{at + 1}", do="Remove the lines before the banner, or the banner.")
+    return at >= 0
+
+
+def _banner_at(lines: list[bytes]) -> int:
+    """The place of the banner among lines, -1 if it is not there."""
+    return next((at for at, line in enumerate(lines) if line.lstrip().lower().startswith(BANNER)), -1)
+
+
+def _passed(line: bytes) -> bool:
+    """Whether a line is blank or a comment."""
+    return line.strip()[:1] in (b"", b"#", b"%")
 
 
 def read_market(path: str | os.PathLike[str]) -> Market:
@@ -75,8 +95,12 @@ def shape(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 def _head(block: bytes, path: str | os.PathLike[str]) -> tuple[list[str], list[int], bytes, int]:
     """The words of the first line, the line of sizes, what follows them in the first block of a file, and the number of its first line."""
-    start = block.find(b"\n") + 1
-    banner, number = _banner(block[:start], path), 2
+    before = max(_banner_at(block[:START].split(b"\n")), 0)
+    start, number = 0, before + 2
+    for _ in range(before):
+        start = block.find(b"\n", start) + 1
+    begun, start = start, block.find(b"\n", start) + 1
+    banner = _banner(block[begun:start], f"{path}:{number - 1}")
     while end := block.find(b"\n", start) + 1:
         line = block[start : end - 1]
         if line.strip() and not line.startswith(b"%"):
@@ -85,7 +109,7 @@ def _head(block: bytes, path: str | os.PathLike[str]) -> tuple[list[str], list[i
     raise DataError(f"{path} ends before its line of sizes", do=RULE)
 
 
-def _banner(line: bytes, path: str | os.PathLike[str]) -> list[str]:
+def _banner(line: bytes, where: str) -> list[str]:
     """The words of the first line. DataError for matrices that have no sparse entries, or entries that are no real numbers."""
     words = line.decode(errors="replace").lower().split()
     known = (
@@ -96,7 +120,7 @@ def _banner(line: bytes, path: str | os.PathLike[str]) -> list[str]:
         {"general", "symmetric", "skew-symmetric"},
     )
     if len(words) != len(known) or any(word not in choices for word, choices in zip(words, known, strict=True)):
-        raise DataError(f"a matrix that is {' '.join(words[2:]) or 'of no kind'} is not read here", where=f"{path}:1", do=RULE)
+        raise DataError(f"a matrix that is {' '.join(words[2:]) or 'of no kind'} is not read here", where=where, do=RULE)
     return words
 
 

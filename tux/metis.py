@@ -19,11 +19,11 @@ import numpy as np
 from tux.errors import DataError
 from tux.ids import MOST
 from tux.lines import Lines, numbers
+from tux.packed import ENDINGS as PACKINGS
 from tux.partition.hashing import hashed
 
 ENDINGS = (".graph", ".metis")
 NAME = "A file called .graph or .metis is read as a METIS graph; call a plain list of edges .txt."
-PACKED = (".gz", ".zst", ".bz2", ".lz4")
 
 
 class Metis(NamedTuple):
@@ -49,7 +49,7 @@ class _Head(NamedTuple):
 def is_metis(path: str | os.PathLike[str]) -> bool:
     """Whether the file's name ends as those of METIS graphs do: .graph or .metis, perhaps packed."""
     name = os.fspath(path)
-    return name.removesuffix(next((end for end in PACKED if name.endswith(end)), "")).endswith(ENDINGS)
+    return name.removesuffix(next((end for end in PACKINGS if name.endswith(end)), "")).endswith(ENDINGS)
 
 
 def read_metis(path: str | os.PathLike[str]) -> Metis:

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tux.arrow import is_parquet
+from tux.disk import writing
 from tux.errors import DataError
+from tux.piped import readable
 
 DENSEST = 1032  # deflate makes at most so many bytes of one
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
@@ -25,20 +27,20 @@ PIECE = 1 << 24  # bytes read at a time
 def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """The one array of a .npy file: a row of numbers or of strings of fixed length. Raises `DataError` for any other, such as objects."""
     is_parquet(path)  # raises if there is no such file
-    with open(path, "rb") as file:
-        return _array(file, os.path.getsize(path), str(path))
+    with open(readable(path), "rb") as file:
+        return _array(file, os.path.getsize(readable(path)), str(path))
 
 
 def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, np.ndarray]:
     """Those of the named arrays that a .npz file holds. Raises `DataError` if it is damaged, or an array cannot be as it is announced."""
     is_parquet(path)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             found = {}
             for name in sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
-                there = min(info.compress_size, os.path.getsize(path)) * (1 if info.compress_type == STORED else DENSEST)
+                there = min(info.compress_size, os.path.getsize(readable(path))) * (1 if info.compress_type == STORED else DENSEST)
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
                     raise DataError("no array can be packed so", where=where)
                 with archive.open(info) as file:
@@ -46,6 +48,17 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
             return found
     except DAMAGED as error:
         raise DataError(f"{path} is no readable .npz file ({error})", do="Write it again, as scipy.sparse.save_npz does.") from None
+
+
+def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
+    """Write one array (n, ...) of numbers as numpy.save does.
+
+    Raises DiskError, which, unlike numpy's error, says what is wrong with the disk.
+    """
+    whole = np.ascontiguousarray(array)
+    with writing(path), open(path, "wb") as file:
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(whole))
+        file.write(whole.data)
 
 
 def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:

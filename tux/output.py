@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from inspect import signature
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +17,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrow import read_parquet, replacing, write_parquet
-from tux.errors import DataError, DiskError, ProgramError, UsageError
+from tux.arrow import read_parquet, write_parquet
+from tux.claim import claim, release
+from tux.disk import replacing, writing
+from tux.errors import DataError, ProgramError
 from tux.ids import Ids
 from tux.lists import Lists
 from tux.program import Program
 from tux.worker import Worker
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises about text that is not the JSON it should be."""
 
 
 class App(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,23 +65,24 @@ Tables = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 class RunFolder:
-    """The folder of a run that is going on. As a context it is removed again if nothing was written into it."""
+    """The folder of a run that is going on, which no other run may use until it is over.
+
+    As a context it is removed again if nothing was written into it.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Make the folder. UsageError if there is one with something in it, DiskError if it cannot be made."""
+        """Claim the folder: UsageError if there is something in it, or another run writes to it.
+
+        DiskError if it cannot be made.
+        """
         self.path = Path(path)
-        self._made = not self.path.exists()
-        with _disk(self.path):
-            if not self._made and (not self.path.is_dir() or any(self.path.iterdir())):
-                raise UsageError(f"output folder {path} exists", do="name another with --out, or remove this one")
-            self.path.mkdir(parents=True, exist_ok=True)
+        self._made = claim(self.path)
 
     def __enter__(self) -> RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._made and self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        release(self.path, remove=self._made)
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole. Raises DiskError."""
@@ -86,7 +91,7 @@ class RunFolder:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
-        with _disk(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
             file.write(msgspec.json.encode(finite(record)) + b"\n")
 
     def write_model(self, worker: Worker, tables: Tables) -> None:
@@ -95,7 +100,7 @@ class RunFolder:
         Raises DiskError.
         """
         part = self.path / ".model.part"
-        with _disk(self.path / "model"):
+        with writing(self.path / "model"):
             try:
                 part.mkdir()
                 for name, vertices in worker.graph.vertices.items():
@@ -118,21 +123,24 @@ def finite(value: Any) -> Any:
     return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-@contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    """An OSError of the body as a DiskError."""
-    try:
-        yield
-    except OSError as error:
-        raise DiskError(
-            f"{path} cannot be written: {error.strerror or error}", do="free space, or name another folder with --out"
-        ) from None
-
-
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
     """The program's tables about the model that a worker holds; `edges` for those that are made of the training edges too."""
     given: dict[str, Any] = {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
-    return worker.program.tables(*model_of(worker), **given)
+    program = worker.program
+    fields, ids = model_of(worker)
+    tau = worker.tables["tau"]
+    tables = program.tables({**fields, "tau": {name: tau.arrays[name] for name in tau.declared}}, ids, **given)
+    if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
+        what = f"{type(program).__name__}.tables() must return tables by name, each with columns of equal length"
+        raise ProgramError(what, do='e.g. return {"ranks": {"page": pages, "rank": ranks}}')
+    return tables
+
+
+def _is_table(table: Any) -> bool:
+    """Whether something is columns of equal length by name."""
+    if not isinstance(table, Mapping) or not all(isinstance(column, Sized) for column in table.values()):
+        return False
+    return len({len(column) for column in table.values()}) <= 1
 
 
 def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -167,7 +175,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         return msgspec.json.decode(path.read_bytes(), type=Run)
     except OSError:
         raise DataError(f"{folder} is no folder of a run", where=str(path), do="name the folder that tux run --out made") from None
-    except msgspec.DecodeError as error:
+    except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
@@ -177,7 +185,7 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, float]]:
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     try:
         return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
-    except msgspec.DecodeError as error:
+    except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
@@ -185,7 +193,15 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     """The ids of the model's vertices, by type. Raises DataError if the run has not written its model."""
     if not Path(folder, "model").is_dir():
         raise DataError(f"{folder} holds no model", do="the run has not ended, or ended with an error: run it again")
-    return {name: Ids(read_parquet(Path(folder, "model", f"{name}.parquet"), ["id"])["id"]) for name in dict.fromkeys(program.edge.ends)}
+    return {name: Ids(read_parquet(model_file(folder, name), ["id"])["id"]) for name in dict.fromkeys(program.edge.ends)}
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(f"no such file: {path}", do="the model is not whole: copy the folder again, or run it again")
+    return path
 
 
 def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
@@ -199,7 +215,7 @@ def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
         wanted = {f: column for f, column in _columns(worker, name).items() if not isinstance(column, Lists)}
         if not wanted or not len(rows):
             continue
-        path = Path(folder, "model", f"{name}.parquet")
+        path = model_file(folder, name)
         stored = read_parquet(path, list(wanted))
         for field, column in wanted.items():
             if stored[field].shape != column.shape or stored[field].dtype != column.dtype:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from tux import arrow, plots, show
+from tux import disk, plots, show
 from tux.assignments import check_folder, read_assignment, write_assignment, write_folder
 from tux.errors import UsageError
 from tux.inputs import plural
@@ -36,8 +36,8 @@ def partition(given: Namespace) -> None:
         whole = graph.edges.ends[0] if graph.sampled else ""
         judge = Judge(src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs, whole)
         rows, best = _compete(judge, methods, given.imports or [], watch)
-    show.grid(*table(rows, best))
-    for text in (*legend(rows), *refused(rows)):
+    show.grid(*table(rows, best, judge))
+    for text in (*legend(rows), *judge.beyond(rows), *refused(rows)):
         show.say(text)
     if best is None:
         raise UsageError("no method has given an assignment", do="name others with --method; the lines above say why")
@@ -138,7 +138,7 @@ def _write(given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged],
             "seed": judge.seed,
             "cap": judge.cap,
         }
-        with arrow.replacing(given.json) as part:
+        with disk.replacing(given.json) as part:
             part.write_bytes(msgspec.json.format(msgspec.json.encode(report(rows, best, **about)), indent=2) + b"\n")
         show.say(f"{given.json}: all figures")
     if given.plot:

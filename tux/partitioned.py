@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ FAVOURING = ("bicut", "aweto")
 
 @dataclass(frozen=True)
 class Partitioned:
-    """What workers start from: their parts, with held-out edges; `bare` has the ids and no edges; `digest` stands for all edges."""
+    """What workers start from: their parts, with held-out edges; `bare` has the ids and no edges; `digests` of all, by name."""
 
     parts: list[Part]
     bare: EdgeData
-    digest: str
+    digests: dict[str, str]
 
     @staticmethod
     def of(train: EdgeData, test: EdgeData | None, partitioner: str, k: int, seed: int, whole: Sequence[str] = ()) -> Partitioned:
@@ -36,7 +37,8 @@ class Partitioned:
             {"favourite": ("source", "target")[train.ends.index(whole[0])]} if whole and partitioner in FAVOURING else {}
         )
         assignment = PARTITIONERS[partitioner](train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1], **favourite)
-        return Partitioned(cut(train, test, assignment, k, seed), _bare(train), f"{train.digest()} {_digest(test)} {partitioner}")
+        digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
+        return Partitioned(cut(train, test, assignment, k, seed), _bare(train), digests)
 
     @staticmethod
     def stored(folder: Path, bare: EdgeData, test: EdgeData | None) -> Partitioned:
@@ -46,8 +48,9 @@ class Partitioned:
         parts = [_renamed(store.load(folder, number), names, fields, bare) for number in range(manifest.parts)]
         # Machines must have the same cut too, and another one holds other numbers of vertices.
         cut_as = f"{manifest.partitioner} {manifest.seed} {[(entry.cut, entry.known) for entry in manifest.types]}"
+        digest = blake2b(cut_as.encode(), digest_size=16).hexdigest()
         held = hold_out(parts, test, manifest.seed) if test is not None else parts
-        return Partitioned(held, bare, f"{manifest.digest} {cut_as} {_digest(test)}")
+        return Partitioned(held, bare, {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)})
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:

@@ -16,23 +16,26 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tux import __version__, sources, store
-from tux.control import Bye, Go, Hello, Record, Trained, failed, pack, unpack
-from tux.errors import Refused, TuxError
+from tux import sources, store
+from tux.control import Beat, Bye, Failed, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.errors import DeadlinePassed, Refused, TuxError
 from tux.frames import Message
 from tux.graph import Graph
 from tux.training import Training
-from tux.wire import Post
+from tux.wire import HEARTBEAT, Post
 from tux.worker import Worker
 
 STARTING = 120.0
-"""Seconds until all workers must have found the launcher."""
+"""Seconds that workers may take to start, after the last one that has."""
+
+ABSENT = "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that all have the same key"
 
 
 class Job(msgspec.Struct, dict=True):
@@ -42,7 +45,7 @@ class Job(msgspec.Struct, dict=True):
     graph: str  # folder of the parts
     app: str  # as `tux.sources.find` takes it
     parameters: dict[str, Any]
-    digest: str  # of program and data
+    traits: dict[str, str]  # what all machines must have in common
     workers: int
     launcher: str  # its address
     listen: str  # where workers of this machine listen; "{}" stands for the rank
@@ -54,8 +57,10 @@ class Job(msgspec.Struct, dict=True):
     epochs: int
     every: int
     patience: int
+    keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
     largest: int  # bytes of a message's buffer
+    launcher_here: bool = True  # whether the launcher is a process of this machine, the parent of its workers
     lists: str = ""  # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the launcher too, or nothing ("")
 
     @staticmethod
@@ -89,20 +94,25 @@ class Job(msgspec.Struct, dict=True):
 class Peer:
     """One worker of a job, from its first message to its last."""
 
-    def __init__(self, folder: Path, rank: int) -> None:
-        self.folder, self.rank, self.job = folder, rank, Job.read(folder)
+    def __init__(self, folder: Path, rank: int, job: Job) -> None:
+        self.folder, self.rank, self.job = folder, rank, job
         self.launcher = self.job.workers
         self.worker: Worker | None = None
         self._early: list[Message] | None = []  # what workers that have met all say to this one, which has not
-        job = self.job
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
-        self.post = Post(rank, addresses, job.number, self._handle, partners=[self.launcher], largest=job.largest, secret=job.secret)
+        self._paused = self.over = False
+        self.post = Post(
+            rank, addresses, job.number, self._handle,
+            partners=[self.launcher], largest=job.largest, secret=job.secret, excused=self._excused,
+        )  # fmt: skip
 
     def _handle(self, message: Message) -> bool:
         """In the socket thread: heartbeats end here, the server's messages at the server; the rest is the worker's, but not before Go."""
         if message.kind == "control":
             told = unpack(message)
+            self._paused = isinstance(told, Beat) and told.paused
+            self.over = self.over or isinstance(told, Bye)
             if isinstance(told, Go) and self._early is not None:
                 early, self._early = self._early, None
                 for each in [message, *early]:
@@ -116,13 +126,22 @@ class Peer:
             self._early.append(message)
         return self._early is not None
 
+    def _excused(self, member: int, seconds: float) -> bool:
+        """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
+
+        A launcher on another machine has said so before, and is waited for no longer than any wait may take.
+        """
+        if self.job.launcher_here:
+            return is_stopped(os.getppid())
+        return self._paused and seconds < self.job.deadline
+
     def tell(self, control: Any) -> None:
         """Say something to the launcher."""
         self.post.send(pack(control, self.rank, self.launcher))
 
     def receive(self) -> Message:
         """The next message for the worker; Refused when the launcher says that the job is over."""
-        return self._wanted(self.post.receive(self.job.deadline, f"turn {self.worker.turn if self.worker else 0} to be answered"))
+        return self._wanted(self.post.receive(self.job.deadline, f"clock {self.worker.all_clocks if self.worker else 0} to be answered"))
 
     def arrived(self) -> Iterator[Message]:
         """The messages for the worker that are there already."""
@@ -130,26 +149,40 @@ class Peer:
 
     @staticmethod
     def _wanted(message: Message) -> Message:
-        if message.kind == "control" and isinstance(unpack(message), Bye):
-            raise Refused("the job is over")
+        if message.kind == "control" and isinstance(told := unpack(message), Bye):
+            raise ended(told.why)
         return message
 
     def _meet(self) -> list[str]:
-        """The addresses of all workers, when the launcher has heard of each."""
-        message = self.post.receive(STARTING, f"the launcher at {self.job.launcher} and all other workers")
+        """The addresses of all workers, when the launcher has heard of each.
+
+        The launcher answers to the first sign of life. Once it has, it decides how long the others are waited for: this
+        worker waits as long as the launcher lives.
+        """
+        left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
+        while True:
+            try:
+                message = self.post.receive(HEARTBEAT, "the launcher")
+                break
+            except DeadlinePassed:
+                left -= 0 if self.launcher in self.post.heard else HEARTBEAT
+                if left <= 0:
+                    where = self.job.launcher.removeprefix("tcp://")
+                    raise DeadlinePassed(f"no answer from machine 0 at {where}", where=f"worker {self.rank}", do=ABSENT) from None
         told = unpack(message) if message.kind == "control" else None
-        if not isinstance(told, Go) or len(told.addresses) != self.job.workers:
-            raise Refused("the launcher ended the job before it began")
-        return told.addresses
+        if isinstance(told, Go) and len(told.addresses) == self.job.workers:
+            return told.addresses
+        raise ended(told.why if isinstance(told, Bye) else "")
 
     def run(self) -> None:
         """Load, say hello, train when told to, send the rows of the masters, and stay until the launcher has them."""
         worker = self.worker = self.job.worker(self.rank)
         worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
         training = Training(worker)
-        self.tell(Hello(__version__, self.job.digest, os.getpid(), socket.gethostname(), self.post.endpoint))
+        self.tell(Hello(self.job.traits, os.getpid(), socket.gethostname(), self.post.endpoint))
         self.post.meet(self._meet())
-        for record in training.epochs(self.job.epochs, every=self.job.every, patience=self.job.patience):
+        job = self.job
+        for record in training.epochs(job.epochs, every=job.every, patience=job.patience, keep_best=job.keep_best):
             self.tell(Record(record))
         self.tell(Trained(training.seconds, training.best_epoch))
         self._bring_lists(worker)
@@ -168,6 +201,34 @@ class Peer:
         for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
             self.post.send(Message("rows", self.rank, self.launcher, 0, len(worker.program.vertices) + 1, [piece]))
             self.receive()
+
+
+def ended(why: str) -> Refused:
+    """The launcher has ended the job before its time."""
+    return Refused(f"machine 0 ended the job{': ' * bool(why)}{why}", do="see what it says there")
+
+
+def failure_of(folder: Path, rank: int) -> Failed | None:
+    """Why a worker has failed, as it has left it in the job's folder."""
+    try:
+        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failed)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
+    """Write down why this worker has failed, for the command that has started it."""
+    with suppress(OSError):  # the folder is gone: then the command knows why
+        (folder / f"failed-{rank}.json").write_bytes(msgspec.json.encode(failure))
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process is stopped by a signal, where the system tells (Linux)."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in "Tt"
 
 
 def watch_parent(folder: Path, launcher: int) -> None:
@@ -190,23 +251,28 @@ def main() -> int:
     sys.setswitchinterval(0.0005)  # two threads take turns at short pieces of Python: 5 ms, the default, is as long as a whole turn
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     watch_parent(folder, launcher)
-    peer = Peer(folder, rank)
-    peer.post.start()
-    code = 0
+    job, peer = None, None
     try:
+        job = Job.read(folder)
+        peer = Peer(folder, rank, job)
+        peer.post.start()
         peer.run()
+        failure = None
     except TuxError as error:
-        peer.tell(failed(error))
-        code = error.exit_code
+        failure = failed(error)
     except Exception as error:
-        told = sources.explained(error, peer.job.source) or TuxError(
+        told = sources.explained(error, job.source if peer and job else None) or TuxError(
             f"{type(error).__name__}: {error}", where=f"worker {rank}", do="this is a fault of tux itself; --debug shows the traceback"
         )
         told.__cause__ = error
-        peer.tell(failed(told))
-        code = told.exit_code
-    peer.post.close()
-    return code
+        failure = failed(told)
+    if failure:
+        leave_failure(folder, rank, failure)
+    if peer:
+        if failure and not peer.over:
+            peer.tell(failure)
+        peer.post.close(0.2 if failure and peer.over else 5.0)  # once the job is over nobody waits for what is left
+    return failure.code if failure else 0
 
 
 if __name__ == "__main__":

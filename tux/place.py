@@ -55,8 +55,18 @@ def find(
     """
     told = _environment(environment) if machines is None else None
     if told is not None:
+        if rank not in (None, told[1]):
+            raise UsageError(f"--node-rank {rank}, but the environment says {told[1]}", do="leave it out, or add --nnodes N")
         machines, rank, meeting = told[0], told[1], meeting or told[2]
-    if machines is None or machines == 1:
+    if machines is None:
+        alone = {"--node-rank": rank, "--rdzv": meeting, "--key-file": key_file, "--insecure": insecure or None}
+        if given := [flag for flag, value in alone.items() if value is not None]:
+            raise UsageError(
+                f"{' and '.join(given)} without --nnodes: this would train alone",
+                do="add --nnodes N, the number of machines; or leave out what is for several machines",
+            )
+        return None
+    if machines == 1 and not rank:
         return None
     if rank is None or not 0 <= rank < machines:
         raise UsageError(f"--node-rank {rank} of --nnodes {machines}", do=f"number the machines 0 to {machines - 1}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tux import arrow
+from tux import disk
 from tux.errors import UsageError
 from tux.labels import Labels
 from tux.partition.quality import Quality
@@ -61,7 +61,7 @@ def _save(path: str | os.PathLike[str], drawn: Callable[[], Any]) -> None:
 
     with matplotlib.rc_context({"svg.hashsalt": "tux", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"}):
         figure = drawn()
-        with arrow.replacing(path) as part, open(part, "wb") as out:
+        with disk.replacing(path) as part, open(part, "wb") as out:
             suffix = Path(path).suffix.lower().removeprefix(".")
             figure.savefig(out, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
 

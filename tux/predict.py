@@ -12,6 +12,7 @@ import numpy as np
 
 from tux import sources
 from tux.arrow import WRITTEN, write_parquet, write_text
+from tux.disk import check_folder
 from tux.edges import EdgeData
 from tux.errors import ProgramError, UsageError
 from tux.formats import read_edges
@@ -78,9 +79,9 @@ def ask(folder: str | os.PathLike[str], run: Run, program: Program, stage: Any, 
     how = {"jit": bool(run.options.get("jit", True)), "check": bool(run.options.get("check", False))}
     worker = Worker(program, graph, seed=run.seed, **how)
     fill(folder, worker)
-    stage.prepare(worker)
-    stage.run(worker)
-    return np.asarray(stage.scores)
+    step = stage.prepare(worker)
+    step.run()
+    return np.asarray(step.scores)
 
 
 def reopened(run: Run, warn: Warn) -> Program:
@@ -101,7 +102,8 @@ def writer(path: str | os.PathLike[str]) -> Write:
     """
     name = Path(path)
     if name.exists():
-        raise UsageError(f"{path} exists", do="name another file, or remove this one")
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
     if name.suffix == ".parquet":
         return lambda columns: write_parquet(path, columns)
     ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from tux.arrow import STRING
+from tux.arrow import STRING, is_parquet
 from tux.bags import read_bags
+from tux.cells import is_row, lines_of
 from tux.edges import EdgeData
 from tux.errors import UsageError
-from tux.formats import read_edges
+from tux.formats import blocks, read_edges
 from tux.ids import Ids
 from tux.inputs import Reading, data_fields, named, plural
 from tux.labelled import READING, wants_labels
 from tux.market import is_market
 from tux.mat import is_mat
 from tux.output import read_ids
+from tux.packed import is_npz
+from tux.piped import STANDARD
 from tux.predict import ask, opened
 from tux.program import Program
 from tux.recognise import recognised
@@ -47,13 +51,50 @@ def predict_rows(
         raise UsageError(f"the rows of {data} would be {kind}s that its columns are too, of which there are no new ones")
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = read_ids(folder, program)[other]
+    reading = _as_in_training(run.options, data, reading, program)
     rows, left_out, total = (_samples if wants_labels(program) else _read)(data, program, kind, other, known, reading)
+    for note in rows.notes:
+        warn(f"{named(data)}: {note}")
     if rows.skipped:
         warn(f"{plural(rows.skipped, 'bad row')} of {named(data)} skipped; the first is {rows.first_skipped}")
     if left_out:
         warn(f"{left_out:,} of {plural(total, other)} of {named(data)} {'is' if left_out == 1 else 'are'} not in the model: left out")
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
     return {role: rows.ids[kind].values, stage.name: ask(folder, run, program, stage, ids, rows)}
+
+
+def _is_table(data: Any, program: Program) -> bool:
+    """Whether a file is a table of edges by its kind, or by a first line that names both ends."""
+    if is_parquet(data) or is_market(data) or is_mat(data):
+        return True
+    block = next(blocks(data), b"")
+    first = next((line for line in lines_of(block) if is_row(line)), "")
+    return set(program.edge.ends) <= set(re.split(r"\W+", first.lower()))
+
+
+def _as_in_training(options: Mapping[str, Any], data: Any, reading: Reading, program: Program) -> Reading:
+    """How to read a file: as asked, else as the files of training were read, where it is such a file.
+
+    The form of training is not taken for a file that is recognised as one of another form; only lda-c and libsvm look alike.
+    """
+    samples = wants_labels(program)
+    names = READING[:-1] if samples else ("form", "vocab", "stop")
+    before: dict[str, Any] = {name: options[name] for name in names if options.get(name) not in (None, STANDARD)}
+    bare = is_npz(data)  # there are no columns with names, and no lines
+    table = not samples and _is_table(data, program)
+    found = None if table or bare else recognised(data)
+    own = reading.get("form")
+    if not samples and table:
+        before = {}
+    elif found is not None and {found, before.get("form")} != {"lda-c", "svm"}:
+        before.pop("form", None)
+    form = own or before.get("form") or found
+    if bare or samples and form == "svm":
+        before = {name: value for name, value in before.items() if name == "form" and not bare}
+    if form != "text":
+        before.pop("stop", None)
+    chosen = {name: value for name, value in before.items() if name not in reading}
+    return {**reading, **chosen}  # type: ignore[typeddict-item]
 
 
 def _samples(data: Any, program: Program, kind: str, other: str, known: Ids, reading: Reading) -> tuple[EdgeData, int, int]:

@@ -11,29 +11,20 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tux.edges import EdgeData
 from tux.errors import ProgramError, UsageError
 from tux.fields import Field
+from tux.stage import Stage
 
 if TYPE_CHECKING:
     from tux.topology import Topology
 
 _DERIVED = ("edge", "context")  # set on each class by Program itself
 RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
-
-
-class Stage(Protocol):
-    """All that the worker knows of a stage: it can be prepared once and run many times, and may contain others."""
-
-    def prepare(self, worker: Any) -> None:
-        """Check the stage against the program, lay out the edges it walks, compile its kernels."""
-
-    def run(self, worker: Any, block: Any = None) -> None:
-        """Do the stage for one block of a mini-batch, or for everything (None)."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +76,22 @@ def param(
     return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)
 
 
+REPEATS = 10
+"""Random splits of the labelled vertices that a score is the mean of, where the user names no number."""
+
+
 class Asked(NamedTuple):
-    """What a finished model is judged by: edges held out, a file of labels, and the run's seed."""
+    """What a finished model is judged by: edges held out, a file of labels, and the run's seed.
+
+    `repeats`: how many random choices of training vertices a score by labels is the mean of. `progress` may be told which share of
+    the work is done, from 0 to 1.
+    """
 
     held_out: EdgeData | None
     labels: Any
     seed: int
+    repeats: int = REPEATS
+    progress: Callable[[float], None] = lambda share: None
 
 
 class Fields:
@@ -206,6 +207,7 @@ class Program:
         edges = {n: v for n, v in own.items() if isinstance(v, Edge)}
         contexts = {n: v for n, v in own.items() if isinstance(v, Context)}
         _check_names(cls, edges, contexts)
+        _check_members(cls)
         if edges:
             cls.edge_name, cls.edge = next(iter(edges.items()))
         if contexts:
@@ -263,8 +265,9 @@ class Program:
         """Tables for the user at the end of a run, by name: columns of equal length, the first of text.
 
         Their first rows are shown, all are kept as model/NAME.tsv. `fields`: of each vertex type the model's fields, (n, width) by
-        vertex, or `tux.lists.Lists`; `ids`: each type's ids, (n,). `edges`: the training edges in pieces, both ends by vertex, (m,) each,
-        read when they are asked for; none where this machine does not have them all. It may be left out of the parameters.
+        vertex, or `tux.lists.Lists`, and the context's, of one row, as "tau"; `ids`: each type's ids, (n,). `edges`: the training edges
+        in pieces, both ends by vertex, (m,) each, read when they are asked for; none where this machine does not have them all. It may
+        be left out of the parameters.
         """
         return {}
 
@@ -288,6 +291,10 @@ class Program:
     def summary(self, tables: Mapping[str, Mapping[str, Sequence[Any]]], records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         """Numbers about the finished run, from its tables and the epochs' records: they stand in its results, and are told at its end."""
         return {}
+
+    def remarks(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Sentences that warn the user at the end of a run, by the epochs' records: e.g. that it has ended too early."""
+        return []
 
     def write(self, folder: Path, lists: Iterable[Mapping[str, np.ndarray]], ids: np.ndarray) -> None:
         """Files of the program's own in a run's folder, of the lists that a `Generate` without `use` has made.
@@ -334,6 +341,38 @@ def _check_names(cls: type[Program], edges: dict[str, Edge], contexts: dict[str,
     loose = set(cls.vertices) - {end for declared in edges.values() for end in declared.ends}
     if edges and loose:
         raise ProgramError(f"{cls.__name__}: no edge ends at vertex type {min(loose)}", where=place, do="declare its edge, or drop it")
+
+
+def _check_members(cls: type[Program]) -> None:
+    """ProgramError where something else stands in the place of a method, or of a number or text."""
+    for name, member in vars(cls).items():
+        usual = vars(Program).get(name)
+        if inspect.isfunction(usual) and not callable(member) and not isinstance(member, classmethod | staticmethod):
+            what = f"{cls.__name__}.{name} is a {type(member).__name__}, not a method"
+            raise ProgramError(what, where=_place(cls), do=f"write it as: def {name}(self, ...)")
+        if name in ("epochs", "monitor") and type(member) is not type(usual):
+            what = f"{cls.__name__}.{name} is {member!r}"
+            raise ProgramError(what, where=_place(cls), do=f"give it a value of type {type(usual).__name__}")
+
+
+def stages_of(program: Program, method: str) -> list[Stage]:
+    """What `program`'s method ("setup", "stages" or "evaluate") returns. ProgramError if it is no list of stages."""
+    returned, function = getattr(program, method)(), getattr(type(program), method)
+    what = f"{type(program).__name__}.{method}() must return a list of stages, not "
+    do = "e.g. return [Exchange(f), Apply('page', g)]"
+    if not isinstance(returned, list | tuple):
+        raise ProgramError(what + _described(returned), where=_place(function), do=do)
+    for stage in returned:
+        if not isinstance(stage, Stage):
+            raise ProgramError(f"{what}one with {_described(stage)} in it", where=_place(function), do=do)
+    return [*returned]
+
+
+def _described(thing: Any) -> str:
+    """A value as messages name it."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    return "None" if thing is None else f"an object of type {type(thing).__name__}"
 
 
 def _place(thing: Callable[..., Any] | type) -> str:

@@ -35,7 +35,7 @@ class Answer:
 
     worker: int
     step: int
-    turn: int
+    clock: int
     folded: int
     arrays: Arrays
 
@@ -46,16 +46,16 @@ class Home:
     def __init__(self, fields: Arrays, workers: int) -> None:
         self.fields, self.workers, self.folded = [flat(array) for array in fields], workers, 0
         self._asked: dict[tuple[int, int], np.ndarray] = {}  # by step and worker: the numbers of the masters
-        self._open: dict[tuple[int, int], tuple[int, int]] = {}  # pulls without an answer: how many steps must be folded, and their turn
+        self._open: dict[tuple[int, int], tuple[int, int]] = {}  # pulls without an answer: how many steps must be folded, and their clock
         self._heard: dict[int, dict[int, Arrays]] = defaultdict(dict)
 
-    def pull(self, worker: int, step: int, needs: int, rows: np.ndarray, turn: int = 0) -> list[Answer]:
+    def pull(self, worker: int, step: int, needs: int, rows: np.ndarray, clock: int = 0) -> list[Answer]:
         """Worker `worker` wants `rows` for a step, with at least `needs` steps folded; returns what can be answered now."""
         if (step, worker) in self._asked or step < self.folded:
             raise Refused(f"worker {worker} pulled twice for step {step}")
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.fields[0]):
             raise Refused(f"worker {worker} pulled a row that is not here")
-        self._asked[step, worker], self._open[step, worker] = rows, (needs, turn)
+        self._asked[step, worker], self._open[step, worker] = rows, (needs, clock)
         return self._answers()
 
     def push(self, worker: int, step: int, changes: Arrays) -> list[Answer]:
@@ -77,9 +77,9 @@ class Home:
         ready = sorted(key for key, (needs, _) in self._open.items() if needs <= self.folded)
         out = []
         for step, worker in ready:
-            _, turn = self._open.pop((step, worker))
+            _, clock = self._open.pop((step, worker))
             rows = self._asked[step, worker]
-            out.append(Answer(worker, step, turn, self.folded, [_taken(own, rows) for own in self.fields]))
+            out.append(Answer(worker, step, clock, self.folded, [_taken(own, rows) for own in self.fields]))
         return out
 
 

@@ -8,13 +8,14 @@ from itertools import islice
 from typing import Literal
 
 from tux import arrow
+from tux.cells import MARK
+from tux.packed import ENDINGS
 
 Form = Literal["docword", "lda-c", "svm", "text"]
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
 SAMPLES = (".svm", ".libsvm", ".svmlight", ".feat")
-PACKED = (".gz", ".zst", ".bz2", ".lz4")
 WIDE = 4  # columns on every line: so many of this kind no table of edges has
 
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
@@ -34,7 +35,7 @@ def recognised(path: str | os.PathLike[str]) -> Form | None:
     head, whole = _head(path)
     if b"\0" in head or head.startswith(b"PAR1"):
         return None
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = head.removeprefix(MARK).split(b"\n")
     lines = [line for line in (lines if whole or len(lines) == 1 else lines[:-1]) if line.strip()]
     named = ending(path) in SAMPLES
     if not named and len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):
@@ -92,5 +93,5 @@ def _head(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
 def ending(path: str | os.PathLike[str]) -> str:
     """How a file's name ends, in small letters, without that of its packing: ".svm" of train.SVM.gz."""
     name = os.fspath(path).lower()
-    name = name.removesuffix(next((end for end in PACKED if name.endswith(end)), ""))
+    name = name.removesuffix(next((end for end in ENDINGS if name.endswith(end)), ""))
     return os.path.splitext(name)[1]

@@ -9,9 +9,9 @@ from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
 from tux.flags import Flags, add_parameters, at_least, whole
-from tux.inputs import data_fields
+from tux.inputs import data_fields, judges
 from tux.labelled import FORMS, wants_labels
-from tux.program import Program
+from tux.program import REPEATS, Program
 
 if TYPE_CHECKING:
     from tux.sources import Source
@@ -46,7 +46,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
     }
     bags = f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder of tux partition"
     add("data", metavar="DATA", nargs="?", help=f"{what.get(rows, bags)}; small generated data if left out")
-    add("--test", metavar="FILE", help=f"held-out {rows}, to judge the model by")
+    add("--test", metavar="FILE", help=f"held-out {rows}, to judge the model by" if judges(program) else SUPPRESS)
     if samples or edge.repeats:
         forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
         add("--form", choices=forms, metavar="|".join(forms), help=f"form of DATA{line} [default: found by its name and first lines]")
@@ -56,6 +56,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
         add("--labels", metavar="FILE", help="labels of DATA that has none: text, one a line, or .npy")
     elif program.labels:
         add("--labels", metavar="FILE", help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat")
+        add("--judge-repeats", metavar="N", type=at_least(1), help=f"means of F1 by labels are over N random splits [default {REPEATS}]")
     if edge.repeats:
         add("--vocab", metavar="FILE", help=f"the {edge.ends[1]}s, one a line, if DATA has their numbers")
         add("--stop", metavar="FILE", help=f"{edge.ends[1]}s to leave out of a text")
@@ -73,7 +74,7 @@ def _run(flags: Flags, program: type[Program]) -> None:
     judged = program.evaluate is not Program.evaluate
     every = "judge the model after every N-th epoch, and the last [default 1]"
     add("--eval-every", metavar="N", type=at_least(1), default=1, help=every if judged else SUPPRESS)
-    stop = f"stop after N evaluations without a better {program.monitor}, and keep the best; 0: never [default 0]"
+    stop = f"stop after N evaluations without a better {program.monitor}, and keep the best epoch; 0: never [default 0]"
     add("--patience", metavar="N", type=at_least(0), default=0, help=stop if program.monitor else SUPPRESS)
     add("--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]")
 

@@ -21,6 +21,7 @@ Role = Literal["number", "word", "label", "weight", "none"]
 USUAL = ("label", "y", "target", "class")  # names of the column of labels, the first of these that there is
 INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
 ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
+GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -54,13 +55,13 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
         raise DataError(f"{path} has labels itself, in column {names[label]!r}", do="Leave the file of labels out, or that column.")
     if label is None and heads.required and not heads.elsewhere:
         what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
-        rule = "; say which is that of the labels" if heads.label is None else ""
+        rule = "; name that of the labels with --label, or a file of them with --labels" if heads.label is None else ""
         raise DataError(what, where=path, do=f"{has}{rule}.")
-    if heads.weight is not None and heads.weight not in names:
+    if heads.weight is not None and heads.weight not in names and heads.required:
         raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
     if label is not None:
         roles[label] = "label"
-    if heads.weight is not None:
+    if heads.weight in names:
         if roles.setdefault(names.index(heads.weight), "weight") != "weight":
             raise DataError(f"column {heads.weight!r} cannot be that of the weights", where=path, do="Name another one.")
     return roles
@@ -98,6 +99,8 @@ class Table:
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
+        self.notes: list[str] = []  # what the user should know of the columns
+        self.missing: dict[str, int] = {}  # numbers that are missing, by column
 
     def add(self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]) -> None:
         """Append the rows `ids` (r,): by place of the column numbers (r,) float64, 0 where there is none, and words."""
@@ -135,4 +138,6 @@ class Table:
         column = Coded(np.asarray(entries.column).astype(np.int32, copy=False), np.array(list(self._features), STRING))
         labels = Labels(np.concatenate(self._labels), list(self._kinds)) if "label" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
-        return Rows(entries._replace(column=column), where, labels, weight)
+        gaps = ", ".join(f"{count:,} of column {name}" for name, count in self.missing.items() if count)
+        notes = (*self.notes, *([f"missing numbers count as 0: {gaps}"] if gaps else []))
+        return Rows(entries._replace(column=column, notes=notes), where, labels, weight)

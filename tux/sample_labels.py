@@ -122,6 +122,10 @@ def line_of(path: str | os.PathLike[str], row: int, begins: re.Pattern[bytes]) -
     raise DataError(f"{path} was changed while it was read")
 
 
+class UnknownLabel(DataError):
+    """A label that is none of the classes named."""
+
+
 def signs(labels: Labels, classes: Classes | None, where: Callable[[int], str], path: str) -> tuple[np.ndarray, Classes]:
     """Labels, `merged` and all there, as -1 and +1, (n,) float32, and what these stand for: `classes`, or the two kinds found.
 
@@ -137,7 +141,8 @@ def signs(labels: Labels, classes: Classes | None, where: Callable[[int], str], 
         at = int(labels.first()[sign == 0].min())
         text = labels.texts[labels.codes[at]]
         told = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
-        raise DataError(told, where=where(at), do="Correct the file; the classes are those of training.")
+        kinds = ", ".join(short(each) for each in labels.texts[:SHOWN])
+        raise UnknownLabel(told, where=where(at), do=f"Correct the file; the classes are those of training. It has {kinds}.")
     return sign[labels.codes], classes
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.bag_lines import number_fault
-from tux.entries import Asked, Entries
+from tux.entries import Asked, Entries, summed
 from tux.errors import DataError
 from tux.ids import MOST, believed
 from tux.integers import narrow
@@ -31,7 +31,7 @@ def read_matrix(asked: Asked, samples: int | None) -> Rows:
         raise DataError(f"{rows:,} rows, but only {len(value):,} entries", where=asked.path, do="Leave rows without entries out.")
     if samples is not None and samples != rows:
         raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
-    row, column, value = _summed(row, column, value)
+    row, column, value = summed(row, column, value)
     least, most = asked.reals()
     whole = asked.dtype.kind != "f"
     bad = ~((value >= least) & (value <= most))
@@ -85,16 +85,3 @@ def _unpacked(arrays: dict[str, np.ndarray], size: int, path: str) -> tuple[np.n
         raise DataError(told, where=f"{path}:indptr")
     used = int(bounds[-1])
     return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]
-
-
-def _summed(row: np.ndarray, column: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries in order of row and column, each pair once."""
-    step = np.diff(row)
-    if ((step < 0) | (step == 0) & (np.diff(column) < 0)).any():
-        order = np.lexsort((column, row))
-        row, column, value = row[order], column[order], value[order]
-    first = np.ones(len(row), np.bool_)
-    first[1:] = (np.diff(row) != 0) | (np.diff(column) != 0)
-    if first.all():
-        return row, column, value
-    return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))

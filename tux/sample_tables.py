@@ -18,11 +18,12 @@ from tux.cells import Layout, cells_of, is_row, lines_of, separator_of, split
 from tux.entries import Asked, short, text_blocks
 from tux.errors import DataError
 from tux.formats import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL
-from tux.sample_columns import ABSENT, TRUTHS, Heads, Role, Rows, Table, Words, fault, faulty, roles_of
+from tux.sample_columns import ABSENT, GAPS, TRUTHS, Heads, Role, Rows, Table, Words, fault, faulty, roles_of
 from tux.sample_labels import Labels, line_of
 
 ROW = re.compile(rb"^[^\S\n]*[^\s#%]", re.MULTILINE)  # where a line begins that is a row
 JUDGED = 1000  # rows that show what the columns hold
+FEW = 0.5  # of the values of a column of words: where fewer are no numbers, the user is told
 CELLS = 1 << 22  # cells of a Parquet file that are read at a time
 F8 = np.dtype("f8")
 
@@ -82,11 +83,14 @@ class _Text:
         table = [cells for line in lines if len(cells := cells_of(line, separator)) == len(names)]
         columns = [[cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)] or [[] for _ in names]
         roles = [told.get(at, _kind(column)) for at, column in enumerate(columns)]
+        notes = [_doubt(names[at], column) for at, column in enumerate(columns) if at not in told and roles[at] == "word"]
         if not {"number", "word"} & set(roles):
             raise DataError(f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}.")
         gaps = {at for at, column in enumerate(columns) if len(column) < len(table) or not all(map(NUMBER.fullmatch, column))}
         picks = [at for at, role in enumerate(roles) if role != "none"]
-        return cls(Table(asked, names, roles), Layout(separator, len(names), picks, 0), gaps)
+        known = Table(asked, names, roles)
+        known.notes = [note for note in notes if note]
+        return cls(known, Layout(separator, len(names), picks, 0), gaps)
 
     def add(self, block: bytes, number: int) -> None:
         """Append the rows of a block of lines, the first of them line `number`; if it fails by halves, a small one by its good lines."""
@@ -113,18 +117,24 @@ class _Text:
     def _add(self, text: bytes, ids: np.ndarray | None = None) -> int:
         """Append rows that are all good, else raise `Unreadable` and append none. Returns their number."""
         try:
-            numbers, words, rows = self._columns(text, self.gaps)
+            numbers, words, rows, missing = self._columns(text, self.gaps)
         except arrow.Unreadable:
             places = set(self.layout.picks)
             if places <= self.gaps:
                 raise
-            numbers, words, rows = self._columns(text, places)
+            numbers, words, rows, missing = self._columns(text, places)
             self.gaps = places  # it was only that numbers are missing
         self.table.add(np.arange(self.rows + 1, self.rows + rows + 1) if ids is None else ids, numbers, words)
+        for at, count in missing.items():
+            name = self.table.names[at]
+            self.table.missing[name] = self.table.missing.get(name, 0) + count
         return rows
 
-    def _columns(self, text: bytes, gaps: set[int]) -> tuple[dict[int, np.ndarray], dict[int, Words], int]:
-        """The columns of numbers and of words, and how many rows they have; those in `gaps` are read with care."""
+    def _columns(self, text: bytes, gaps: set[int]) -> tuple[dict[int, np.ndarray], dict[int, Words], int, dict[int, int]]:
+        """The columns of numbers and of words, how many rows they have, and how many numbers are missing in each.
+
+        Those in `gaps` are read with care.
+        """
         picks, roles, separator = self.layout.picks, self.table.roles, self.layout.separator
         numeric = [roles[at] in ("number", "weight") for at in picks]
         kinds = [F8 if number and at not in gaps else None for at, number in zip(picks, numeric, strict=True)]
@@ -133,7 +143,7 @@ class _Text:
         lines = text.count(b"\n")
         if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
             raise arrow.Unreadable("a quoted value runs over several lines")
-        numbers, words = {}, {}
+        numbers, words, missing = {}, {}, {}
         for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
             if kind is not None:
                 numbers[at] = column.to_numpy()
@@ -141,14 +151,16 @@ class _Text:
                     raise arrow.Unreadable("a number that may not be")
                 continue
             found = _words(column.combine_chunks())
-            found = Words(found.codes, ["" if text.strip() in ABSENT else text.strip() for text in found.texts])
+            absent = GAPS if roles[at] == "number" else ABSENT
+            found = Words(found.codes, ["" if text.strip() in absent else text.strip() for text in found.texts])
             if not number:
                 words[at] = found
             elif any(self._fault(at, text) for text in found.texts):
                 raise arrow.Unreadable("a cell that is no number")
             else:
                 numbers[at] = np.array([_value(text) for text in found.texts])[found.codes]
-        return numbers, words, table.num_rows
+                missing[at] = int(np.count_nonzero(np.array([not text for text in found.texts])[found.codes]))
+        return numbers, words, table.num_rows, missing
 
     def _fault(self, place: int, cell: str) -> str:
         """What is wrong with a cell of a column of numbers, or nothing."""
@@ -189,13 +201,27 @@ class _Text:
         if len(cells) != self.layout.width:
             return f"{len(cells)} columns instead of {self.layout.width}"
         numeric = [at for at in self.layout.picks if self.table.roles[at] in ("number", "weight")]
-        faults = (self._fault(at, "" if cells[at] in ABSENT else cells[at]) for at in numeric)
+        gaps = {at: GAPS if self.table.roles[at] == "number" else ABSENT for at in numeric}
+        faults = (self._fault(at, "" if cells[at] in gaps[at] else cells[at]) for at in numeric)
         return next((why for why in faults if why), "")
 
 
 def _kind(cells: list[str]) -> Role:
     """What a column holds, by those of its cells that are not empty."""
-    return "number" if all(NUMBER.fullmatch(cell) for cell in cells) or all(cell in TRUTHS for cell in cells) else "word"
+    known = [cell for cell in cells if cell not in GAPS]
+    if not known and cells:
+        return "word"  # such as "None" alone
+    return "number" if all(map(NUMBER.fullmatch, known)) or all(cell in TRUTHS for cell in known) else "word"
+
+
+def _doubt(name: str, cells: list[str]) -> str:
+    """What a user should know of a column of words that are mostly numbers, or nothing."""
+    known = [cell for cell in cells if cell not in GAPS]
+    others = [cell for cell in known if not NUMBER.fullmatch(cell)]
+    if not others or len(others) >= FEW * len(known):
+        return ""
+    told = f"column {name} is read as words, one feature each: {len(known) - len(others):,} of its first {len(known):,} values are numbers"
+    return f"{told}, but {short(others[0])} is not; leave the cell empty if it stands for a missing number"
 
 
 def _value(cell: str) -> float:
@@ -263,6 +289,8 @@ def _add_batch(table: Table, columns: list[tuple[int, Any]], done: int) -> int:
             labels = Labels.of(column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(zero_copy_only=False))
             words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
             continue
+        if role == "number":
+            table.missing[table.names[at]] = table.missing.get(table.names[at], 0) + int(np.count_nonzero(~there))
         values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         numbers[at] = np.where(there, values, np.nan if role == "weight" else 0.0)
     bad = {at: faulty(table.asked, table.roles[at], values) for at, values in numbers.items()}

@@ -21,6 +21,7 @@ from tux.entries import Asked, Entries
 from tux.errors import DataError, UsageError
 from tux.formats import ADVICE, Bad, OnBadRow
 from tux.ids import Ids
+from tux.packed import is_npz
 from tux.recognise import SAMPLES, ending, recognised
 from tux.sample_columns import Heads
 from tux.sample_labels import Classes, Labels, Rows, line_of, meaning, read_labels, signs
@@ -62,7 +63,7 @@ def read_samples(
     """Read samples as edges between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value, f4].
 
     `form` is found by the file's first bytes and lines. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
-    Features are called as in the file: in libsvm by numbers from 1, ascending on a line; in a matrix by those of columns, from 0; in a
+    Features are called as in the file: in libsvm by numbers from 1; in a matrix by those of columns, from 0; in a
     table a column of numbers or truth values is one feature of its name, and of a column of strings each value is one, ``column=value``.
     Zeros (but in libsvm, where they are kept) and missing values are no entries. In a table `label` names the column of labels, else
     one called label, y, target or class, and `weight` one of weights. The file `labels` (text, one a line, or .npy) has those of a file
@@ -95,9 +96,8 @@ def _form(path: str | os.PathLike[str]) -> Form:
     """The form of a file, by its first bytes, by its name, and by its first lines."""
     if is_parquet(path):
         return "table"
-    with open(path, "rb") as file:
-        if file.read(4) == b"PK\x03\x04" or ending(path) == ".npz":
-            return "npz"
+    if ending(path) == ".npz" or is_npz(path):
+        return "npz"
     if ending(path) in SAMPLES:
         return "svm"
     found = recognised(path)
@@ -210,7 +210,7 @@ def _without(rows: Rows, lacking: np.ndarray) -> Rows:
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
     column = Coded(column.codes[there], column.values) if isinstance(column, Coded) else column[there]
-    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there])
+    left = Entries(entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes)
     return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
 
 
@@ -228,6 +228,8 @@ def _edges(
         dict.fromkeys(kinds, entries.value),
         against=known,
         vertices={asked.row: entries.rows},
+        notes=entries.notes,
+        rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
     )

@@ -1,12 +1,12 @@
-"""Turns: the stages of an epoch as a sequence of clocks, each cut into segments by the synchronisations that must be answered in between.
+"""The steps of an epoch as a sequence of clocks, each cut into segments by the synchronisations that must be answered in between.
 
-    MiniBatch                each of its blocks is a turn, unless one kernel runs all of them; one more if it must hear of its last changes
-    a run of other stages    one turn
-    a segment                stages that run here, then the Applies or the GlobalSync that end it
+    Blocks                   each block is a clock; one more if the blocks have closing steps
+    a run of other steps     one clock
+    a segment                steps that run here, then the Applies or the GlobalSync that end it
 
-An Apply or GlobalSync of which nothing travels (a whole type; a single worker) runs here like any stage. Applies in a row end one segment
-together, those that run here first: they concern different types, so their order does not matter. A GlobalSync waits for the Applies
-before it if they have functions, which may add to the context, or if it aggregates what they have folded; else it goes with them.
+Applies in a row end one segment together, those that run here first: they concern different types, so their order does not matter. A
+GlobalSync waits for the Applies before it if they have functions, which may add to the context, or if it aggregates what they have
+folded; else it goes with them.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from second segments, or from Applies at the
 masters), or where it aggregates masters that the blocks change, its clock waits until all blocks are finished.
@@ -14,85 +14,87 @@ masters), or where it aggregates masters that the blocks change, its clock waits
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from tux.program import Stage
+from tux.block import Block
+from tux.steps import BarrierStep, Blocks, Fold, Step, Sync
 
 
 @dataclass
 class Segment:
-    """Stages that run here, then synchronisations."""
+    """Steps that run here, then synchronisations."""
 
-    here: list[Any]
-    syncs: list[Any]
+    here: list[Step] = field(default_factory=list)
+    syncs: list[Sync] = field(default_factory=list)
+
+    def ends_before(self, step: Step) -> bool:
+        """Whether `step` must see the answers to this segment's synchronisations."""
+        if not self.syncs:
+            return False
+        if not all(sync.is_apply for sync in self.syncs):
+            return True
+        goes_along = isinstance(step, Sync) and not step.reads_masters and not any(sync.has_function for sync in self.syncs)
+        return not (step.is_apply or goes_along)
 
 
 @dataclass
-class Work:
-    """A turn's block (None outside a mini-batch) and segments."""
+class ClockTask:
+    """What one clock consists of: a block (None outside a mini-batch) and segments."""
 
-    block: Any
+    block: Block | None
     segments: list[Segment]
-    waits: bool = False  # starts when nothing is under way
-    alone: bool = False  # it waits, and nothing starts beside it
+    waits: bool = False  # starts when all earlier clocks are finished
+    alone: bool = False  # it waits, and no other clock starts beside it
 
 
-def segments(stages: Sequence[Any]) -> list[Segment]:
-    """The segments of a turn; none if there is nothing to do."""
+def segments(steps: Iterable[Step]) -> list[Segment]:
+    """The segments of a clock; none if there is nothing to do."""
     out: list[Segment] = []
-    current = Segment([], [])
-    for stage in stages:
-        travels = getattr(stage, "travels", False)
-        gathers = getattr(stage, "folds", False)
-        if current.syncs and not all(sync.folds and (gathers or _apart(sync, stage)) for sync in current.syncs):
-            out.append(current)
-            current = Segment([], [])
-        (current.syncs if travels else current.here).append(stage)
-    return [*out, current] if current.here or current.syncs else out
+    for step in steps:
+        if not out or out[-1].ends_before(step):
+            out.append(Segment())
+        if isinstance(step, Sync):
+            out[-1].syncs.append(step)
+        else:
+            out[-1].here.append(step)
+    return out
 
 
-def _apart(apply: Any, sync: Any) -> bool:
-    """Whether a GlobalSync needs nothing that an Apply before it does."""
-    return getattr(sync, "travels", False) and apply.f is None and sync.aggregate is None
-
-
-def turns(worker: Any, stages: Sequence[Stage]) -> Iterator[Work]:
-    """The turns of one pass over `stages`, prepared for `worker`."""
-    plain: list[Stage] = []
-    inside: list[list[Segment]] = []  # of each mini-batch before
-    for stage in stages:
-        blocks = getattr(stage, "blocks", None)
-        if blocks is None:
-            plain.append(stage)
+def clocks(steps: Sequence[Step]) -> Iterator[ClockTask]:
+    """The clocks of one pass over `steps`."""
+    run: list[Step] = []
+    batches: list[list[Segment]] = []  # the segments of each mini-batch before
+    for step in steps:
+        if not (isinstance(step, Blocks) or step.own_clock):
+            run.append(step)
             continue
-        if plain:
-            yield _together(plain, inside)
-            plain = []
-        if getattr(stage, "fused", None) is not None:
-            yield Work(None, segments([stage]))
+        if run:
+            yield _outside(run, batches)
+            run = []
+        if not isinstance(step, Blocks):
+            yield ClockTask(None, segments([step]))
             continue
-        cut = segments(stage.stages)  # type: ignore[attr-defined]
-        inside.append(cut)
-        for block in blocks(worker):
-            yield Work(block, cut)
-        if last := segments(getattr(stage, "last", ())):
-            yield Work(None, last)
-    if plain:
-        yield _together(plain, inside)
+        cut = segments(step.steps)
+        batches.append(cut)
+        for block in step.blocks():
+            yield ClockTask(block, cut)
+        if step.closing:
+            yield ClockTask(None, segments(step.closing))
+    if run:
+        yield _outside(run, batches)
 
 
-def _together(stages: Sequence[Stage], inside: Sequence[list[Segment]]) -> Work:
-    """The turn of a run of stages outside mini-batches; `inside`: the segments of each mini-batch before."""
-    alone = any(getattr(stage, "alone", False) for stage in stages)
-    return Work(None, segments(stages), alone or _wants_finished(stages, inside), alone)
+def _outside(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> ClockTask:
+    """The clock of a run of steps outside mini-batches, which come after `batches`."""
+    alone = any(isinstance(step, BarrierStep) for step in steps)
+    return ClockTask(None, segments(steps), alone or _takes_late_totals(steps, batches), alone)
 
 
-def _wants_finished(stages: Sequence[Any], inside: Sequence[list[Segment]]) -> bool:
-    """Whether a GlobalSync of `stages` takes what the blocks' segments `inside` gather after the first answers, or at the masters."""
-    syncs = [stage for stage in stages if getattr(stage, "travels", False) and not stage.folds]
-    applies = [sync for cut in inside for segment in cut for sync in segment.syncs if sync.folds]
-    late = any(len(cut) > 1 for cut in inside) or any(apply.adds_to_context for apply in applies)
-    aggregated = {sync.aggregated for sync in syncs}
-    return late and any(sync.f for sync in syncs) or any(apply.over in aggregated for apply in applies)
+def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
+    """Whether a GlobalSync of `steps` takes what the blocks gather after their first answers, or at the masters."""
+    folds = [sync for cut in batches for segment in cut for sync in segment.syncs if isinstance(sync, Fold)]
+    late = any(len(cut) > 1 for cut in batches) or any(fold.adds_to_context for fold in folds)
+    changed = {fold.table for fold in folds if fold.is_apply}
+    syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
+    return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

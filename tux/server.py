@@ -6,15 +6,15 @@
     pull    a request for rows that its worker does not keep, and
     push    their changes: see `tux.pulls`
 
-What a synchronisation makes of a complete set of contributions is the stage's business (`serve`).
+What a synchronisation makes of a complete set of contributions is its own business (`Fold.serve`).
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from tux.fields import COMBINE
 from tux.frames import Message
 from tux.gathered import TotalsByClock
 from tux.replicas import DOWN, UP, Masters
+from tux.steps import Fold, Pull, Sync
 from tux.tables import Table
+
+Answer = TypeVar("Answer")
 
 ROW = np.zeros(1, np.int32)
 """The context's only row."""
@@ -42,7 +45,7 @@ class Server:
         self.tau = taus[0]  # what Apply UDFs read here and add to
         self._totals = TotalsByClock(self.tau)
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
-        self.points: list[Any] = []
+        self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
         self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
@@ -50,47 +53,52 @@ class Server:
 
     def handle(self, message: Message) -> bool:
         """One message; may send others. True if it was for the server alone, False if its worker wants it (too)."""
-        point = self.points[message.point] if message.kind in ("up", "totals", "down", "pull", "push") else None
-        if message.kind in ("pull", "push"):
-            start = time.perf_counter()
-            answers = point.handle(self, message)  # type: ignore[union-attr]
-            self.seconds += time.perf_counter() - start
-            for answer in answers:
-                if answer.dest != self.rank:
-                    self.bytes_sent[point.over] += sum(array.nbytes for array in answer.arrays)  # type: ignore[union-attr]
-                self.send(answer)
+        if message.kind not in ("up", "totals", "down", "pull", "push"):
+            return False
+        sync = self.syncs[message.sync_id]
+        if isinstance(sync, Pull):
+            for answer in self._timed(lambda: sync.handle(self, message)):
+                self._send(answer, sync)
             return True
+        assert isinstance(sync, Fold)
         if message.kind == "totals":
-            added = self._with_totals(point, message.turn, list(message.arrays))
-            self._post(Message("up", self.rank, 0, message.turn, message.point, added), point)
-            return True
-        if message.kind == "up":
-            complete = self._gather.add((message.turn, message.point), message.source, list(message.arrays))
+            added = self._with_totals(sync, message.clock, list(message.arrays))
+            self._send(Message("up", self.rank, 0, message.clock, message.sync_id, added), sync)
+        elif message.kind == "up":
+            complete = self._gather.add((message.clock, message.sync_id), message.source, list(message.arrays))
             if complete is not None:
-                start = time.perf_counter()
-                served = point.serve(self, complete)  # type: ignore[union-attr]
-                if point.folds and self._some_take_totals():  # type: ignore[union-attr]
-                    self._totals.keep(message.turn)
-                self.seconds += time.perf_counter() - start
-                for worker, arrays in enumerate(served):
-                    self._post(Message("down", self.rank, worker, message.turn, message.point, arrays), point)
-            return True
-        if message.kind == "down" and not point.folds:  # type: ignore[union-attr]
-            fields = [array for _, array, _ in self.tau.columns(DOWN)]
-            for array, news in zip(fields, unpack(message.arrays, fields, ROW), strict=True):
-                if news is not NEVER:
-                    news.of(array)[news.rows] = news.values
-        return False
+                for worker, arrays in enumerate(self._timed(lambda: self._serve(sync, message.clock, complete))):
+                    self._send(Message("down", self.rank, worker, message.clock, message.sync_id, arrays), sync)
+        elif sync.table == "tau":
+            self._note_context(message.arrays)
+        return message.kind != "down"
 
-    def _some_take_totals(self) -> bool:
-        return any(not point.folds and getattr(point, "f", None) is not None for point in self.points)
+    def _timed(self, answers: Callable[[], list[Answer]]) -> list[Answer]:
+        start = time.perf_counter()
+        out = answers()
+        self.seconds += time.perf_counter() - start
+        return out
 
-    def _with_totals(self, point: Any, turn: int, arrays: Arrays) -> Arrays:
-        """The worker's context and what this server has added to its own up to `turn`, which starts anew."""
-        point.aggregate_at_home()
-        if point.f is None:
+    def _serve(self, sync: Fold, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+        """The answer to each worker; what the function has added to the context is kept for its clock."""
+        answers = sync.serve(self, clock, contributions)
+        if sync.is_apply and any(isinstance(each, Fold) and not each.is_apply and each.has_function for each in self.syncs):
+            self._totals.keep(clock)
+        return answers
+
+    def _note_context(self, arrays: Sequence[np.ndarray]) -> None:
+        """The context's new value, before the worker goes on with it."""
+        fields = [array for _, array, _ in self.tau.columns(DOWN)]
+        for array, news in zip(fields, unpack(arrays, fields, ROW), strict=True):
+            if news is not NEVER:
+                news.of(array)[news.rows] = news.values
+
+    def _with_totals(self, sync: Fold, clock: int, arrays: Arrays) -> Arrays:
+        """The worker's context and what this server has added to its own up to `clock`, which starts anew."""
+        sync.aggregate_at_home()
+        if not sync.has_function:
             return arrays
-        self._totals.restore(turn)
+        self._totals.restore(clock)
         columns, out = self.tau.columns(UP), []
         for (_, own, field), news in zip(columns, unpack(arrays, [own for _, own, _ in columns], ROW), strict=True):
             total = whole(news, own, field.identity)
@@ -100,9 +108,9 @@ class Server:
         self.tau.clear_deltas()
         return pack(out)
 
-    def _post(self, message: Message, point: Any) -> None:
+    def _send(self, message: Message, sync: Sync) -> None:
         if message.dest != self.rank:
-            self.bytes_sent[point.over if point.folds else "tau"] += sum(array.nbytes for array in message.arrays)
+            self.bytes_sent[sync.table] += sum(array.nbytes for array in message.arrays)
         self.send(message)
 
     def needs_weights(self, name: str) -> bool:
@@ -110,5 +118,5 @@ class Server:
         return self.masters[name].needs_weights
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
-        """What has not been heard: ((turn, synchronisation), workers)."""
+        """What has not been heard: ((clock, synchronisation), workers)."""
         return self._gather.missing()

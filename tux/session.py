@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tux import labels, sources
 from tux.errors import TuxError, UsageError
 from tux.flags import closest
 from tux.graph import Graph
-from tux.inputs import Data, Inputs, Reading, load, named, plural
+from tux.ids import Ids
+from tux.inputs import Data, Inputs, Reading, judges, load, named, plural
 from tux.output import App, Origin, Run, RunFolder, Tables, check_names, model_of, tables_of
 from tux.partition import PARTITIONERS, recommended
 from tux.partitioned import check_workers, partitioned
-from tux.program import Asked, Program
+from tux.piped import STANDARD
+from tux.program import REPEATS, Asked, Program
 from tux.records import metrics
 from tux.store import read_manifest
 from tux.training import Training
+from tux.watcher import Phases, Silent, Watcher
 from tux.worker import Worker
 
 if TYPE_CHECKING:
@@ -36,38 +38,6 @@ MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
 
 
-class Watcher(Protocol):
-    """Who is told how a run goes on."""
-
-    def phase(self, name: str) -> None:
-        """What goes on from now: load, layout and compile, epoch 1, save."""
-
-    def say(self, text: str) -> None:
-        """One line about the run."""
-
-    def warn(self, text: str) -> None:
-        """One line about what is odd, but no error."""
-
-    def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One epoch of at most `most` is done."""
-
-
-class Silent:
-    """Tells nobody."""
-
-    def phase(self, name: str) -> None:
-        """Nothing."""
-
-    def say(self, text: str) -> None:
-        """Nothing."""
-
-    def warn(self, text: str) -> None:
-        """Nothing."""
-
-    def epoch(self, record: dict[str, Any], most: int) -> None:
-        """Nothing."""
-
-
 class Interrupted(TuxError):
     """The user stopped the run (exit code 130)."""
 
@@ -77,7 +47,7 @@ class Interrupted(TuxError):
 @dataclass(frozen=True)
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in run.json, set-up seconds by phase, the
-    program's tables.
+    program's tables, and `sizes` of the data as in run.json.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -87,22 +57,7 @@ class Result:
     results: dict[str, Any]
     setup_seconds: dict[str, float]
     tables: Tables
-
-
-@dataclass
-class Clock:
-    """Seconds by phase, and the watcher told of each."""
-
-    watch: Watcher
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def phase(self, name: str, told: str = "") -> Iterator[None]:
-        """Add the time of the body to the phase, which the watcher may be `told` by another name."""
-        self.watch.phase(told or name)
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+    sizes: dict[str, Any] = field(default_factory=dict)
 
 
 def run(
@@ -122,6 +77,7 @@ def run(
     partitioner: str | None = None,
     deadline: float = 600.0,
     place: Place | None = None,
+    judge_repeats: int = REPEATS,
     command: Sequence[str] = (),
     watch: Watcher | None = None,
     **reading: Unpack[Reading],
@@ -129,13 +85,15 @@ def run(
     """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated data; write the folder `out` if it is named.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). `epochs` defaults to the program's; every `every`-th
-    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With several
+    epoch is evaluated; with `patience` the run stops after so many evaluations without a better monitored metric. With held-out edges,
+    or `patience`, the model is that of the epoch which is the best by this metric, else that of the last. With several
     `workers` (default 1, or as many as a partitioned folder has parts), `partitioner` (default bicut) cuts the edges into one process
     each, which may be `slack` clocks apart; no wait takes longer than `deadline` seconds; `place`: which of several machines this is.
     With `check`, an index out of bounds and NaN that replaces a number, in any vertex function, end the run: ProgramError, DataError.
-    `command` is only recorded. Raises UsageError, DataError, DiskError, PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
+    Scores by labels are means over `judge_repeats` random splits. `command` is only recorded. Raises UsageError, DataError, DiskError,
+    PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
-    clock = Clock(watch or Silent())
+    clock = Phases(watch or Silent())
     options: dict[str, Any] = dict(every=every, patience=patience, jit=jit, check=check, slack=slack, **_plain(reading))
     options |= {"epochs": program.epochs if epochs is None else epochs, "workers": workers or 1, "partitioner": partitioner or "bicut"}
     _check(program, options)
@@ -153,18 +111,34 @@ def run(
         training = stack.enter_context(many) if many else _prepare(program, inputs, seed, options, clock, scratch)
         if place and place.rank:
             return _elsewhere(training, place, clock)
-        asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed)
+        keep_best = _keeps_best(program, inputs, options)
+        asked = Asked(inputs.test, reading.get("labels") if program.labels else None, seed, judge_repeats, clock.watch.share)
+        sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
-        clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
-        note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
-        if folder:
-            folder.write_run(note)
-        records = _train(training, options, folder, clock.watch)
-        tables = _tables(training, records, folder, clock.watch)
-        note.results = _told(training, records, patience, asked, tables, clock.watch)
-        if folder:
-            folder.write_run(note)
-    return Result(training.worker, records, note.results, note.setup_seconds, tables)
+        records, tables = _carry_out(training, options, keep_best, asked, note, folder, clock)
+    return Result(training.worker, records, note.results or {}, note.setup_seconds, tables, sizes)
+
+
+def _carry_out(
+    training: Training | Team,
+    options: dict[str, Any],
+    keep_best: bool,
+    asked: Asked,
+    note: Run,
+    folder: RunFolder | None,
+    clock: Phases,
+) -> tuple[list[dict[str, Any]], Tables]:
+    """Train, write the model and judge it; `note` is completed. Returns the epochs' records and the tables."""
+    clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
+    note.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
+    if folder:
+        folder.write_run(note)
+    records = _train(training, options, keep_best, folder, clock.watch)
+    tables = _tables(training, records, folder, clock.watch)
+    note.results = _told(training, records, keep_best, asked, tables, clock.watch)
+    if folder:
+        folder.write_run(note)
+    return records, tables
 
 
 def _tables(training: Training | Team, records: list[dict[str, Any]], folder: RunFolder | None, watch: Watcher) -> Tables:
@@ -178,11 +152,13 @@ def _tables(training: Training | Team, records: list[dict[str, Any]], folder: Ru
 
 
 def _told(
-    training: Training | Team, records: list[dict[str, Any]], patience: int, asked: Asked, tables: Tables, watch: Watcher
+    training: Training | Team, records: list[dict[str, Any]], keep_best: bool, asked: Asked, tables: Tables, watch: Watcher
 ) -> dict[str, Any]:
     """The run's results. The model is judged when it has been written: it should not be lost to a file of labels."""
     program = training.worker.program
-    results = {**_results(training, records, patience), **program.summary(tables, records)}
+    results = {**_results(training, records, keep_best), **program.summary(tables, records)}
+    for text in program.remarks(records):
+        watch.warn(text)
     if asked.held_out is not None or asked.labels is not None:
         watch.phase("judge")
         results |= program.judge(*model_of(training.worker), training.edges(), asked)
@@ -214,9 +190,14 @@ def _check(program: Program, options: dict[str, Any]) -> None:
 
 def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher, reading: Reading) -> tuple[Inputs, Program]:
     """The edges, and the program to run on them; what it has chosen by itself is said."""
-    if program.labels and (named_labels := reading.get("labels")) is not None:
+    named_labels = reading.get("labels")
+    if program.labels and named_labels is not None:
         labels.check(named_labels)  # they are not needed before the end, but a long run should not end with what is wrong with them
+    if test is not None and not judges(type(program)):
+        raise UsageError(f"{type(program).__name__} does not judge its model, so --test has no use", do="leave --test out")
     inputs = load(program, data, test, warn=watch.warn, **reading)
+    if program.labels and named_labels is not None:
+        _compare_labels(named_labels, inputs.train.ids[program.edge.ends[0]], program.edge.ends[0], watch)
     if inputs.test is None and not inputs.folder:
         train, held = program.held_out(inputs.train)
         inputs = replace(inputs, train=train, test=held) if held is not None else inputs
@@ -227,9 +208,18 @@ def _load(program: Program, data: Data | None, test: Data | None, watch: Watcher
     return inputs, chosen
 
 
-def _elsewhere(crew: Any, place: Place, clock: Clock) -> Result:
+def _compare_labels(path: str | os.PathLike[str], ids: Ids, kind: str, watch: Watcher) -> None:
+    """Warn of labelled ids that are not in the graph. DataError if none is, before time is spent on training."""
+    found = labels.read_labels(path, ids)
+    if found.unknown:
+        total = found.unknown + int(found.member.any(axis=1).sum())
+        watch.warn(f"{found.unknown:,} of {plural(total, kind)} with labels in {os.path.basename(path)} are not in the graph: left out")
+
+
+def _elsewhere(crew: Any, place: Place, clock: Phases) -> Result:
     """On a machine other than the first: the workers are at work; wait until they have left."""
     clock.watch.say(f"machine {place.rank} of {place.machines}: {plural(len(crew.ranks), 'worker')} at work; machine 0 tells how it goes")
+    clock.watch.phase("train with machine 0")
     crew.wait()
     return Result(None, [], {}, clock.seconds, {})
 
@@ -252,11 +242,14 @@ def _introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> 
     if inputs.test is not None:
         sizes.append(f"{len(inputs.test):,} held out")
     watch.say(f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: {', '.join(sizes)}")
+    for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
+        if edges is not None and edges.columns:
+            watch.say(f"{what}: {edges.columns}")
     if inputs.truth:
         watch.say(inputs.truth)
 
 
-def _prepare(program: Program, inputs: Inputs, seed: int, options: dict[str, Any], clock: Clock, scratch: Any) -> Training:
+def _prepare(program: Program, inputs: Inputs, seed: int, options: dict[str, Any], clock: Phases, scratch: Any) -> Training:
     """Lay out and compile. What the kernels took to compile is told apart by the worker."""
     with clock.phase("layout", "layout and compile"):
         graph = Graph.whole(program, inputs.train, inputs.test, seed)
@@ -272,6 +265,9 @@ def _prepare(program: Program, inputs: Inputs, seed: int, options: dict[str, Any
 def _plain(reading: Reading) -> dict[str, Any]:
     """How files are read, as run.json records it."""
     plain = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in reading.items()}
+    for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
+        if plain.get(name) not in (None, STANDARD):
+            plain[name] = os.path.abspath(str(plain[name]))
     return {"columns": None, "on_bad_row": "stop"} | plain
 
 
@@ -303,26 +299,43 @@ def _crew(
     deadline: float,
     place: Place | None,
     folder: RunFolder | None,
-    clock: Clock,
+    clock: Phases,
 ) -> Any:
     """Cut, lay out, compile once for all workers, and start them."""
-    from tux.launcher import prepare
+    from tux.launcher import crowded, prepare
 
+    if told := crowded(options["workers"]):
+        clock.watch.warn(told)
     source = sources.of(program)
     options.update(_recommended(inputs, options, place, clock.watch))
     chosen = {name: options[name] for name in ("slack", "jit", "check", "epochs", "every", "patience", "workers")}
-    chosen |= {"place": place, "room": folder.path if folder else None, "seed": seed, "deadline": deadline}
+    chosen |= {
+        "keep_best": _keeps_best(program, inputs, options),
+        "place": place,
+        "room": folder.path if folder else None,
+        "seed": seed,
+        "deadline": deadline,
+        "phase": clock.watch.phase,
+        "warn": clock.watch.warn,
+    }
     with clock.phase("layout", "cut, layout and compile"):
         return prepare(source.name, program.parameters, lambda k: partitioned(program, inputs, options["partitioner"], k, seed), **chosen)
 
 
-def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder | None, watch: Watcher) -> list[dict[str, Any]]:
+def _keeps_best(program: Program, inputs: Inputs, options: dict[str, Any]) -> bool:
+    """Whether the model is that of the best epoch: there are held-out edges, or the run stops when it gets no better."""
+    return bool(program.monitor) and (inputs.test is not None or options["patience"] > 0)
+
+
+def _train(
+    training: Training | Team, options: dict[str, Any], keep_best: bool, folder: RunFolder | None, watch: Watcher
+) -> list[dict[str, Any]]:
     """Run the epochs; each record goes to the folder and the watcher as it comes."""
     records: list[dict[str, Any]] = []
     monitor, patience, most = training.worker.program.monitor, options["patience"], options["epochs"]
     watch.phase("epoch 1")
     try:
-        for record in training.epochs(most, every=options["every"], patience=patience):
+        for record in training.epochs(most, every=options["every"], patience=patience, keep_best=keep_best):
             records.append(record)
             if folder:
                 folder.append(record)
@@ -336,10 +349,11 @@ def _train(training: Training | Team, options: dict[str, Any], folder: RunFolder
     return records
 
 
-def _results(training: Training | Team, records: list[dict[str, Any]], patience: int) -> dict[str, Any]:
+def _results(training: Training | Team, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:
     """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {"epochs": len(records), "seconds": training.seconds, "last": metrics(records[-1])}
     if training.best_epoch:
+        results["monitor"] = training.worker.program.monitor
         results["best"] = {"epoch": training.best_epoch, **metrics(records[training.best_epoch - 1])}
-    results["model_epoch"] = training.best_epoch if patience and training.best_epoch else len(records)
+    results["model_epoch"] = training.best_epoch if keep_best and training.best_epoch else len(records)
     return results

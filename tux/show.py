@@ -13,33 +13,37 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from tux.errors import TuxError
-from tux.records import metrics, split
+from tux import streams
+from tux.columns import Lines, number, sentence
+from tux.errors import DiskError, TuxError
 
+__all__ = ["BEAT", "Live", "Plain", "fail", "grid", "number", "pairs", "say", "table", "warn", "watcher"]
+
+LOG = 120  # columns of a line in a file or a pipe, unless $COLUMNS says otherwise
 BEAT = 10.0  # seconds after which a silent run says what it is doing
 
 
 def say(text: str) -> None:
     """One line of results."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    with streams.results():
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
 
 def warn(text: str) -> None:
     """One line about what is odd."""
-    sys.stderr.write(f"warning: {text}\n")
-    sys.stderr.flush()
+    streams.tell(f"warning: {text}\n")
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
     """What happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
-        traceback.print_exception(error, file=sys.stderr)
-    sys.stderr.write(f"error: {error}\n")
-    sys.stderr.flush()
+        streams.tell("".join(traceback.format_exception(error)))
+    streams.tell(f"error: {error}\n")
 
 
 def pairs(rows: dict[str, Any]) -> None:
@@ -52,9 +56,10 @@ def pairs(rows: dict[str, Any]) -> None:
 def table(columns: dict[str, Any]) -> None:
     """Arrays (n,) as lines of text with commas and a header."""
     write = csv.writer(sys.stdout, lineterminator="\n").writerows
-    write([list(columns)])
-    write(zip(*(column.tolist() for column in columns.values()), strict=True))
-    sys.stdout.flush()
+    with streams.results():
+        write([list(columns)])
+        write(zip(*(column.tolist() for column in columns.values()), strict=True))
+        sys.stdout.flush()
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None = None) -> None:
@@ -78,27 +83,12 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None 
         say(f"{cells[0]:<1} {'  '.join(cells[1:])}".rstrip())
 
 
-def number(x: float) -> str:
-    """A number in about five significant digits, whole ones in full."""
-    if abs(x) < 1e15 and x == int(x):
-        return f"{x:,.0f}"
-    if 1e-3 <= abs(x) < 1e3:
-        return f"{x:.4f}"
-    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.4g}"
-
-
-def values(record: dict[str, Any]) -> dict[str, str]:
-    """A record's columns: seconds of training, metrics, edges a second."""
-    shown = {name: number(value) for name, value in metrics(record).items()}
-    shown |= {name: f"{value:.1f}" for name, value in split(record).items()}
-    return {"seconds": f"{record['seconds']:.2f}", **shown, "M edges/s": f"{record['edges_per_second'] / 1e6:.1f}"}
-
-
 class Plain:
     """One line an epoch, and one every `beat` seconds in which there is none. A context, as a thread keeps the time."""
 
     def __init__(self, beat: float = BEAT) -> None:
         self._beat, self._now, self._since, self._last, self._share = beat, "", 0.0, 0.0, 0.0
+        self._missing: set[str] = set()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -116,7 +106,8 @@ class Plain:
         while not self._done.wait(max(self._last + self._beat - time.monotonic(), 0.01)):
             if time.monotonic() - self._last >= self._beat and self._now:
                 done = f" {self._share:.0%}," if self._share else ""
-                self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
+                with suppress(OSError, DiskError):  # the next line of the run itself tells it
+                    self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
 
     def phase(self, name: str) -> None:
         """What goes on from now."""
@@ -136,25 +127,29 @@ class Plain:
         warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One line: the epoch, seconds, metrics, speed."""
-        shown = values(record)
-        seconds, speed = shown.pop("seconds"), shown.pop("M edges/s")
-        rest = "".join(f"  {name} {value}" for name, value in shown.items())
-        self.say(f"epoch {record['epoch']:>{len(str(most))}}/{most}  {seconds:>7} s{rest}  {speed} M edges/s")
+        """One line: the epoch, seconds, metrics, speed; as much as fits."""
+        line, missing = sentence(record, most, shutil.get_terminal_size((LOG, 24)).columns, self._missing)
+        self.say(line)
+        self._left_out(missing)
+
+    def _left_out(self, names: Sequence[str]) -> None:
+        """Say once what lines have no room for."""
+        if new := [name for name in names if name not in self._missing]:
+            self._missing.update(new)
+            self.say(f"(no room for {', '.join(new)}; metrics.jsonl in --out DIR has all)")
 
 
 class Live(Plain):
-    """One table that grows while the run goes on, with what goes on now below it."""
+    """A table that grows by a row an epoch, and below it what goes on now. Rows are printed once, so that the terminal keeps them all."""
 
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
         from rich.live import Live as Screen
 
-        self._records: list[dict[str, Any]] = []
-        self._most = 0
+        self._lines = Lines()
         self._console = Console(highlight=False)
-        self._screen = Screen(get_renderable=self._render, console=self._console, refresh_per_second=4)
+        self._screen = Screen(get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Live:
         self._screen.start()
@@ -165,43 +160,35 @@ class Live(Plain):
         self._screen.stop()
 
     def say(self, text: str) -> None:
-        """One line above the table."""
+        """One line above what goes on."""
         self._console.print(text, markup=False, soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """One line above the table, marked."""
+        """One line above what goes on, marked."""
         if sys.stderr.isatty():
             self._console.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
         else:
             warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One row more."""
-        self._records.append(record)
-        self._most = most
+        """One row more, below the header if the columns are new or have changed."""
+        header, row, missing = self._lines.add(record, most, self._console.width)
+        if header:
+            self._left_out(missing)
+            self._console.print(header, style="bold", markup=False, soft_wrap=True)
+        self._console.print(row, markup=False, soft_wrap=True)
 
     def _render(self) -> Any:
-        """The last epochs, as many as the terminal has room for, and the line of what goes on."""
-        from rich.console import Group
-        from rich.table import Table
+        """The line of what goes on, cut where the terminal ends."""
         from rich.text import Text
 
-        busy: Any = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim")
+        busy: Any = Text(f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "", style="dim", no_wrap=True)
         if self._now and self._share:
             from rich.columns import Columns
             from rich.progress_bar import ProgressBar
 
             busy = Columns([ProgressBar(total=1, completed=min(self._share, 1), width=30), busy])
-        if not self._records:
-            return busy
-        rows = [{"epoch": f"{record['epoch']}/{self._most}", **values(record)} for record in self._records]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        table = Table(*names, box=None, header_style="bold", pad_edge=False)
-        for column in table.columns:
-            column.justify, column.no_wrap = "right", True
-        for row in rows[-max(shutil.get_terminal_size().lines - 8, 5) :]:
-            table.add_row(*(row.get(name, "") for name in names))
-        return Group(table, busy) if self._now else table
+        return busy
 
 
 def watcher() -> Plain:

@@ -22,6 +22,8 @@ from tux.recognise import recognised
 
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 DENSE = 0.8  # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
+APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
+DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
 HEAD = 1 << 16  # bytes in which the first rows are looked for
 
 
@@ -52,6 +54,34 @@ def read_graph(path: str | os.PathLike[str], bipartite: bool | None = None, colu
         return Graph(edges, bipartite, why)
     bipartite, why = _by_shape(edges, numbered(path))
     return Graph(read_edges(path, TWO, {}, columns=two) if bipartite else edges, bipartite, why)
+
+
+def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str | None) -> str:
+    """Why edges read as those between vertices of one type seem to join two, whose equal ids have become one vertex; or nothing.
+
+    Raises `DataError` where the names of the columns say so.
+    """
+    if is_metis(path) or is_mat(path) or is_market(path):
+        return ""
+    parquet = arrow.is_parquet(path)
+    if not parquet and recognised(path):
+        return ""
+    values = edges.ids[edges.ends[0]].values
+    both, first, second = _shared(edges)
+    if not both:
+        return ""
+    names = arrow.parquet_names(path) if parquet else next(iter(_rows(path, 1)), [])
+    plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
+    user, item = (next((name for key, name in plain.items() if key in family), "") for family in (USERS, ITEMS))
+    kind = edges.ends[0]
+    if user and item and columns is None:
+        told = f"columns {user!r} and {item!r} are of two types, but {both:,} ids, such as {values[first & second][0]}, occur in both"
+        do = f"Each would be one {kind}. Write them differently, as u1 and i1, or name the columns with --columns."
+        raise DataError(told, where=os.fspath(path), do=do)
+    numbers = len(names) > 2 if parquet else numbered(path)
+    if (why := _counted(values, first, second, numbers)) is None:
+        return ""
+    return f"{why}, as if these were two types; the {both:,} ids that occur on both have become one {kind} each"
 
 
 def read_sampled(path: str | os.PathLike[str], *, asked: bool, **how: str | None) -> Graph | None:
@@ -112,21 +142,34 @@ def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool 
 
 def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
     """Two types where no id stands on both sides, or where edges have numbers and each side counts its ids from end to end."""
-    values = edges.ids[ONE[0]].values
-    sides = [np.zeros(len(values), np.bool_) for _ in range(2)]
-    sides[0][edges.src], sides[1][edges.dst] = True, True
-    both = int(np.count_nonzero(sides[0] & sides[1]))
+    both, first, second = _shared(edges)
     if not both:
         return True, "no id occurs on both sides"
-    if numbers and values.dtype.kind == "i":
-        first, second = (values[side] for side in sides)
-        dense = all(len(own) >= DENSE * (int(own[-1]) - int(own[0]) + 1) for own in (first, second))
-        if dense and abs(int(first[-1]) - int(second[-1])) > 0.1 * max(first[-1], second[-1]):
-            return (
-                True,
-                f"edges have numbers, and sides count their ids from {first[0]} to {first[-1]} and from {second[0]} to {second[-1]}",
-            )
+    if numbers and (why := _counted(edges.ids[ONE[0]].values, first, second, numbers)):
+        return True, f"edges have numbers, and {why}"
     return False, f"{both:,} ids occur on both sides"
+
+
+def _shared(edges: EdgeData) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many ids occur on both sides; which vertices are sources, and which are targets, (n,) bool."""
+    sides = [np.zeros(len(edges.ids[edges.ends[0]]), np.bool_) for _ in range(2)]
+    sides[0][edges.src], sides[1][edges.dst] = True, True
+    return int(np.count_nonzero(sides[0] & sides[1])), sides[0], sides[1]
+
+
+def _counted(values: np.ndarray, first: np.ndarray, second: np.ndarray, numbers: bool) -> str | None:
+    """Why each side seems to count its ids by itself, from end to end; edges without numbers must show that more clearly."""
+    if values.dtype.kind != "i":
+        return None
+    one, other = np.sort(values[first]), np.sort(values[second])
+    dense, apart = (DENSE, APART) if numbers else (DENSER, FARTHER)
+    if not all(len(own) >= dense * (int(own[-1]) - int(own[0]) + 1) for own in (one, other)):
+        return None
+    if abs(int(one[-1]) - int(other[-1])) <= apart * max(one[-1], other[-1]):
+        return None
+    if not numbers and one[0] != other[0]:
+        return None  # as in a tree whose vertices are numbered level by level
+    return f"sides count their ids from {one[0]} to {one[-1]} and from {other[0]} to {other[-1]}"
 
 
 def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:

@@ -18,6 +18,8 @@ from tux.errors import ProgramError, TuxError, UsageError
 from tux.flags import closest
 from tux.program import Program
 
+LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
+
 
 @dataclass(frozen=True)
 class Source:
@@ -76,7 +78,7 @@ def _load(path: str) -> ModuleType:
     """Import a user's file; modules beside it can be imported too, as when Python runs it."""
     if not os.path.isfile(path):
         raise UsageError(f"no such file: {path}", do="an app is a built-in name, file.py or file.py:Class")
-    folder, name = os.path.dirname(path), f"tux_program_{hashlib.blake2b(path.encode(), digest_size=6).hexdigest()}"
+    folder, name = os.path.dirname(path), f"{LOADED}{hashlib.blake2b(path.encode(), digest_size=6).hexdigest()}"
     if folder not in sys.path:
         sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -113,6 +115,14 @@ def explained(error: Exception, source: Source | None) -> ProgramError | None:
     """An error that arose in a program's own file as one that names its line; None if it arose elsewhere."""
     where = place(error, source.path) if source else ""
     return ProgramError(_said(error), where=where, do="correct the program; --debug shows the traceback") if where else None
+
+
+def blamed(error: Exception) -> ProgramError | None:
+    """`explained` for whichever of the user's files that are loaded the error arose in."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(LOADED) and (where := place(error, str(module.__file__))):
+            return ProgramError(_said(error), where=where, do="correct the program; --debug shows the traceback")
+    return None
 
 
 def place(error: BaseException, path: str) -> str:

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 import numpy as np
 
-from tux.errors import DiskError, Refused
+from tux.disk import writing
+from tux.errors import Refused
 
 PIECE = 1 << 22  # bytes that are read or sent at a time
 LONGEST = 1 << 16  # bytes of the first line
+FILE = "the file of lists"  # in messages
 
 Opener = Callable[[], BinaryIO]
 
@@ -50,7 +52,7 @@ class Spool:
         """Write the lists (m, width) by name of the vertices `starts` (m,). Raises DiskError."""
         if self._open is None:
             return
-        with _disk():
+        with writing(FILE):
             if self.file is None:
                 self.file = self._open()
                 self.file.write(msgspec.json.encode(self.head) + b"\n")
@@ -58,7 +60,7 @@ class Spool:
 
     def flushed(self) -> BinaryIO | None:
         """The file, with all that has been written; None if there is none."""
-        with _disk():
+        with writing(FILE):
             if self.file is not None:
                 self.file.flush()
         return self.file
@@ -95,7 +97,7 @@ class Kept:
     @staticmethod
     def of(paths: Sequence[Path], orders: Mapping[str, np.ndarray]) -> Kept:
         """The same of the files at `paths`. DiskError if one cannot be opened."""
-        with _disk(), ExitStack() as stack:
+        with writing(FILE), ExitStack() as stack:
             files = [stack.enter_context(open(path, "rb")) for path in paths]
             kept = Kept(files, orders)
             stack.pop_all()
@@ -129,7 +131,7 @@ class Kept:
 
     def _read(self, at: int, first: int, count: int) -> np.ndarray:
         """Rows of a file, (count, numbers in a row)."""
-        with _disk():
+        with writing(FILE):
             self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
             found = self.files[at].read(4 * self.head.row * count)
         if len(found) != 4 * self.head.row * count:
@@ -139,7 +141,7 @@ class Kept:
 
 def append(path: Path, piece: np.ndarray) -> None:
     """Add one of a worker's `pieces` to the copy of its file. Raises DiskError."""
-    with _disk(), open(path, "ab") as file:
+    with writing(FILE), open(path, "ab") as file:
         file.write(np.ascontiguousarray(piece).view(np.uint8).data)
 
 
@@ -166,12 +168,3 @@ def _rows(file: BinaryIO, row: int) -> int:
 
 def _damaged() -> Refused:
     return Refused("the lists that workers have kept are damaged", do="run it again")
-
-
-@contextmanager
-def _disk() -> Iterator[None]:
-    """An OSError of the body as a DiskError."""
-    try:
-        yield
-    except OSError as error:
-        raise DiskError(f"lists cannot be kept: {error.strerror or error}", do="free space, or name another folder with --out") from None

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from tux.arrow import read_parquet, write_parquet
+from tux.disk import replacing
 from tux.errors import DataError
 from tux.ids import Ids
+from tux.npy import write_npy
 from tux.parts import Part, TypePart
 
 FORMAT, MANIFEST = 2, "manifest.json"
@@ -84,33 +86,35 @@ def save(
 ) -> None:
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest comes last: with one, all is there.
 
-    `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what labels of vertices stand for.
+    `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what labels of vertices stand for. Raises
+    DiskError.
     """
     types = []
     for name, first in parts[0].types.items():
         write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
-        np.save(folder / f"{name}.order.npy", first.order)
-        np.save(folder / f"{name}.home.npy", first.home)
-        np.save(folder / f"{name}.number.npy", first.number)
+        write_npy(folder / f"{name}.order.npy", first.order)
+        write_npy(folder / f"{name}.home.npy", first.home)
+        write_npy(folder / f"{name}.number.npy", first.number)
         known = [part.types[name].known for part in parts]
         for field, array in first.data.items():
-            np.save(folder / f"{name}.data.{field}.npy", array)
+            write_npy(folder / f"{name}.data.{field}.npy", array)
         types.append(TypeEntry(name, len(first.ids), first.vertices, first.cut, known, list(first.data)))
     for side, degrees in enumerate(parts[0].degrees):
-        np.save(folder / f"degrees.{side}.npy", degrees)
+        write_npy(folder / f"degrees.{side}.npy", degrees)
     for number in range(len(parts)) if which is None else which:
         part = parts[number]
         into = folder / f"part-{number}"
         into.mkdir()
         for name, array in _arrays(part).items():
-            np.save(into / f"{name}.npy", array)
+            write_npy(into / f"{name}.npy", array)
     fields, held = list(parts[0].fields), list(parts[0].test_fields)
     edges = sum(len(part.src) for part in parts)
     for name, array in parts[0].topology.items():
-        np.save(folder / f"topology.{name}.npy", array)
+        write_npy(folder / f"topology.{name}.npy", array)
     whole = list(parts[0].topology)
     manifest = Manifest(FORMAT, len(parts), ends, fields, held, types, edges, digest, partitioner, seed, whole, [*classes])
-    (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    with replacing(folder / MANIFEST) as written:
+        written.write_bytes(msgspec.json.encode(manifest))
 
 
 def _arrays(part: Part) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.errors import out_of_memory
 from tux.fields import Field
 
 # side -> field kinds it sees, and those of them it writes (the table in tux.fields). The context's totals are added to from everywhere.
@@ -28,10 +29,20 @@ SIDES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that vector loads do not straddle cache lines."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """`aligned` for the field `name`; TuxError if there is not so much memory."""
+    try:
+        return aligned(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more bytes than can be numbered
+        rows = f"{shape[0]:,} rows of {math.prod(shape[1:]):,} numbers"
+        size = math.prod(shape) * dtype.itemsize / 2**30
+        raise out_of_memory(f"{name} needs {size:,.1f} GiB, for {rows} of {dtype}") from None
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Table:
             return _context(declared)
         bounds = np.concatenate([[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)])
         shapes = {f: (int(bounds[-1]),) if d.ragged else (n, *d.lengths) for f, d in declared.items()}
-        return Table(name, declared, {f: aligned(shapes[f], d.dtype) for f, d in declared.items()}, bounds)
+        return Table(name, declared, {f: _allocated(f"{name}.{f}", shapes[f], d.dtype) for f, d in declared.items()}, bounds)
 
     def seen(self, side: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Names and arrays of the fields that a UDF on `side` sees; those that it must not write are read-only views.

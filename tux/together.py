@@ -12,7 +12,7 @@ from typing import Any
 
 from tux.errors import TuxError
 from tux.frames import Message
-from tux.program import Stage
+from tux.steps import Step
 from tux.worker import Worker
 
 
@@ -39,9 +39,9 @@ class Together:
         if not worker.server.handle(message):
             worker.take(message)
 
-    def run(self, stages: Callable[[Worker], Sequence[Stage]], slack: int | None = None) -> None:
-        """Every worker runs ``stages(worker)``; events come in the order that the seed decides. TuxError if all of them wait."""
-        self.finish({rank: worker.steps(stages(worker), slack) for rank, worker in enumerate(self.workers)})
+    def run(self, steps: Callable[[Worker], Sequence[Step]], slack: int | None = None) -> None:
+        """Every worker runs ``steps(worker)``; events come in the order that the seed decides. TuxError if all of them wait."""
+        self.finish({rank: worker.execute(steps(worker), slack) for rank, worker in enumerate(self.workers)})
 
     def finish(self, running: dict[int, Iterator[Any]]) -> None:
         """Drive one iterator of each worker to its end; an iterator that yields waits for a message."""

@@ -10,8 +10,10 @@ import numpy as np
 
 from tux.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
 from tux.edge_pieces import Pieces, of_graph
+from tux.program import stages_of
 from tux.spool import Kept
-from tux.worker import Worker
+from tux.steps import Step
+from tux.worker import Worker, in_model
 
 TIMES = ("compute", "wait", "apply", "send")
 
@@ -27,29 +29,29 @@ class Training:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
         self.best_epoch, self.best = 0, float("inf")
-        self._best_state: list[np.ndarray] = []
-        self._setup, self._stages, self._evaluate = program.setup(), program.stages(), program.evaluate()
-        every = [*self._setup, *self._stages, *self._evaluate]
-        for stages in (self._setup, self._stages, self._evaluate):
-            worker.prepare(stages)
+        self._best_model: list[np.ndarray] = []
+        setup, stages, evaluate = (stages_of(program, name) for name in ("setup", "stages", "evaluate"))
+        every = [*setup, *stages, *evaluate]
+        self._setup, self._stages, self._evaluate = (worker.prepare(each) for each in (setup, stages, evaluate))
         refuse_lost_deltas(worker, every)
         refuse_lost_changes(worker, every)
 
-    def epochs(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any]]:
+    def epochs(self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False) -> Iterator[dict[str, Any]]:
         """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>, edges_per_second, ...``).
 
         Every `every`-th epoch and the last are evaluated. With `patience`, the run stops once that many evaluations in a row
-        have not lowered the program's monitored metric, and the state of the best epoch is put back at the end.
+        have not lowered the program's monitored metric. With `keep_best` or `patience` the model of the epoch that is the
+        best by this metric is put back at the end, with its context; other fields stay as the last epoch has left them.
         DataError when a field stops being finite.
         """
-        for record in self.steps(most, every=every, patience=patience):
+        for record in self.steps(most, every=every, patience=patience, keep_best=keep_best):
             if record is None:
                 with self.worker.timed("wait"):
                     self.worker.take(self.worker.receive())
             else:
                 yield record
 
-    def steps(self, most: int, *, every: int = 1, patience: int = 0) -> Iterator[dict[str, Any] | None]:
+    def steps(self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False) -> Iterator[dict[str, Any] | None]:
         """`epochs` that also yields None whenever the worker must take a message before it can go on.
 
         All workers of a job see the same metrics, so they stop at the same epoch.
@@ -65,12 +67,13 @@ class Training:
                 since += 1
                 if monitored < self.best:
                     since, self.best, self.best_epoch = 0, monitored, number
-                    if patience:
-                        self._best_state = [array.copy() for array in self._state()]
             if (patience and since >= patience) or self.worker.program.converged(self.worker.metrics()):
                 break
-        for array, best in zip(self._state(), self._best_state, strict=bool(self._best_state)):
-            array[...] = best
+            if (keep_best or patience) and self.best_epoch == number < most:
+                self._copy_model()
+        if self._best_model and self.best_epoch != number:
+            for array, best in zip(self._model(), self._best_model, strict=True):
+                array[...] = best
 
     def edges(self) -> Pieces:
         """The edges trained on, read when they are asked for."""
@@ -82,15 +85,25 @@ class Training:
         file = spool.flushed() if spool else None
         return Kept([file], {name: each.order[: each.known] for name, each in vertices.items()}) if file else None
 
-    def _state(self) -> list[np.ndarray]:
-        """All that a run changes: the fields of vertices and masters, of the context, and of the training edges."""
-        worker = self.worker
-        tables = [*worker.tables.values(), *worker.server.tables.values(), worker.edge_table(worker.graph.edges)]
-        return [table.arrays[f] for table in tables for f, d in table.declared.items() if d.kind != "data"]
+    def _copy_model(self) -> None:
+        """Copy the model, which goes on changing, into memory that is taken once. This is no training time."""
+        if not self._best_model:
+            self._best_model = [np.empty_like(array) for array in self._model()]
+        for array, best in zip(self._model(), self._best_model, strict=True):
+            best[...] = array
 
-    def _timed(self, stages: list[Any], slack: int | None = None) -> Iterator[None]:
+    def _model(self) -> list[np.ndarray]:
+        """This worker's share of the model: fields of its masters, and the lengths of its lists; and the context."""
+        worker, arrays = self.worker, [*self.worker.tables["tau"].arrays.values()]
+        for table in map(worker.masters, worker.program.vertices):
+            kept = in_model(table)
+            lengths = {table.declared[f].length for f in kept} - {"", *kept}
+            arrays += [table.arrays[f] for f in (*kept, *sorted(lengths))]
+        return arrays
+
+    def _timed(self, steps: list[Step], slack: int | None = None) -> Iterator[None]:
         start = time.perf_counter()
-        yield from self.worker.steps(stages, slack)
+        yield from self.worker.execute(steps, slack)
         self.seconds += time.perf_counter() - start
 
     def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
@@ -108,7 +121,7 @@ class Training:
         check_finite(worker)
         if evaluate or worker.program.converged(worker.metrics()):
             yield from worker.peek()
-            yield from worker.steps(self._evaluate, 0)
+            yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
         spent = self.seconds - seconds
         record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}

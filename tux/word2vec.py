@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrow import STRING, replacing
+from tux.arrow import STRING
+from tux.disk import replacing
 from tux.errors import DataError
 
 ROWS = 1 << 14  # written at a time

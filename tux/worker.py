@@ -1,6 +1,6 @@
 """A worker: one partition's rows and edges, the program's parameters, and the loop that runs its stages.
 
-The worker knows a stage only as an object that can be prepared and run (`tux.program.Stage`).
+The worker knows stages only as steps (`tux.steps`): what it can run, and what sends, serves and installs.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ import numpy as np
 from tux.clock import Clock
 from tux.errors import DataError
 from tux.frames import Message
-from tux.gathered import Gathered, Unsent, unsent_rows
+from tux.gathered import Gathered, Unsent, unsent
 from tux.graph import Edges, Graph
 from tux.lists import Lists, Piece, pieces
 from tux.parts import TypePart
 from tux.plain import Row
-from tux.program import Program, Stage, scalars
+from tux.program import Program, scalars
 from tux.random import key
 from tux.replicas import DOWN, Mirrors, flat, of_kinds
-from tux.schedule import Work, turns
+from tux.schedule import ClockTask, clocks
 from tux.server import Server
 from tux.spool import Opener, Spool
+from tux.stage import Stage
+from tux.steps import Step, Sync
 from tux.tables import Table
 
 
@@ -53,14 +55,14 @@ class Worker:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
         self.most_epochs = 1  # of the run, for what depends on how much of it is over
-        self.epoch = self.clock = self.kernels = self.turn = self.most_stale = 0
+        self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
         self.bytes_dense: dict[str, int] = defaultdict(int)  # what the rows would have taken with all their values
         self.edges_visited = 0
         program.workers, program.slack = workers, slack
         self.parameters = scalars(program)
-        self.points: list[Any] = []
+        self.syncs: list[Sync] = []
         self.inbox: deque[Message] = deque()
         self._leaving: list[Message] = []
         self.taken: dict[tuple[str, str], list[Piece]] = defaultdict(list)  # of ragged fields: see `take_rows`
@@ -77,7 +79,7 @@ class Worker:
         masters = {name: self._table(name, program.vertices[name].fields, len(self.part(name).masters)) for name in self.cut_types()}
         taus = self._table("tau", program.context.fields, 1), self._table("tau", program.context.fields, 1)
         self.server = Server(rank, workers, masters, taus, lambda message: self.send(message))
-        self.server.points = self.points
+        self.server.syncs = self.syncs
         self.initialise()
 
     def cut_types(self) -> list[str]:
@@ -142,71 +144,77 @@ class Worker:
         """The context, by attribute."""
         return Row("tau", self.tables["tau"].arrays, 0)
 
-    def prepare(self, stages: Sequence[Stage]) -> None:
-        """Lay out the edges and compile the kernels that `stages` need."""
-        for stage in stages:
-            stage.prepare(self)
+    def prepare(self, stages: Sequence[Stage]) -> list[Step]:
+        """Lay out the edges and compile the kernels that `stages` need; returns the steps that `run` takes."""
+        return [stage.prepare(self) for stage in stages]
 
-    def run(self, stages: Sequence[Stage], slack: int | None = None) -> None:
-        """One pass over `stages`, each block of a MiniBatch and each run of other stages being a clock; returns when all is answered."""
-        for _ in self.steps(stages, slack):
+    def register(self, sync: Sync) -> int:
+        """The number of a synchronisation: stages are prepared in one order on all workers, so it is the same on all."""
+        self.syncs.append(sync)
+        return len(self.syncs) - 1
+
+    def run(self, steps: Sequence[Step], slack: int | None = None) -> None:
+        """One pass over `steps`, each block of a mini-batch and each run of other steps being a clock; returns when all is answered."""
+        for _ in self.execute(steps, slack):
             with self.timed("wait"):
                 self.take(self.receive())
 
     def take(self, message: Message) -> None:
-        """A message for this worker has arrived; it is installed when `steps` goes on."""
+        """A message for this worker has arrived; it is installed when `execute` goes on."""
         self.inbox.append(message)
 
-    def steps(self, stages: Sequence[Stage], slack: int | None = None) -> Iterator[None]:
+    def execute(self, steps: Sequence[Step], slack: int | None = None) -> Iterator[None]:
         """`run` that yields whenever nothing can go on before another message is taken."""
-        clock, upcoming = Clock(self.slack if slack is None else slack), turns(self, stages)
-        following, first = next(upcoming, None), self.turn
-        works: dict[int, Work] = {}
+        clock, upcoming = Clock(self.slack if slack is None else slack), clocks(steps)
+        following, first = next(upcoming, None), self.all_clocks
+        tasks: dict[int, ClockTask] = {}
         gathered, ran = Gathered(), (0, 0)
         while True:
             self._install(clock, first)
-            works = {number: work for number, work in works.items() if number >= clock.finished}
+            tasks = {number: task for number, task in tasks.items() if number >= clock.finished}
             ready = clock.next_segment()
             if ready is not None:
                 with self.timed("send"):
-                    gathered.turn_to(ready[0], self._unsent(works, *ran) if ran[0] != ready[0] else ())
+                    gathered.turn_to(ready[0], self._unsent(tasks, *ran) if ran[0] != ready[0] else ())
                 ran = ready
-                self._segment(clock, first, ready, works)
-            elif following is not None and clock.may_start() and (clock.idle or not (following.waits or _alone(works))):
-                works[clock.start(len(following.segments))] = following
+                self._segment(clock, first, ready, tasks)
+            elif following is not None and clock.may_start() and (clock.idle or not (following.waits or _alone(tasks))):
+                tasks[clock.start(len(following.segments))] = following
                 following = next(upcoming, None)
             elif clock.idle and following is None:
                 break
             else:
                 yield
-        self.turn, self.clock = first + clock.started, self.clock + clock.started
+        self.all_clocks, self.clock = first + clock.started, self.clock + clock.started
         self.most_stale = max(self.most_stale, clock.most_stale)
 
-    def _unsent(self, works: dict[int, Work], number: int, position: int) -> list[Unsent]:
+    def _unsent(self, tasks: dict[int, ClockTask], number: int, position: int) -> list[Unsent]:
         """What the segments of a clock after `position` will send."""
-        if number not in works:
+        if number not in tasks:
             return []
-        later = works[number].segments[position + 1 :]
-        return unsent_rows((stage for segment in later for stage in (*segment.here, *segment.syncs)), self, works[number].block)
+        later = tasks[number].segments[position + 1 :]
+        return unsent(
+            (step for segment in later for step in (*segment.here, *segment.syncs)), tasks[number].block, self.tables, self.mirrors
+        )
 
-    def _segment(self, clock: Clock, first: int, ready: tuple[int, int], works: dict[int, Work]) -> None:
+    def _segment(self, clock: Clock, first: int, ready: tuple[int, int], tasks: dict[int, ClockTask]) -> None:
         number, position = ready
-        work = works[number]
-        segment = work.segments[position]
+        task = tasks[number]
+        segment = task.segments[position]
         os.sched_yield()  # what is to be sent leaves before this thread takes the core for long
-        for stage in segment.here:
-            stage.run(self, work.block)
+        for step in segment.here:
+            step.run(task.block)
         with self.timed("send"):
             # The context goes first: it is added up here before it goes on.
-            answers = sum(sync.send(self, first + number, work.block) for sync in sorted(segment.syncs, key=lambda each: each.folds))
+            answers = sum(sync.send(first + number, task.block) for sync in sorted(segment.syncs, key=lambda each: each.is_apply))
             leaving, self._leaving = self._leaving, []
-            # All at once, as whoever sends them would take turns with what packs them; and first what has a way to go.
+            # All at once, as whoever sends them would take turns with what packs them; remote messages are sent first.
             for message in sorted(leaving, key=lambda each: each.dest == self.rank):
                 self.send(message)
         clock.ran(number, answers)
 
     def _install(self, clock: Clock, first: int) -> None:
-        """Put the answers that have arrived into the rows. What belongs to a later step stays."""
+        """Put the answers that have arrived into the rows. What belongs to a later pass stays."""
         self.inbox.extend(self.arrived())
         later = []
         while self.inbox:
@@ -215,8 +223,8 @@ class Worker:
                 later.append(message)
                 continue
             with self.timed("send"):
-                self.points[message.point].install(self, message)
-            clock.answered(message.turn - first)
+                self.syncs[message.sync_id].install(message)
+            clock.answered(message.clock - first)
         self.inbox.extend(later)
 
     def sent(self) -> dict[str, int]:
@@ -271,7 +279,7 @@ class Worker:
     def take_rows(self, message: Message) -> None:
         """What `rows` of a worker sent, into this one's, which holds every vertex."""
         names = [*self.program.vertices, "tau"]
-        table = self.tables[names[message.point]]
+        table = self.tables[names[message.sync_id]]
         arrays = iter(message.arrays)
         ids = next(arrays) if table.name != "tau" else np.zeros(1, np.int64)
         at = ids if table.name == "tau" else self.graph.vertices[table.name].row_of[ids]
@@ -328,9 +336,9 @@ class Worker:
         return {f: x for f, x in found.items() if x == x}
 
 
-def _alone(works: dict[int, Work]) -> bool:
-    """Whether one of the turns under way lets none start beside it."""
-    return any(work.alone for work in works.values())
+def _alone(tasks: dict[int, ClockTask]) -> bool:
+    """Whether one of the clocks under way lets none start beside it."""
+    return any(task.alone for task in tasks.values())
 
 
 def in_model(table: Table) -> list[str]:

@@ -1,4 +1,4 @@
-"""Drain: what stands behind it sees all that was before it, and what comes after it sees all that it has done, whatever the slack."""
+"""Barrier: what stands behind it sees all that was before it, and what comes after it sees all that it has done, whatever the slack."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from team import Team
 
 from tux import Context, Edge, Program, Vertex, shared, value
 from tux.networks import from_arrays
-from tux.stages import Apply, Drain, Exchange, MiniBatch
+from tux.stages import Apply, Barrier, Exchange, MiniBatch
 
 USERS, ITEMS, EPOCHS = 24, 3, 4
 BLOCKS = 6
@@ -31,9 +31,9 @@ class Counting(Program):
     link = Edge("user", "item")
     tau = Context()
 
-    def __init__(self, drain=True):
+    def __init__(self, barrier=True):
         super().__init__()
-        self.drain, self.events = drain, []
+        self.barrier, self.events = barrier, []
 
     def note(self, what):
         """A stage that notes, with the worker and its rows of items by id: the counters, and what the masters have noted."""
@@ -47,14 +47,14 @@ class Counting(Program):
     def stages(self):
         blocks = MiniBatch(self.note("block"), Exchange(bump, over="user"), Apply("item"), vertices=USERS // BLOCKS)
         behind = [self.note("begin"), Apply("item", stamp), self.note("end")]
-        return [blocks, *([Drain()] if self.drain else []), *behind]
+        return [blocks, *([Barrier()] if self.barrier else []), *behind]
 
 
-def counted(k, slack, delivery, drain=True):
+def counted(k, slack, delivery, barrier=True):
     """What each worker has seen, in its order; every worker holds every item."""
     users, items = (each.ravel() for each in np.meshgrid(np.arange(USERS), np.arange(ITEMS)))
     edges = from_arrays(users, items, ends=("user", "item"))
-    program = Counting(drain)
+    program = Counting(barrier)
     Team(program, edges, k=k, by=users % k, slack=slack, delivery=delivery).train(EPOCHS)
     return [[event[1:] for event in program.events if event[0] == rank] for rank in range(k)]
 
@@ -86,8 +86,8 @@ def test_all_before_and_nothing_beside(k, slack):
 
 def test_without_it_slack_is_seen():
     """Else the test above could not fail."""
-    assert all(stale(events) == [] for events in counted(2, 0, 0, drain=False))
-    assert any(stale(events) for delivery in range(4) for events in counted(2, 3, delivery, drain=False))
+    assert all(stale(events) == [] for events in counted(2, 0, 0, barrier=False))
+    assert any(stale(events) for delivery in range(4) for events in counted(2, 3, delivery, barrier=False))
 
 
 def test_blocks_before_it_keep_their_slack():
@@ -103,7 +103,7 @@ def test_blocks_before_it_keep_their_slack():
 def test_alone_it_changes_nothing():
     users, items = np.arange(USERS), np.arange(USERS) % ITEMS
     edges = from_arrays(users, items, ends=("user", "item"))
-    for drain in (True, False):
-        program = Counting(drain)
+    for barrier in (True, False):
+        program = Counting(barrier)
         worker = complete(program, edges, EPOCHS, jit=False)
         assert worker.tables["item"].arrays["seen"].tolist() == [USERS // ITEMS * EPOCHS] * ITEMS

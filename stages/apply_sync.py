@@ -1,0 +1,149 @@
+"""An Apply between workers: mirrors send, masters fold and run the UDF, mirrors install the answer.
+
+up      Contribution: block, epoch, round; touched rows; weights; changes and deltas of the rows
+down    Answer: the blocks that any worker sent; touched rows; value and shared fields of the rows
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.block import Block
+from tux.encoding import Arrays
+from tux.frames import Message
+from tux.replicas import NO_ROWS
+from tux.routes import ALL
+from tux.server import Server
+from tux.stages.row_sets import AllRows, TouchedRows
+from tux.steps import Fold, Rows
+from tux.worker import Worker
+
+
+class Contribution(NamedTuple):
+    """What a worker sends to one home for a clock."""
+
+    number: int  # of its block; ALL outside a mini-batch
+    epoch: int
+    round: int
+    touched: np.ndarray | None  # (rows of the route,) bool, where rows are touched ones
+    weights: np.ndarray | None  # (r,) float32: local edges in the block, where a field is combined by "mean"
+    fields: Arrays  # `Mirrors.pack` of the rows
+
+    def arrays(self) -> Arrays:
+        """As a message's arrays."""
+        out: Arrays = [np.array([self.number, self.epoch, self.round], np.int32)]
+        out += [np.packbits(self.touched)] if self.touched is not None else []
+        out += [self.weights] if self.weights is not None else []
+        return [*out, *self.fields]
+
+    @staticmethod
+    def read(arrays: Arrays, rows: AllRows, worker: int, *, weighted: bool) -> tuple[Contribution, np.ndarray]:
+        """A contribution of `worker`, and the masters that it is about."""
+        head, *rest = arrays
+        number, epoch, round_number = head.tolist()
+        masters, touched = rows.down(worker, head[:1]), None
+        if rows.masked:
+            touched = np.unpackbits(rest.pop(0), count=len(masters)).astype(bool)
+            masters = masters[touched]
+        weights = rest.pop(0) if weighted else None
+        return Contribution(number, epoch, round_number, touched, weights, rest), masters
+
+
+class ApplySync(Fold):
+    """The step of an Apply on a type that the partition cuts."""
+
+    is_apply = True
+    reads_masters = False
+
+    def __init__(self, worker: Worker, over: str, rows: AllRows, kernel: Any, *, gather: bool, adds_to_context: bool) -> None:
+        self.table, self.has_function, self.adds_to_context = over, kernel is not None, adds_to_context
+        self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
+        self._weights = worker.graph.counts(over).astype(np.float32)
+        self.sync_id = worker.register(self)
+
+    def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
+        """What mirrors send."""
+        return (self.table, self._rows.here(block)) if self._gather else None
+
+    def send(self, clock: int, block: Block | None) -> int:
+        """Each home gets this worker's contribution to the block; returns the number of answers to come."""
+        worker = self._worker
+        mirrors, number = worker.mirrors[self.table], block.number if block else ALL
+        touched, weights = None, self._weights
+        if isinstance(self._rows, TouchedRows):
+            weights = self._rows.edges_into(block)
+            touched = weights > 0
+        for home in range(worker.workers):
+            rows, marks = self._rows.up(home, np.array([number])), None
+            if touched is not None:
+                marks = touched[rows]
+                rows = rows[marks]
+            rows = rows if self._gather else NO_ROWS
+            weighted = weights[rows] if worker.server.needs_weights(self.table) else None
+            fields = mirrors.pack(rows, (self.sync_id, home))
+            if home != worker.rank:
+                worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
+            sent = Contribution(number, worker.epoch, block.round if block else 0, marks, weighted, fields)
+            worker.post(Message("up", worker.rank, home, clock, self.sync_id, sent.arrays()), self.table)
+        return worker.workers
+
+    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+        """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
+        masters, folded, heard = server.masters[self.table], [], []
+        for worker, arrays in enumerate(contributions):
+            sent, rows = Contribution.read(arrays, self._rows, worker, weighted=masters.needs_weights)
+            heard.append((sent, rows))
+            folded.append((rows if self._gather else NO_ROWS, sent.fields, sent.weights))
+        masters.fold(folded)
+        numbers = np.unique([sent.number for sent, _ in heard]).astype(np.int32)
+        touched = self._touched(server, [rows for _, rows in heard])
+        self._apply(server, heard[0][0], numbers, touched)
+        answers = [self._answer(server, worker, numbers, touched) for worker in range(server.workers)]
+        masters.forget()
+        return answers
+
+    def _touched(self, server: Server, rows: list[np.ndarray]) -> np.ndarray | None:
+        """(masters,) bool: those that any worker has touched; None where rows are known by their blocks."""
+        if not self._rows.masked:
+            return None
+        touched = np.zeros(self._rows.masters(ALL)[1], bool)
+        for each in rows:
+            touched[each] = True
+        return touched
+
+    def _apply(self, server: Server, first: Contribution, numbers: np.ndarray, touched: np.ndarray | None) -> None:
+        """Run the UDF on the blocks' masters, or those `touched`, and clear their deltas."""
+        table, masters = server.tables[self.table], server.masters[self.table]
+        if touched is not None:
+            rows = np.flatnonzero(touched)
+            if self._kernel is not None:
+                with masters.changing(rows):
+                    self._kernel(rows, 0, len(rows), salt=first.number + 1, epoch=first.epoch)
+            table.clear_deltas(rows)
+            return
+        for number in numbers:
+            lo, hi = self._rows.masters(int(number))
+            if self._kernel is not None:
+                with masters.changing(np.arange(lo, hi, dtype=np.int32)):
+                    self._kernel((), lo, hi, salt=first.round, epoch=first.epoch)
+            table.clear_deltas(slice(lo, hi))
+
+    def _answer(self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None) -> Arrays:
+        masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
+        answer: Arrays = [numbers]
+        if touched is not None:
+            answer.append(np.packbits(touched[rows]))
+            rows = rows[touched[rows]]
+        if worker != server.rank:
+            server.bytes_dense[self.table] += len(rows) * masters.row_bytes
+        return [*answer, *masters.read(rows)]
+
+    def install(self, message: Message) -> None:
+        """On the worker: take the answer of one home."""
+        numbers, *rest = message.arrays
+        rows = self._rows.up(message.source, numbers)
+        if self._rows.masked:
+            rows = rows[np.unpackbits(rest.pop(0), count=len(rows)).astype(bool)]
+        self._worker.mirrors[self.table].install(rows, (self.sync_id, message.source), rest)

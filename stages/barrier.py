@@ -1,0 +1,21 @@
+"""Barrier: all earlier clocks complete before the following stages run."""
+
+from __future__ import annotations
+
+from tux.stage import Batch, Stage
+from tux.steps import BarrierStep, Step
+from tux.worker import Worker
+
+
+class Barrier(Stage):
+    """All clocks before the run of stages in which it stands are finished before that run begins; no later clock starts beside it.
+
+    At slack 0 that is so anyhow. Stages that must see the effects of all blocks before them, and none of those after, stand with a
+    Barrier in front. It costs what waiting costs.
+    """
+
+    label = "Barrier()"
+
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+        """Nothing to prepare: the schedule sees to it."""
+        return BarrierStep()

@@ -1,0 +1,145 @@
+"""The steps of a Generate on one worker: make lists, pull the rows that they name, walk them, push the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.block import Block
+from tux.pulls import listed, share
+from tux.stage import Batch
+from tux.stages.pull_rows import ClosingPull, ClosingPush, PullClient, PullRows, PushChanges
+from tux.steps import Step
+from tux.worker import Worker
+
+Lists = dict[str, np.ndarray]
+
+
+class Kernels(NamedTuple):
+    """The compiled loops; `use` is None where the lists are the result. `abreast`: vertices that are made side by side."""
+
+    make: Callable[..., None]
+    use: Callable[..., None] | None
+    abreast: int
+
+
+class Generated:
+    """Lists that are made for the vertices of a block whose masters are here, and the steps that make and use them."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        over: str,
+        rounds: int,
+        kernels: Kernels,
+        widths: dict[str, int],
+        own: np.ndarray,
+        batch: Batch,
+        client: PullClient | None,
+    ) -> None:
+        self.worker, self.over, self.rounds, self.kernels, self.widths = worker, over, rounds, kernels, widths
+        self.own, self.client = own, client
+        self._bounds = np.searchsorted(own, batch.cuts)
+        self._made: dict[tuple[int, int], Lists] = {}  # lists of the blocks that are under way
+
+    def steps(self) -> list[Step]:
+        """What a block consists of: one step here; or what makes the lists, the pull, what uses them, and the push."""
+        if self.client is None:
+            return [KeepLists(self) if self.kernels.use is None else WalkHere(self)]
+        pull = PullRows(self.client, self.lists_of)
+        return [MakeLists(self), pull, WalkPulled(self, self.client), PushChanges(self.client)]
+
+    def closing(self) -> list[Step]:
+        """After the blocks: a clock that touches nothing and waits until the masters hold the changes of all before it."""
+        return [] if self.client is None else [ClosingPull(self.client), ClosingPush(self.client)]
+
+    def starts(self, block: Block) -> np.ndarray:
+        """The vertices of a block whose masters are here."""
+        return self.own[self._bounds[block.number] : self._bounds[block.number + 1]]
+
+    def make(self, block: Block) -> None:
+        """Run `make` for a block and keep its lists."""
+        starts, abreast = self.starts(block), self.kernels.abreast
+        lists = {name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()}
+        with self.worker.timed("compute"):
+            self.kernels.make(starts, block.round, np.zeros(abreast, np.uint64), *lists.values())
+        self._made[block.number, block.round] = lists
+
+    def lists_of(self, block: Block) -> Lists:
+        """The lists (vertices, width) of a block whose edges have been made."""
+        return self._made[block.number, block.round]
+
+    def taken(self, block: Block) -> Lists:
+        """The same, which are done with."""
+        return self._made.pop((block.number, block.round))
+
+    def use(self, block: Block, rows: tuple[Any, ...], lists: Lists) -> None:
+        """Run `use` for a block, whose `lists` are numbers of `rows`."""
+        assert self.kernels.use is not None
+        worker = self.worker
+        counts = {name: listed(array) for name, array in self.taken(block).items()}
+        progress = np.float32((worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1))
+        flattened = [each for name, array in lists.items() for each in (array.reshape(-1), counts[name])]
+        with worker.timed("compute"):
+            self.kernels.use(rows, self.starts(block), block.round, progress, np.float32(share(worker.workers)), *flattened)
+        worker.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
+
+
+class _ListStep(Step):
+    """A step on the lists of one block."""
+
+    def __init__(self, generated: Generated) -> None:
+        self.generated = generated
+
+    def run(self, block: Block | None = None) -> None:
+        """Make the lists of a block."""
+        assert block is not None
+        self.generated.make(block)
+        self.go_on(block)
+
+    def go_on(self, block: Block) -> None:
+        """What is done with the lists at once."""
+
+
+class MakeLists(_ListStep):
+    """Make the lists; what uses them comes later."""
+
+
+class WalkHere(_ListStep):
+    """With one worker: make the edges of a block and walk them; positions are rows."""
+
+    def go_on(self, block: Block) -> None:
+        """Walk the edges."""
+        made = self.generated
+        made.use(block, made.worker.tables[made.over].seen("exchange")[1], made.lists_of(block))
+
+
+class KeepLists(_ListStep):
+    """Make the lists of a block and keep them on disk."""
+
+    def go_on(self, block: Block) -> None:
+        """Append the lists to the worker's spool."""
+        made, worker = self.generated, self.generated.worker
+        assert worker.spool is not None
+        lists = made.taken(block)
+        worker.edges_visited += int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
+        with worker.timed("send"):
+            worker.spool.append(made.starts(block), lists)
+
+
+class WalkPulled(Step):
+    """Walk the edges of a block, whose rows have come."""
+
+    def __init__(self, generated: Generated, client: PullClient) -> None:
+        self._generated, self._client = generated, client
+
+    def run(self, block: Block | None = None) -> None:
+        """Lay the rows out, walk the edges, and take the changes."""
+        assert block is not None
+        made, client = self._generated, self._client
+        rows, lists = client.laid_out(block, made.lists_of(block))
+        before = [array.copy() for array in rows]
+        made.use(block, client.shaped(rows), lists)
+        client.changed(block, rows, before)

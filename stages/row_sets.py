@@ -1,0 +1,110 @@
+"""Which rows of a vertex type an Apply works on: all, those of a block, or those that a block's edges touch.
+
+A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of touched
+rows, a bit for each row of the route says which are meant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.block import Block
+from tux.routes import ALL, Routes
+from tux.stage import Batch
+from tux.steps import Rows
+from tux.worker import Worker
+
+EVERY = np.array([ALL])
+
+
+class AllRows:
+    """Every row of the type, whatever the block."""
+
+    masked = False
+
+    def __init__(self, worker: Worker, over: str, cuts: np.ndarray | None = None) -> None:
+        self.known = worker.graph.vertices[over].known
+        part = worker.graph.vertices[over].part
+        self._routes = Routes(part, cuts) if part is not None else None
+
+    @property
+    def routes(self) -> Routes:
+        """Of a type that the partition cuts."""
+        assert self._routes is not None
+        return self._routes
+
+    def here(self, block: Block | None) -> Rows:
+        """Rows of this worker."""
+        return slice(0, self.known)
+
+    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+        """This worker's rows in these blocks whose masters are on `home`."""
+        return self.routes.up(home, EVERY)
+
+    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+        return self.routes.down(worker, EVERY)
+
+    def masters(self, number: int) -> tuple[int, int]:
+        """First and last + 1 of the masters here in a block."""
+        return self.routes.masters(ALL)
+
+
+class BlockRows(AllRows):
+    """The rows of the enumerated type that are in the block: a range."""
+
+    def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
+        super().__init__(worker, over, batch.cuts)
+
+    def here(self, block: Block | None) -> Rows:
+        """Rows of this worker."""
+        assert block is not None
+        return slice(*block.rows)
+
+    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+        """This worker's rows in these blocks whose masters are on `home`."""
+        return self.routes.up(home, numbers)
+
+    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+        return self.routes.down(worker, numbers)
+
+    def masters(self, number: int) -> tuple[int, int]:
+        """First and last + 1 of the masters here in a block."""
+        return self.routes.masters(number)
+
+
+class TouchedRows(AllRows):
+    """Rows of the other end that have an edge into the block."""
+
+    masked = True
+
+    def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
+        super().__init__(worker, over)
+        edges, n = worker.graph.edges, max(len(worker.graph.vertices[over]), 1)
+        block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[edges.end(batch.role)]
+        pairs, self._edges = np.unique(block_of * n + edges.end(edges.other(batch.role)), return_counts=True)
+        self._bounds, self._rows = np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))), pairs % n
+
+    def _span(self, block: Block | None) -> slice:
+        assert block is not None
+        return slice(self._bounds[block.number], self._bounds[block.number + 1])
+
+    def here(self, block: Block | None) -> np.ndarray:
+        """Rows of this worker."""
+        return self._rows[self._span(block)]
+
+    def edges_into(self, block: Block | None) -> np.ndarray:
+        """(known,) float32: how many edges each row has into the block."""
+        out = np.zeros(self.known, np.float32)
+        out[self.here(block)] = self._edges[self._span(block)]
+        return out
+
+
+def row_set(worker: Worker, over: str, batch: Batch | None) -> AllRows:
+    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, or there is one block."""
+    if batch is None or not batch.several:
+        return AllRows(worker, over)
+    declared = worker.program.edge
+    enumerated = declared.ends[declared.roles.index(batch.role)]
+    return BlockRows(worker, over, batch) if enumerated == over else TouchedRows(worker, over, batch)

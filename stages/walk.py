@@ -1,0 +1,55 @@
+"""The order in which an Exchange walks edges: in tiles that fit the cache, or vertex by vertex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tux.block import Block
+from tux.graph import Edges
+from tux.layout import Layout
+from tux.stage import Batch
+from tux.worker import Worker
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Edges laid out for one worker; `role` is the enumerated end.
+
+    `known`: rows of the enumerated end that training has; `rows`: those that are visited.
+    `row_bytes`: bytes of all rows of the enumerated end, and of the other, for tiles.
+    """
+
+    role: str
+    edges: Edges
+    layout: Layout
+    tiled: bool
+    known: int
+    rows: int
+    row_bytes: tuple[int, int] = (0, 0)
+
+    @staticmethod
+    def by_tile(worker: Worker, edges: Edges, role: str, batch: Batch | None) -> Walk:
+        """Edges in tiles; a block is what lies between two neighbouring cuts of the mini-batch."""
+        vertices, other = worker.graph.of_role(role), worker.graph.of_role(edges.other(role))
+        n, n_other = len(vertices), len(other)
+        cuts = batch.local_cuts if batch else np.array([0, n])
+        row_bytes = worker.tables[vertices.name].row_bytes(), worker.tables[other.name].row_bytes()
+        layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
+        return Walk(role, edges, layout, True, vertices.known, n, (n * row_bytes[0], n_other * row_bytes[1]))
+
+    @staticmethod
+    def by_vertex(worker: Worker, edges: Edges, role: str, *, along_edges: bool) -> Walk:
+        """Edges grouped by vertex, or the vertices alone; of held-out edges, those of vertices that only the test has too."""
+        vertices = worker.graph.of_role(role)
+        n = len(vertices)
+        layout = edges.walk_grouped(role, n) if along_edges else Layout.of_vertices(n)
+        return Walk(role, edges, layout, False, vertices.known, vertices.known if edges is worker.graph.edges else n)
+
+    def groups(self, block: Block | None) -> tuple[int, int]:
+        """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
+        if self.tiled:
+            number = block.number if block else 0
+            return int(self.layout.blocks[number]), int(self.layout.blocks[number + 1])
+        return block.rows if block else (0, self.rows)
