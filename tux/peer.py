@@ -38,7 +38,7 @@ STARTING = 120.0
 ABSENT = "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that all have the same key"
 
 
-class Job(msgspec.Struct, dict=True):
+class Job(msgspec.Struct, dict=True, kw_only=True):
     """What a worker must know: `job.json` in the job's folder."""
 
     number: int  # 64 bits that every frame carries
