@@ -19,8 +19,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python tests/installed_tree.py build/tree
-	$(BIN)/mypy --config-file pyproject.toml build/tree/tux
+	$(BIN)/mypy
 	$(PYTEST)
 
 # What takes long and rarely tells more than the rest.

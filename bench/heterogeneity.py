@@ -1,15 +1,20 @@
-"""What it is worth that types, samples, and masters and mirrors may differ: BlockPG as four programs, on four workers.
+"""What it is worth that types, samples, and masters and mirrors may differ: BlockPG as four
+programs, on four workers.
 
 usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
 
-    (a) Alike      one layout for all vertices; every field is synchronised, and samples are cut and brought together like features
+    (a) Alike      one layout for all vertices; every field is synchronised, and samples are cut and
+                   brought together like features
     (a') Alike     the same where no sample is cut: it is tracked all the same
-    (b) Untracked  the same layout; samples, which are whole, are not brought together: what is theirs never travels
+    (b) Untracked  the same layout; samples, which are whole, are not brought together: what is
+                   theirs never travels
     (c) Compact    features hold nothing that is a sample's
-    (d) BlockPG    the app: masters hold what mirrors don't, mirrors what masters don't, and neither travels
+    (d) BlockPG    the app: masters hold what mirrors don't, mirrors what masters don't, and neither
+                   travels
 
-All take the same steps. Seconds and bytes are those of a pass (of the messages between workers, which hold what has changed), the least
-and the mean of several runs in turn. `dense`: bytes of the same rows if all of their values travelled, as in engines that send rows whole.
+All take the same steps. Seconds and bytes are those of a pass (of the messages between workers,
+which hold what has changed), the least and the mean of several runs in turn. `dense`: bytes of the
+same rows if all of their values travelled, as in engines that send rows whole.
 """
 
 from __future__ import annotations
@@ -21,17 +26,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tux.apps._logistic import pass_on, spread
-from tux.apps._span import ALL, KEPT, displaced
-from tux.apps.blockpg import BlockPG, scatter, step
-from tux.edges import EdgeData
-from tux.fields import data, delta, shared, value
-from tux.generate_clicks import clicks
-from tux.labelled import labelled
-from tux.program import Vertex
-from tux.session import run
-from tux.sources import find
+from tux.apps.blockpg.blockpg import BlockPG, scatter, step
+from tux.apps.blockpg.logistic import pass_on, spread
+from tux.apps.blockpg.span import ALL, KEPT, displaced
+from tux.arrays.edges import EdgeData
+from tux.program.fields import data, delta, shared, value
+from tux.program.program import Vertex
+from tux.program.sources import find
+from tux.run.samples import labelled
+from tux.run.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.synthetic.clicks import clicks
 
 WORKERS = 4
 NEVER = 100_000
@@ -69,7 +74,9 @@ TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: spr
 
 
 def told(stages: Sequence[Any]) -> list[Any]:
-    """The same stages, of which no mirror keeps what it has used, and no master what mirrors don't have."""
+    """The same stages, of which no mirror keeps what it has used, and no master what mirrors
+    don't have.
+    """
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
@@ -78,7 +85,8 @@ def told(stages: Sequence[Any]) -> list[Any]:
             out.append(Exchange(TOLD[stage.f]))
         elif isinstance(stage, Apply):
             out.append(Apply(stage.over, TOLD.get(stage.f, stage.f)))
-        elif isinstance(stage, GlobalSync) and stage.aggregate is displaced:  # writes what mirrors have too
+        # writes what mirrors have too
+        elif isinstance(stage, GlobalSync) and stage.aggregate is displaced:
             out += [Apply("feature", displaced), GlobalSync(stage.f)]
         else:
             out.append(stage)
@@ -86,7 +94,9 @@ def told(stages: Sequence[Any]) -> list[Any]:
 
 
 def tracked(stages: Sequence[Any]) -> list[Any]:
-    """The same stages, of which all that changes samples is brought together, and what is done to samples is done by their masters."""
+    """The same stages, of which all that changes samples is brought together, and what is done
+    to samples is done by their masters.
+    """
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
@@ -94,14 +104,27 @@ def tracked(stages: Sequence[Any]) -> list[Any]:
         elif isinstance(stage, Exchange) and stage.enter:
             out.append(Apply("sample", stage.enter))
         else:
-            out += [stage, Apply("sample", folded)] if isinstance(stage, Exchange) and stage.f is spread else [stage]
+            out += (
+                [stage, Apply("sample", folded)]
+                if isinstance(stage, Exchange) and stage.f is spread
+                else [stage]
+            )
     return out
 
 
 def fields(**own: Any) -> dict[str, Any]:
     """All fields of either type, synchronised; `own` are those that differ."""
-    numbers = {name: value("f8") for name in ("w", "used", "c", "m", "before")} | {name: value("f4") for name in ("r", "h", "u")}
-    all_ = {**numbers, "active": value("b1"), "near": value("i4"), "moved": value("f8", ALL), "g": delta("f8"), "s": delta("f8")}
+    numbers = {name: value("f8") for name in ("w", "used", "c", "m", "before")} | {
+        name: value("f4") for name in ("r", "h", "u")
+    }
+    all_ = {
+        **numbers,
+        "active": value("b1"),
+        "near": value("i4"),
+        "moved": value("f8", ALL),
+        "g": delta("f8"),
+        "s": delta("f8"),
+    }
     return all_ | own
 
 
@@ -145,7 +168,11 @@ class Alike(Compact):
     """(a) Both types have all fields, and both are brought together."""
 
     feature = Vertex(**fields(), label=value("f4"), weight=value("f4"))
-    sample = Vertex(**fields(m=shared("f8"), r=shared("f4"), near=shared("i4")), label=data("f4"), weight=data("f4"))
+    sample = Vertex(
+        **fields(m=shared("f8"), r=shared("f4"), near=shared("i4")),
+        label=data("f4"),
+        weight=data("f4"),
+    )
 
     def setup(self) -> list[Any]:
         """The same, samples brought together."""
@@ -164,26 +191,43 @@ def made(entries: int) -> EdgeData:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--entries", type=int, default=4_000_000)
     arguments.add_argument("--passes", type=int, default=12)
     arguments.add_argument("--runs", type=int, default=3)
     given = arguments.parse_args(argv)
     write, edges = sys.stdout.write, made(given.entries)
-    write(f"BlockPG, clicks of {len(edges):,} entries, l1 2, {WORKERS} workers, slack 0; a pass, of {given.passes}\n")
+    write(
+        f"BlockPG, clicks of {len(edges):,} entries, l1 2, {WORKERS} workers, slack 0; a pass, of "
+        f"{given.passes}\n"
+    )
     seconds: dict[str, list[float]] = {letter: [] for letter in PROGRAMS}
     last: dict[str, list[dict[str, Any]]] = {}
     for _ in range(given.runs):
         for letter, (name, cut) in PROGRAMS.items():
             program = find(f"{Path(__file__)}:{name}").program(l1=2.0, tol=0.0)
-            last[letter] = run(program, edges, epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut).records
-            seconds[letter].append((last[letter][-1]["seconds"] - last[letter][0]["seconds"]) / (given.passes - 1))
-    write(f"{'program':<14} {'objective':>14} {'bytes sent':>12} {'dense':>12} {'seconds':>8} {'mean':>8}")
+            last[letter] = run(
+                program, edges, epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut
+            ).records
+            seconds[letter].append(
+                (last[letter][-1]["seconds"] - last[letter][0]["seconds"]) / (given.passes - 1)
+            )
+    write(
+        f"{'program':<14} {'objective':>14} {'bytes sent':>12} {'dense':>12} {'seconds':>8} "
+        f"{'mean':>8}"
+    )
     write("".join(f" {f'of ({first})':>7}" for first in ("a", "a'")) + "\n")
     for letter, (name, _) in PROGRAMS.items():
         records, taken = last[letter], seconds[letter]
-        sent, dense = (sum(r[what] for r in records) / len(records) for what in ("bytes_sent", "bytes_dense"))
-        write(f"{f'({letter}) {name}':<14} {records[-1]['objective']:>14.6f} {sent:>12,.0f} {dense:>12,.0f} ")
+        sent, dense = (
+            sum(r[what] for r in records) / len(records) for what in ("bytes_sent", "bytes_dense")
+        )
+        write(
+            f"{f'({letter}) {name}':<14} {records[-1]['objective']:>14.6f} {sent:>12,.0f} "
+            f"{dense:>12,.0f} "
+        )
         write(f"{min(taken):>8.3f} {statistics.mean(taken):>8.3f} ")
         write("".join(f" {min(taken) / min(seconds[first]):>7.2f}" for first in ("a", "a'")) + "\n")
 

@@ -1,6 +1,8 @@
-"""The Exchange kernel of MF beside the same rule written by hand as a numba loop over 2-D arrays, in one run and one order of ratings.
+"""The Exchange kernel of MF beside the same rule written by hand as a numba loop over 2-D arrays,
+in one run and one order of ratings.
 
-usage: python -m bench.kernels [--ratings N]      prints M ratings/s, median of 7, for ranks 32, 64, 128, and the ratio
+usage: python -m bench.kernels [--ratings N]      prints M ratings/s, median of 7, for ranks 32, 64,
+                                                  128, and the ratio
 """
 
 from __future__ import annotations
@@ -15,23 +17,25 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tux.apps.mf import MF, sgd
-from tux.generate import ratings
-from tux.graph import Graph
-from tux.layout import tile_order
-from tux.networks import from_arrays
-from tux.random import key
+from tux.apps.mf.mf import MF, sgd
+from tux.arrays.networks import from_arrays
+from tux.base.random import key
+from tux.engine.worker import Worker
+from tux.graph.layout import tile_order
+from tux.graph.local import Graph
+from tux.rows.table import aligned
 from tux.stages import Exchange
 from tux.stages.compile import OPTIONS
-from tux.tables import aligned
-from tux.worker import Worker
+from tux.synthetic.ratings import ratings
 
 F4 = np.float32
 
 
 @njit(**OPTIONS)
-def by_hand(tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims):  # type: ignore[no-untyped-def]
-    """One epoch after the first of `tux.apps.mf.sgd`, with every row spelled as an index."""
+def by_hand(
+    tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims
+):  # type: ignore[no-untyped-def]
+    """One epoch after the first of `tux.apps.mf.mf.sgd`, with every row spelled as an index."""
     rank = P.shape[1]
     unit_warm = step * F4(root) * np.sqrt(F4(min(rank, warm_dims)))
     unit_rest = step * F4(root) * np.sqrt(F4(max(rank - warm_dims, 1)))
@@ -49,7 +53,12 @@ def by_hand(tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root
             tau[0], tau[1], tau[2] = tau[0] + 1, tau[1] + err * err, tau[2] + (u0 + u1 + i0 + i1)
             fu0, fu1 = unit_warm / np.sqrt(GP[u, 0]), unit_rest / np.sqrt(GP[u, 1])
             fi0, fi1 = unit_warm / np.sqrt(GQ[i, 0]), unit_rest / np.sqrt(GQ[i, 1])
-            su0, su1, si0, si1 = reg * u0 - err * warm, reg * u1 - err * rest, reg * i0 - err * warm, reg * i1 - err * rest
+            su0, su1, si0, si1 = (
+                reg * u0 - err * warm,
+                reg * u1 - err * rest,
+                reg * i0 - err * warm,
+                reg * i1 - err * rest,
+            )
             qu0 = reg * su0 + err * (err * i0 - reg * warm)
             qu1 = reg * su1 + err * (err * i1 - reg * rest)
             qi0 = reg * si0 + err * (err * u0 - reg * warm)
@@ -69,7 +78,9 @@ def by_hand(tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root
 
 
 def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
-    """The median time of each body over `runs` rounds in which all take their turn, after one round that is not counted."""
+    """The median time of each body over `runs` rounds in which all take their turn, after one
+    round that is not counted.
+    """
     times: list[list[float]] = [[] for _ in bodies]
     for round_ in range(runs + 1):
         for body, found in zip(bodies, times, strict=True):
@@ -81,31 +92,47 @@ def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
 
 
 def copied(array: np.ndarray) -> np.ndarray:
-    """A copy that starts at a cache line, as the engine's arrays do: which side straddles lines would decide more than the loops."""
+    """A copy that starts at a cache line, as the engine's arrays do: which side straddles lines
+    would decide more than the loops.
+    """
     copy = aligned(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
 def compare(rank: int, count: int) -> tuple[float, float]:
-    """Seconds of one pass over `count` ratings of 6,000 users and 4,000 items: by the engine, by hand."""
+    """Seconds of one pass over `count` ratings of 6,000 users and 4,000 items: by the engine, by
+    hand.
+    """
     data = ratings(6000, 4000, count).arrays()
     program = MF(rank=rank)
     worker = Worker(
-        program, Graph.whole(program, from_arrays(data["user"], data["item"], ends=("user", "item"), value=data["rating"]), None, 0)
+        program,
+        Graph.whole(
+            program,
+            from_arrays(data["user"], data["item"], ends=("user", "item"), value=data["rating"]),
+            None,
+            0,
+        ),
     )
     worker.run(worker.prepare(program.setup()))
     exchange = Exchange(sgd, over="item").prepare(worker)
     layout = exchange.walk.layout
     worker.tau.epoch = 1  # the first epoch is the one that leaves most dimensions out
-    edges, user, item = worker.graph.edges, worker.tables["user"].arrays, worker.tables["item"].arrays
+    edges, user, item = (
+        worker.graph.edges,
+        worker.tables["user"].arrays,
+        worker.tables["item"].arrays,
+    )
     state = [copied(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
     tiles = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
     constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
     ours, theirs = median_seconds(
         7,
         exchange.run,
-        lambda: by_hand(tiles, layout.bounds, edges.src, edges.dst, edges.fields["value"], *state, *constants),
+        lambda: by_hand(
+            tiles, layout.bounds, edges.src, edges.dst, edges.fields["value"], *state, *constants
+        ),
     )
     return ours, theirs
 
@@ -116,11 +143,17 @@ def main() -> None:
     arguments.add_argument("--ratings", type=int, default=1_000_000)
     count = arguments.parse_args().ratings
     write = sys.stdout.write
-    write(f"MF Exchange, {count:,} ratings, 6,000 users, 4,000 items, one thread; M ratings/s, median of 7\n")
+    write(
+        f"MF Exchange, {count:,} ratings, 6,000 users, 4,000 items, one thread; M ratings/s, "
+        "median of 7\n"
+    )
     write(f"{'rank':>6} {'tux':>8} {'by hand':>8} {'ratio':>6}\n")
     for rank in (32, 64, 128):
         ours, theirs = compare(rank, count)
-        write(f"{rank:>6} {count / ours / 1e6:>8.1f} {count / theirs / 1e6:>8.1f} {theirs / ours:>6.2f}\n")
+        write(
+            f"{rank:>6} {count / ours / 1e6:>8.1f} {count / theirs / 1e6:>8.1f} "
+            f"{theirs / ours:>6.2f}\n"
+        )
 
 
 if __name__ == "__main__":

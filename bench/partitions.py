@@ -1,10 +1,13 @@
-"""Every partitioner on the reference graphs: replication, seconds and balance, beside what the C++ tools made of the same graphs.
+"""Every partitioner on the reference graphs: replication, seconds and balance, beside what the C++
+tools made of the same graphs.
 
-usage: python -m bench.partitions [--data DIR] [--methods NAME,..] [--parts K,..] [--orders natural,shuffled] [--runs N]
+usage: python -m bench.partitions [--data DIR] [--methods NAME,..] [--parts K,..] [--orders
+natural,shuffled] [--runs N]
 
-DIR (default $TUX_TEST_DATA) holds graphs/*.txt.gz and ratings/ml-1m. Self-loops are left out. Seconds: one thread, all that a call does,
-median of N runs (default 5) after one that compiles. The tools' figures (HEP-100, NE, 2PS, HDRF, DBH; one run each, natural order, a
-machine of the same kind) are in PEERS; `ratio` is our replication divided by the tool's.
+DIR (default $TUX_TEST_DATA) holds graphs/*.txt.gz and ratings/ml-1m. Self-loops are left out.
+Seconds: one thread, all that a call does, median of N runs (default 5) after one that compiles. The
+tools' figures (HEP-100, NE, 2PS, HDRF, DBH; one run each, natural order, a machine of the same
+kind) are in PEERS; `ratio` is our replication divided by the tool's.
 """
 
 from __future__ import annotations
@@ -20,14 +23,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.formats import read_edges
+from tux.io.read import read_edges
 from tux.partition import PARTITIONERS, quality
 
 GRAPHS = ("wiki-Vote", "soc-Epinions1", "soc-Slashdot0902", "ego-twitter", "cnr-2000", "ml1m")
 
 
 class Peer(NamedTuple):
-    """What a tool made of a graph: replication, seconds, and the largest part divided by the mean where it is known."""
+    """What a tool made of a graph: replication, seconds, and the largest part divided by the
+    mean where it is known.
+    """
 
     replication: float
     seconds: float
@@ -51,7 +56,7 @@ ml1m 128           12.736 .070 2.01  9.802 .281 1.00   47.805 .058 17.179 .623 1
 soc-Epinions1 128  2.005 .054 3.42   1.969 .239 1.04   3.992 .042  2.936 .224  2.990 .153  4.282 .002
 soc-Slashdot0902 128 2.612 .090 1.00 2.596 .410 1.00   5.728 .069  3.761 .419  4.848 .237  4.959 .004
 wiki-Vote 128      3.692 .007 16.28  3.772 .031 1.32   8.671 .007  6.528 .046  5.507 .023  9.867 .001
-"""
+"""  # noqa: E501 (columns of figures)
 
 
 def peers() -> dict[tuple[str, int], dict[str, Peer]]:
@@ -76,14 +81,20 @@ BESIDE: dict[str, tuple[str, dict[str, object]]] = {
     "hdrf": ("HDRF", {"cap": 1.0}),
     "dbh": ("DBH", {}),
 }
-"""Which tool each method is compared with, and how it is called for that: the C++ HDRF has a hard capacity."""
+"""Which tool each method is compared with, and how it is called for that: the C++ HDRF has a
+hard capacity.
+"""
 
 
 def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
     """(name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
     for name in GRAPHS:
         if name == "ml1m":
-            edges = read_edges(next((folder / "ratings" / "ml-1m").glob("*train*")), ("user", "item"), {"value": np.dtype("f4")})
+            edges = read_edges(
+                next((folder / "ratings" / "ml-1m").glob("*train*")),
+                ("user", "item"),
+                {"value": np.dtype("f4")},
+            )
             yield name, edges.src, edges.dst, True
             continue
         edges = read_edges(next((folder / "graphs").glob(f"{name}*")), ("vertex", "vertex"), {})
@@ -91,7 +102,9 @@ def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
         yield name, edges.src[kept], edges.dst[kept], False
 
 
-def measured(method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: bool, runs: int) -> tuple[float, float, float]:
+def measured(
+    method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: bool, runs: int
+) -> tuple[float, float, float]:
     """Replication, median seconds, largest part / (m/k)."""
     _, options = BESIDE.get(method, ("", {}))
     partition = PARTITIONERS["two_phase" if method == "2PS-L" else method]
@@ -106,7 +119,9 @@ def measured(method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: b
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table, and the geometric means of the ratios by method."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--data", default=os.environ.get("TUX_TEST_DATA", ""))
     arguments.add_argument("--methods", default="ne,best,two_phase,2PS-L,hdrf,dbh,aweto")
     arguments.add_argument("--parts", default="4,32,128,256")
@@ -117,7 +132,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(f"no graphs in {given.data or '$TUX_TEST_DATA'}; name their folder with --data")
     write, methods = sys.stdout.write, given.methods.split(",")
     ratios: dict[str, list[float]] = {}
-    write(f"{'graph':<17}{'order':<9}{'k':>4}  {'method':<10}{'RF':>8}{'s':>8}{'balance':>8}  {'peer':<9}{'RF':>7}{'s':>7}{'ratio':>7}\n")
+    write(
+        f"{'graph':<17}{'order':<9}{'k':>4}  {'method':<10}{'RF':>8}{'s':>8}{'balance':>8}  "
+        f"{'peer':<9}{'RF':>7}{'s':>7}{'ratio':>7}\n"
+    )
     for name, src, dst, bipartite in graphs(Path(given.data)):
         mixed = np.random.default_rng(0).permutation(len(src))
         for order in given.orders.split(","):
@@ -126,16 +144,26 @@ def main(argv: Sequence[str] | None = None) -> None:
                 measured(method, a[:1000], b[:1000], 4, bipartite, 1)  # compiles
                 for k in map(int, given.parts.split(",")):
                     rf, seconds, balance = measured(method, a, b, k, bipartite, given.runs)
-                    line = f"{name:<17}{order:<9}{k:>4}  {method:<10}{rf:>8.3f}{seconds:>8.3f}{balance:>8.3f}"
+                    line = (
+                        f"{name:<17}{order:<9}{k:>4}  "
+                        f"{method:<10}{rf:>8.3f}{seconds:>8.3f}{balance:>8.3f}"
+                    )
                     peer = PEERS.get((name, k), {}).get(BESIDE.get(method, ("", {}))[0])
                     if peer and order == "natural":
-                        line += f"  {BESIDE[method][0]:<9}{peer.replication:>7.3f}{peer.seconds:>7.3f}{rf / peer.replication:>7.3f}"
+                        line += (
+                            "  "
+                            f"{BESIDE[method][0]:<9}{peer.replication:>7.3f}{peer.seconds:>7.3f}"
+                            f"{rf / peer.replication:>7.3f}"
+                        )
                         ratios.setdefault(method, []).append(rf / peer.replication)
                     write(line + "\n")
                     sys.stdout.flush()
     for method, found in ratios.items():
         mean = float(np.exp(np.mean(np.log(found))))
-        write(f"{method}: replication {mean:.3f} of {BESIDE[method][0]}'s in the geometric mean, worst {max(found):.3f}\n")
+        write(
+            f"{method}: replication {mean:.3f} of {BESIDE[method][0]}'s in the geometric mean, "
+            f"worst {max(found):.3f}\n"
+        )
 
 
 if __name__ == "__main__":

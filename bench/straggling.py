@@ -1,7 +1,9 @@
-"""The program of bench/stragglers.py: clocks of a known length, some of them slow, and a probe vertex that shows what each worker has seen.
+"""The program of bench/stragglers.py: clocks of a known length, some of them slow, and a probe
+vertex that shows what each worker has seen.
 
-The probe (the one `item` of a star graph) holds a counter for each worker, which the worker raises by one a clock. What a worker reads of
-the others' counters, compared with its own clock, is the staleness that it observes.
+The probe (the one `item` of a star graph) holds a counter for each worker, which the worker raises
+by one a clock. What a worker reads of the others' counters, compared with its own clock, is the
+staleness that it observes.
 """
 
 import time
@@ -9,10 +11,10 @@ import time
 import numpy as np
 
 from tux import Context, Edge, Program, Vertex, param, shared, total, value
-from tux.random import key, uniforms
-from tux.stage import Stage
+from tux.base.random import key, uniforms
+from tux.program.stage import Stage
+from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
-from tux.steps import Step
 
 MOST_STALE = 32
 
@@ -29,7 +31,9 @@ def keep(tau):
 
 
 class Work(Stage, Step):
-    """A stage that takes one clock-length, or `1 + delay` of them with probability `chance`, and reads and raises the probe's counters."""
+    """A stage that takes one clock-length, or `1 + delay` of them with probability `chance`, and
+    reads and raises the probe's counters.
+    """
 
     def __init__(self, program):
         self.program = program
@@ -68,5 +72,7 @@ class Straggling(Program):
     def stages(self):
         """One pass over the star graph's users, `clocks` blocks of them."""
         users = 80 * self.clocks
-        batch = MiniBatch(Work(self), Exchange(touch, over="user"), Apply("item"), vertices=users // self.clocks)
+        batch = MiniBatch(
+            Work(self), Exchange(touch, over="user"), Apply("item"), vertices=users // self.clocks
+        )
         return [batch, GlobalSync(keep)]

@@ -1,14 +1,19 @@
-"""LDA's samplers beside tomotopy in one run: tokens a second, and training seconds to a likelihood that is the same function for all.
+"""LDA's samplers beside tomotopy in one run: tokens a second, and training seconds to a likelihood
+that is the same function for all.
 
-usage: python -m bench.topics [--data DIR] [--sets NAME,..] [--systems NAME,..] [--workers K,..] [--repeats N] [--large]
+usage: python -m bench.topics [--data DIR] [--sets NAME,..] [--systems NAME,..] [--workers K,..]
+[--repeats N] [--large]
 
-DIR (default $TUX_TEST_DATA) holds corpora/kos and corpora/ap; without it corpora of their sizes are made, and the target is the least
-likelihood that a run ends with. All systems take their turns in each of N rounds (default 5), and medians are shown. `Mtok/s`: of the
-later half of the passes, the median pass. `s to target`: training alone, our first topics counted; `before` is what tomotopy takes to
-prepare, its first topics among it, which is not counted. Likelihoods are taken after each pass, outside the seconds: tomotopy's from its
-counts by `log_likelihood`; ours as recorded, which at the end of a run must be what the function makes of the model's counts. tomotopy
-(extra `bench`) runs with the same priors, which stay as they are, a weight of one for each token, and its parallel scheme "partition".
-`--large`: 50 million generated tokens, 500 topics, 20 passes on 2 workers, and the memory of all processes.
+DIR (default $TUX_TEST_DATA) holds corpora/kos and corpora/ap; without it corpora of their sizes are
+made, and the target is the least likelihood that a run ends with. All systems take their turns in
+each of N rounds (default 5), and medians are shown. `Mtok/s`: of the later half of the passes, the
+median pass. `s to target`: training alone, our first topics counted; `before` is what tomotopy
+takes to prepare, its first topics among it, which is not counted. Likelihoods are taken after each
+pass, outside the seconds: tomotopy's from its counts by `log_likelihood`; ours as recorded, which
+at the end of a run must be what the function makes of the model's counts. tomotopy (extra `bench`)
+runs with the same priors, which stay as they are, a weight of one for each token, and its parallel
+scheme "partition". `--large`: 50 million generated tokens, 500 topics, 20 passes on 2 workers, and
+the memory of all processes.
 """
 
 from __future__ import annotations
@@ -28,18 +33,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.apps.lda import LDA
-from tux.bags import read_bags
-from tux.edges import EdgeData
-from tux.generate_corpus import corpus, write_corpus
-from tux.inputs import plural
-from tux.lists import Lists
-from tux.session import run
+from tux.apps.lda.lda import LDA
+from tux.arrays.edges import EdgeData
+from tux.arrays.ragged import Lists
+from tux.base.text import plural
+from tux.io.bags import read_bags
+from tux.run.session import run
+from tux.synthetic.corpus import corpus, write_corpus
 
 BETA = 0.01
 CLOSE = {"sparse": 1e-5, "warp": 1e-5, "tomotopy": 1e-3}
-"""By how much a system's own likelihood per token may differ from the function. tomotopy adds up in single precision: .00006 with 100
-topics, .0002 with 1,000."""
+"""By how much a system's own likelihood per token may differ from the function. tomotopy adds up in
+single precision: .00006 with 100 topics, .0002 with 1,000.
+"""
 
 
 def write(text: str) -> None:
@@ -58,7 +64,9 @@ class Shape(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A corpus with its model, the likelihood per token to be reached, and how many passes each system makes."""
+    """A corpus with its model, the likelihood per token to be reached, and how many passes each
+    system makes.
+    """
 
     path: str
     shape: Shape  # of what stands for the corpus where it is missing
@@ -70,9 +78,25 @@ class Setting(NamedTuple):
 
 KOS, AP = Shape(3430, 6906, 100, 467_714), Shape(2246, 10_473, 1000, 435_838)
 SETTINGS = {
-    "kos": Setting("corpora/kos/docword.kos.txt.gz", KOS, 100, 0.1, -8.40, {"sparse": 60, "warp": 250, "tomotopy": 80}),
-    "ap": Setting("corpora/ap/ap.dat.gz", AP, 1000, 0.05, -10.5, {"sparse": 20, "warp": 80, "tomotopy": 16}),
-    "kos-1000": Setting("corpora/kos/docword.kos.txt.gz", KOS, 1000, 0.05, -9.85, {"sparse": 30, "warp": 120, "tomotopy": 30}),
+    "kos": Setting(
+        "corpora/kos/docword.kos.txt.gz",
+        KOS,
+        100,
+        0.1,
+        -8.40,
+        {"sparse": 60, "warp": 250, "tomotopy": 80},
+    ),
+    "ap": Setting(
+        "corpora/ap/ap.dat.gz", AP, 1000, 0.05, -10.5, {"sparse": 20, "warp": 80, "tomotopy": 16}
+    ),
+    "kos-1000": Setting(
+        "corpora/kos/docword.kos.txt.gz",
+        KOS,
+        1000,
+        0.05,
+        -9.85,
+        {"sparse": 30, "warp": 120, "tomotopy": 30},
+    ),
 }
 LARGE, PASSES = Shape(100_000, 50_000, 500, 50_000_000), 20
 
@@ -94,20 +118,30 @@ class Run(NamedTuple):
     def until(self, target: float) -> tuple[float, float]:
         """Seconds and passes until the target; infinite if it is not reached."""
         (there,) = np.nonzero(self.likelihoods >= target)
-        return (float(self.ends[there[0]]), float(there[0] + 1)) if len(there) else (float("inf"), float("inf"))
+        return (
+            (float(self.ends[there[0]]), float(there[0] + 1))
+            if len(there)
+            else (float("inf"), float("inf"))
+        )
 
 
-def log_likelihood(times: np.ndarray, lengths: np.ndarray, by_word: np.ndarray, alpha: float, beta: float) -> float:
-    """log p(w, z) (Griffiths and Steyvers, PNAS 2004), lnG being the logarithm of the gamma function, a alpha, b beta:
+def log_likelihood(
+    times: np.ndarray, lengths: np.ndarray, by_word: np.ndarray, alpha: float, beta: float
+) -> float:
+    """log p(w, z) (Griffiths and Steyvers, PNAS 2004), lnG being the logarithm of the gamma
+    function, a alpha, b beta:
 
         sum_d lnG(K a) - lnG(K a + N_d) + sum_k lnG(a + n_dk) - lnG(a)
       + sum_k lnG(V b) - lnG(V b + n_k) + sum_w lnG(b + n_wk) - lnG(b)
 
-    `times`: all n_dk in any order, zeros left out or not; `lengths` (D,): N_d; `by_word` (words, K): n_wk. V counts the words that occur.
+    `times`: all n_dk in any order, zeros left out or not; `lengths` (D,): N_d; `by_word` (words,
+    K): n_wk. V counts the words that occur.
     """
     topics, words = by_word.shape[1], int((by_word.sum(1) > 0).sum())
     of_documents = _rise(alpha, times).sum() - _rise(topics * alpha, lengths).sum()
-    return float(of_documents + _rise(beta, by_word).sum() - _rise(words * beta, by_word.sum(0)).sum())
+    return float(
+        of_documents + _rise(beta, by_word).sum() - _rise(words * beta, by_word.sum(0)).sum()
+    )
 
 
 def _rise(x: float, n: np.ndarray) -> np.ndarray:
@@ -117,9 +151,13 @@ def _rise(x: float, n: np.ndarray) -> np.ndarray:
 
 
 def checked(told: float, found: float, system: str) -> None:
-    """End the program if a system tells another likelihood per token than `log_likelihood` has found for its counts."""
+    """End the program if a system tells another likelihood per token than `log_likelihood` has
+    found for its counts.
+    """
     if not abs(found - told) <= CLOSE[system]:
-        sys.exit(f"{system} tells a likelihood of {told:.7f} per token, but its counts have {found:.7f}")
+        sys.exit(
+            f"{system} tells a likelihood of {told:.7f} per token, but its counts have {found:.7f}"
+        )
 
 
 def ours(edges: EdgeData, setting: Setting, sampler: str, workers: int, seed: int) -> Run:
@@ -129,15 +167,23 @@ def ours(edges: EdgeData, setting: Setting, sampler: str, workers: int, seed: in
     assert result.worker is not None
     times, by_word = result.worker.model("document")["times"], result.worker.model("word")["n"]
     assert isinstance(times, Lists) and isinstance(by_word, np.ndarray)
-    lengths = np.bincount(np.repeat(np.arange(len(times)), times.counts), times.values, len(times)).astype(np.int64)
-    ends, likelihoods = (np.array([record[name] for record in result.records]) for name in ("seconds", "loglik_per_token"))
+    lengths = np.bincount(
+        np.repeat(np.arange(len(times)), times.counts), times.values, len(times)
+    ).astype(np.int64)
+    ends, likelihoods = (
+        np.array([record[name] for record in result.records])
+        for name in ("seconds", "loglik_per_token")
+    )
     found = log_likelihood(times.values, lengths, by_word, setting.alpha, BETA)
     checked(likelihoods[-1], found / lengths.sum(), sampler)
-    return Run(ends, likelihoods, int(lengths.sum()))  # not by edges a second: WarpLDA visits each token twice
+    # not by edges a second: WarpLDA visits each token twice
+    return Run(ends, likelihoods, int(lengths.sum()))
 
 
 def tomotopy() -> Any:
-    """The library, None where it is not installed. It warns that several workers do not repeat a seed, and of its own making."""
+    """The library, None where it is not installed. It warns that several workers do not repeat a
+    seed, and of its own making.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -157,9 +203,13 @@ def documents(edges: EdgeData) -> list[list[str]]:
     return [part.tolist() for part in np.split(words, np.nonzero(np.diff(source[order]))[0] + 1)]
 
 
-def theirs(library: Any, texts: Sequence[Sequence[str]], setting: Setting, workers: int, seed: int) -> Run:
+def theirs(
+    library: Any, texts: Sequence[Sequence[str]], setting: Setting, workers: int, seed: int
+) -> Run:
     """A run of tomotopy."""
-    model = library.LDAModel(tw=library.TermWeight.ONE, k=setting.topics, alpha=setting.alpha, eta=BETA, seed=seed + 1)
+    model = library.LDAModel(
+        tw=library.TermWeight.ONE, k=setting.topics, alpha=setting.alpha, eta=BETA, seed=seed + 1
+    )
     model.optim_interval = model.burn_in = 0
     for text in texts:
         model.add_doc(text)
@@ -178,11 +228,17 @@ def theirs(library: Any, texts: Sequence[Sequence[str]], setting: Setting, worke
 
 def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What `log_likelihood` needs of a model of tomotopy, counted from the topics of its tokens."""
-    drawn = [(np.array(document.topics, np.int64), np.array(document.words)) for document in model.docs]
+    drawn = [
+        (np.array(document.topics, np.int64), np.array(document.words)) for document in model.docs
+    ]
     lengths, k = np.array([len(topics) for topics, _ in drawn]), model.k
     topics, words = (np.concatenate(column) for column in zip(*drawn, strict=True))
     times = np.unique(np.repeat(np.arange(len(drawn)), lengths) * k + topics, return_counts=True)[1]
-    return times, lengths, np.bincount(words * k + topics, minlength=(int(words.max()) + 1) * k).reshape(-1, k)
+    return (
+        times,
+        lengths,
+        np.bincount(words * k + topics, minlength=(int(words.max()) + 1) * k).reshape(-1, k),
+    )
 
 
 def given(name: str, folder: Path) -> tuple[EdgeData, Setting]:
@@ -190,18 +246,25 @@ def given(name: str, folder: Path) -> tuple[EdgeData, Setting]:
     setting = SETTINGS[name]
     if (folder / setting.path).is_file():
         return read_bags(folder / setting.path).edges, setting
-    write(f"no {setting.path} in {folder}: {name} is a generated corpus of its size, and the target what every run has come to\n")
+    write(
+        f"no {setting.path} in {folder}: {name} is a generated corpus of its size, and the target "
+        "what every run has come to\n"
+    )
     made = corpus(*setting.shape, alpha=setting.alpha)
     edges = EdgeData.of(("document", "word"), made.document, made.word, {"count": made.count})
     return edges, setting._replace(target=float("nan"))
 
 
-def compare(name: str, folder: Path, systems: Sequence[str], crews: Sequence[int], repeats: int) -> None:
+def compare(
+    name: str, folder: Path, systems: Sequence[str], crews: Sequence[int], repeats: int
+) -> None:
     """Print the lines of a setting."""
     edges, setting = given(name, folder)
     library = tomotopy() if "tomotopy" in systems else None
     texts = documents(edges) if library else []
-    runs: dict[tuple[int, str], list[Run]] = {(workers, system): [] for workers in crews for system in systems}
+    runs: dict[tuple[int, str], list[Run]] = {
+        (workers, system): [] for workers in crews for system in systems
+    }
     for seed in range(repeats):
         for (workers, system), found in runs.items():
             if system == "tomotopy":
@@ -210,13 +273,21 @@ def compare(name: str, folder: Path, systems: Sequence[str], crews: Sequence[int
                 found.append(ours(edges, setting, system, workers, seed))
     ended = min(float(each.likelihoods[-1]) for found in runs.values() for each in found)
     target = setting.target if np.isfinite(setting.target) else ended
-    least = {key: statistics.median(each.until(target)[0] for each in found) for key, found in runs.items()}
+    least = {
+        key: statistics.median(each.until(target)[0] for each in found)
+        for key, found in runs.items()
+    }
     for (workers, system), found in runs.items():
         speed = statistics.median(each.speed for each in found) / 1e6
         passes = statistics.median(each.until(target)[1] for each in found)
         last = statistics.median(float(each.likelihoods[-1]) for each in found)
-        line = f"{name:<9} {setting.topics:>5} {workers:>8} {system:<9} {speed:>7.1f} {target:>8.3f} "
-        line += f"{_shown(least[workers, system], 12, 3)} {_shown(passes, 7, 0)} {len(found[0].ends):>5}: {last:>8.3f} "
+        line = (
+            f"{name:<9} {setting.topics:>5} {workers:>8} {system:<9} {speed:>7.1f} {target:>8.3f} "
+        )
+        line += (
+            f"{_shown(least[workers, system], 12, 3)} {_shown(passes, 7, 0)} "
+            f"{len(found[0].ends):>5}: {last:>8.3f} "
+        )
         peer = least.get((workers, "tomotopy"), float("inf"))
         line += f"{_shown(peer / least[workers, system] if peer < float('inf') else peer, 8, 2)} "
         before = statistics.median(each.before for each in found)
@@ -229,7 +300,8 @@ def _shown(number: float, width: int, digits: int) -> str:
 
 
 class Memory:
-    """A context that looks every tenth of a second at what this process and those below it hold; `most` bytes, 0 where none can tell.
+    """A context that looks every tenth of a second at what this process and those below it hold;
+    `most` bytes, 0 where none can tell.
 
     Pages that several share are counted once (Linux's proportional set size).
     """
@@ -240,7 +312,12 @@ class Memory:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._over.set()
         self._thread.join()
 
@@ -277,27 +354,51 @@ def _held(process: int) -> int:
 def large(systems: Sequence[str], workers: int) -> None:
     """Print what a corpus takes that is larger than the caches, read from a file as users' are."""
     write(
-        f"{LARGE.tokens:,} generated tokens, {LARGE.documents:,} documents, vocabulary {LARGE.vocabulary:,}, K={LARGE.topics}: "
+        f"{LARGE.tokens:,} generated tokens, {LARGE.documents:,} documents, vocabulary "
+        f"{LARGE.vocabulary:,}, K={LARGE.topics}: "
         f"{PASSES} passes on {plural(workers, 'worker')}\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "corpus.parquet")
         write_corpus(corpus(*LARGE), path)
-        write(f"{'system':<9} {'Mtok/s':>7} {'s, all':>8} {'s a pass':>9} {'per token':>10} {'wall s':>7} {'peak GB':>8}\n")
+        write(
+            f"{'system':<9} {'Mtok/s':>7} {'s, all':>8} {'s a pass':>9} {'per token':>10} "
+            f"{'wall s':>7} {'peak GB':>8}\n"
+        )
         for system in systems:
-            program, start = LDA(topics=LARGE.topics, alpha=0.1, beta=BETA, sampler=system), time.perf_counter()
+            program, start = (
+                LDA(topics=LARGE.topics, alpha=0.1, beta=BETA, sampler=system),
+                time.perf_counter(),
+            )
             with Memory() as memory:
-                records = run(program, path, workers=workers, epochs=PASSES, every=PASSES, deadline=3600.0).records
+                records = run(
+                    program, path, workers=workers, epochs=PASSES, every=PASSES, deadline=3600.0
+                ).records
             wall, last = time.perf_counter() - start, records[-1]
-            found = Run(np.array([record["seconds"] for record in records]), np.empty(0), LARGE.tokens)
-            line = f"{system:<9} {found.speed / 1e6:>7.1f} {last['seconds']:>8.1f} {LARGE.tokens / found.speed:>9.2f} "
-            write(line + f"{last['loglik_per_token']:>10.3f} {wall:>7.0f} {_shown(memory.most / 1e9 or float('inf'), 8, 2)}\n")
+            found = Run(
+                np.array([record["seconds"] for record in records]), np.empty(0), LARGE.tokens
+            )
+            line = (
+                f"{system:<9} {found.speed / 1e6:>7.1f} {last['seconds']:>8.1f} "
+                f"{LARGE.tokens / found.speed:>9.2f} "
+            )
+            write(
+                line
+                + (
+                    f"{last['loglik_per_token']:>10.3f} {wall:>7.0f} "
+                    f"{_shown(memory.most / 1e9 or float('inf'), 8, 2)}\n"
+                )
+            )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data")))
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
+    )
     arguments.add_argument("--sets", default=",".join(SETTINGS))
     arguments.add_argument("--systems", default="sparse,warp,tomotopy")
     arguments.add_argument("--workers", default="", help="default 1,2; with --large 2")
@@ -312,10 +413,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     library = tomotopy() if "tomotopy" in systems else None
     if "tomotopy" in systems:
-        write(f"beside tomotopy {library.__version__} ({library.isa})\n" if library else "tomotopy is missing: pip install -e '.[bench]'\n")
+        write(
+            f"beside tomotopy {library.__version__} ({library.isa})\n"
+            if library
+            else "tomotopy is missing: pip install -e '.[bench]'\n"
+        )
     systems = [system for system in systems if library or system != "tomotopy"]
     write(f"median of {given.repeats}; beta {BETA}; `times`: how much sooner than tomotopy\n")
-    write(f"{'corpus':<9} {'K':>5} {'workers':>8} {'system':<9} {'Mtok/s':>7} {'target':>8} {'s to target':>12} {'passes':>7} ")
+    write(
+        f"{'corpus':<9} {'K':>5} {'workers':>8} {'system':<9} {'Mtok/s':>7} {'target':>8} "
+        f"{'s to target':>12} {'passes':>7} "
+    )
     write(f"{'at the end':>15} {'times':>8} {'before':>7}\n")
     for name in given.sets.split(","):
         compare(name, given.data, systems, crews, given.repeats)

@@ -1,4 +1,6 @@
-"""PageRank (Page, Brin, Motwani and Winograd 1999): rank = (1 - d) / n + d (sum over links in of rank / links out + dangling / n)."""
+"""PageRank (Page, Brin, Motwani and Winograd 1999): rank = (1 - d) / n + d (sum over links in of
+rank / links out + dangling / n).
+"""
 
 from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
 from tux.stages import Apply, Exchange, GlobalSync
@@ -44,11 +46,24 @@ class PageRank(Program):
     tolerance: float = param(1e-10, "stop when the ranks change by less in all", low=0)
     page = Vertex(rank=value("f8"), links=value("i4"), seen=delta("i4"), gain=delta("f8"))
     link = Edge("page", "page")
-    tau = Context(n=total(), loose=total(), moved=total(), pages=value("f8"), dangling=value("f8"), change=metric())
+    tau = Context(
+        n=total(),
+        loose=total(),
+        moved=total(),
+        pages=value("f8"),
+        dangling=value("f8"),
+        change=metric(),
+    )
     epochs = 200
 
     def setup(self):
-        return [Exchange(count), Apply("page", begin), GlobalSync(size), Apply("page", start), GlobalSync(finish)]
+        return [
+            Exchange(count),
+            Apply("page", begin),
+            GlobalSync(size),
+            Apply("page", start),
+            GlobalSync(finish),
+        ]
 
     def stages(self):
         return [Exchange(give), Apply("page", update), GlobalSync(finish)]

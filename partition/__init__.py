@@ -1,16 +1,20 @@
-"""Vertex-cut partitioners: edges in, the part of each edge out. Pure functions on arrays that know nothing of the engine.
+"""Vertex-cut partitioners: edges in, the part of each edge out. Pure functions on arrays that know
+nothing of the engine.
 
-Every partitioner is a function ``(src, dst, k, seed=0, *, bipartite=False, cap=None, progress=None, ...) -> parts``:
+Every partitioner is a function ``(src, dst, k, seed=0, *, bipartite=False, cap=None, progress=None,
+...) -> parts``:
 
     src, dst   (m,) integers: the ends of edge i; repeated edges and self-loops are fine
     k          parts, 1 to 32,767
     seed       the same seed gives the same parts, on every machine
     bipartite  equal numbers in src and dst are different vertices
-    cap        no part has more than max(ceil(m/k), floor(cap m/k)) edges; None: as the method's own rule has it
+    cap        no part has more than max(ceil(m/k), floor(cap m/k)) edges; None: as the method's own
+               rule has it
     progress   called now and then with the share of the work done, 0 to 1
     parts      (m,) int16, in the order of the edges given
 
-ValueError for what none of them can take: an impossible k or cap, ends that are no equal arrays of integers from 0.
+ValueError for what none of them can take: an impossible k or cap, ends that are no equal arrays of
+integers from 0.
 """
 
 from tux.partition.aweto import aweto as aweto

@@ -1,4 +1,6 @@
-"""Every vertex's edges with their numbers, laid out for walks that look at the neighbour and the edge together."""
+"""Every vertex's edges with their numbers, laid out for walks that look at the neighbour and the
+edge together.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ from tux.partition.ends import Ends
 
 
 class Adjacency(NamedTuple):
-    """The edges of vertex v are ``entry[first[v]:first[v + 1]]``, in the order of the edges; a self-loop is listed once.
+    """The edges of vertex v are ``entry[first[v]:first[v + 1]]``, in the order of the edges; a
+    self-loop is listed once.
 
-    `first` (n + 1,) int64; `entry` (entries, 2) int32 or int64: neighbour and number of the edge, side by side so that both come
-    with one read of memory; `degree` (n,) int64 counts all edges, also of a vertex without a list.
+    `first` (n + 1,) int64; `entry` (entries, 2) int32 or int64: neighbour and number of the edge,
+    side by side so that both come with one read of memory; `degree` (n,) int64 counts all edges,
+    also of a vertex without a list.
     """
 
     first: np.ndarray
@@ -46,9 +50,11 @@ def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
 
 
 def adjacency(edges: Ends, tau: float = np.inf) -> Adjacency:
-    """The lists of all vertices of at most `tau` times the mean degree; those above have degrees but empty lists.
+    """The lists of all vertices of at most `tau` times the mean degree; those above have degrees
+    but empty lists.
 
-    The mean is over vertices that have edges. 16 bytes for each edge between vertices with lists (32 beyond 2^31 edges).
+    The mean is over vertices that have edges. 16 bytes for each edge between vertices with lists
+    (32 beyond 2^31 edges).
     """
     n, m = edges.vertices, len(edges.src)
     degree = np.zeros(n, np.int64)

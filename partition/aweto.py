@@ -1,4 +1,6 @@
-"""Aweto: BiCut whose favourite vertices go to where most of their neighbours have their home (Chen et al., JCST 2015)."""
+"""Aweto: BiCut whose favourite vertices go to where most of their neighbours have their home
+(Chen et al., JCST 2015).
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,30 @@ def aweto(
     progress: Progress = None,
     favourite: str = "auto",
 ) -> np.ndarray:
-    """All edges of a favourite vertex u to the part p with the highest c(p) - sqrt(E(p)); parts (m,) int16.
+    """All edges of a favourite vertex u to the part p with the highest c(p) - sqrt(E(p)); parts
+    (m,) int16.
 
-    c(p) counts the edges of u whose other end v has ``hash(v) mod k == p``, E(p) the edges that p has so far. Of several such parts, the
-    home ``hash(u) mod k`` of u itself, else the lowest number. Vertices come in ascending order. Without `cap`, vertices of the favourite
-    side ("source", "target", or "auto": the one with more vertices) have one replica each. Time and memory O(m + n + k).
+    c(p) counts the edges of u whose other end v has ``hash(v) mod k == p``, E(p) the edges that p
+    has so far. Of several such parts, the home ``hash(u) mod k`` of u itself, else the lowest
+    number. Vertices come in ascending order. Without `cap`, vertices of the favourite side
+    ("source", "target", or "auto": the one with more vertices) have one replica each. Time and
+    memory O(m + n + k).
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
-    whole, other = (edges.src, edges.dst) if favourite_side(edges, favourite) == "source" else (edges.dst, edges.src)
+    whole, other = (
+        (edges.src, edges.dst)
+        if favourite_side(edges, favourite) == "source"
+        else (edges.dst, edges.src)
+    )
     home = by_hash(np.arange(edges.vertices), k, seed)
     starts, wanted = grouped(whole, home[other], edges.vertices)
     chosen = home.copy()
-    # One table E for all. The published loaders run in parallel, so each has its own for the vertices whose home it is; k small tables
-    # see little of the imbalance: largest part 1.24 instead of 1.02 of the mean on a graph of users and items with k = 128, at 5 % more
-    # replicas. A table of its own pays in replicas only where it gives up the balance (5.8 instead of 1.2, ratings of films, k = 128).
+    # One table E for all. The published loaders run in parallel, so each has its own for the
+    # vertices whose home it is; k small tables see little of the imbalance: largest part 1.24
+    # instead of 1.02 of the mean on a graph of users and items with k = 128, at 5 % more replicas.
+    # A table of its own pays in replicas only where it gives up the balance (5.8 instead of 1.2,
+    # ratings of films, k = 128).
     state = np.zeros(k, np.int64), np.zeros(k, np.float64), np.zeros(k, np.int64), tournament(k)
     for lo in range(0, edges.vertices, _CHUNK):
         hi = min(lo + _CHUNK, edges.vertices)
@@ -58,7 +69,8 @@ def _choose(starts, wanted, chosen, sent, root, count, winners):  # type: ignore
             continue
         for j in range(lo, hi):
             count[wanted[j]] += 1
-        # Of the parts that no neighbour has as home only the least loaded can win, so the time does not depend on k.
+        # Of the parts that no neighbour has as home only the least loaded can win, so the time does
+        # not depend on k.
         home, least = chosen[v], winners[1]
         best, score = home, count[home] - root[home]
         if count[least] - root[least] > score:

@@ -26,13 +26,15 @@ def best(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """The better of NE++ and multilevel clustering with the lower-degree rule, refined; parts (m,) int16.
+    """The better of NE++ and multilevel clustering with the lower-degree rule, refined; parts (m,)
+    int16.
 
-    Without `cap`, no part has more than max(ceil(m/k), floor(1.03 m/k)) edges. Both starts are annealed (see `bundles.py`), and the one
-    with fewer replicas after two fifths of the work is finished: clusters won on planted communities and at k = 32 on social graphs,
-    NE++ on most others, and the replicas at the start do not tell (on Epinions clusters begin a quarter worse and end 2 % better).
-    Never more replicas than `ne` gives with the same seed. Memory is linear in edges and vertices whatever
-    k: about 60 bytes an edge beside the ends.
+    Without `cap`, no part has more than max(ceil(m/k), floor(1.03 m/k)) edges. Both starts are
+    annealed (see `bundles.py`), and the one with fewer replicas after two fifths of the work is
+    finished: clusters won on planted communities and at k = 32 on social graphs, NE++ on most
+    others, and the replicas at the start do not tell (on Epinions clusters begin a quarter worse
+    and end 2 % better). Never more replicas than `ne` gives with the same seed. Memory is linear in
+    edges and vertices whatever k: about 60 bytes an edge beside the ends.
     """
     edges = ends(src, dst, bipartite)
     m = len(edges.src)

@@ -1,4 +1,6 @@
-"""BiCut: all edges of a vertex of the favourite side stay together; only the other side is cut (Chen et al., APSys 2014)."""
+"""BiCut: all edges of a vertex of the favourite side stay together; only the other side is cut
+(Chen et al., APSys 2014).
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,19 @@ FAVOURITES = ("auto", "source", "target")
 
 
 def favourite_side(edges: Ends, favourite: str = "auto") -> str:
-    """The side to keep whole, "source" or "target": with "auto" the one with more vertices that have edges.
+    """The side to keep whole, "source" or "target": with "auto" the one with more vertices that
+    have edges.
 
-    That side has the lower degrees, so the other one is cheaper to cut. ValueError for a side that does not exist.
+    That side has the lower degrees, so the other one is cheaper to cut. ValueError for a side that
+    does not exist.
     """
     if favourite not in FAVOURITES:
         raise ValueError(f"favourite side {favourite!r}: it can be {', '.join(FAVOURITES)}")
     if favourite != "auto":
         return favourite
-    sources, targets = (np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (edges.src, edges.dst))
+    sources, targets = (
+        np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (edges.src, edges.dst)
+    )
     return "source" if sources >= targets else "target"
 
 
@@ -36,7 +42,14 @@ def bicut(
 ) -> np.ndarray:
     """Each edge to part ``hash(favourite end) mod k``; parts (m,) int16.
 
-    Without `cap`, vertices of the favourite side ("source", "target", or "auto": the one with more vertices) have one replica each.
+    Without `cap`, vertices of the favourite side ("source", "target", or "auto": the one with more
+    vertices) have one replica each.
     """
     edges = ends(src, dst, bipartite)
-    return by_one_end(edges.src if favourite_side(edges, favourite) == "source" else edges.dst, k, seed, cap, progress)
+    return by_one_end(
+        edges.src if favourite_side(edges, favourite) == "source" else edges.dst,
+        k,
+        seed,
+        cap,
+        progress,
+    )

@@ -10,7 +10,9 @@ from numba.extending import intrinsic
 
 @intrinsic  # type: ignore[untyped-decorator]
 def lowest(context: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set in `word`, a uint64 other than 0; int64. For compiled code only."""
+    """The number of the lowest bit that is set in `word`, a uint64 other than 0; int64. For
+    compiled code only.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))

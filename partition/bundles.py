@@ -1,19 +1,24 @@
-"""Bundle moves: take a vertex out of a part by handing each of its edges there to another part that holds it.
+"""Bundle moves: take a vertex out of a part by handing each of its edges there to another part that
+holds it.
 
-The bundle of (v, p) is v's edges in part p. An edge (v, t) of it is moved for nothing to a part q that holds both v and t, and for one
-more replica to a q that holds v alone. Moved whole, the bundle saves v's replica in p, and that of each t whose last edge in p it was:
+The bundle of (v, p) is v's edges in part p. An edge (v, t) of it is moved for nothing to a part q
+that holds both v and t, and for one more replica to a q that holds v alone. Moved whole, the bundle
+saves v's replica in p, and that of each t whose last edge in p it was:
 
-    gain(v, p) = 1 + #{t: all its edges in p are of the bundle} - #{t: no part but p holds both v and t}
+    gain(v, p) = 1 + #{t: all its edges in p are of the bundle} - #{t: no part but p holds both v
+        and t}
 
-Moves that gain are rare after NE++; moves of gain 0 are many, and lead to others that gain, because a vertex that is cut anyway can
-take each neighbour to the part that suits it. To pass small losses too, the search is simulated annealing (Kirkpatrick et al., Science
-1983): a move of gain -g is accepted with probability exp(-g / T), T falling. Replicas at k = 128 against NE++, geometric mean of six
-real graphs: bundles moved whole to one common part 0.990; this move, 60 sweeps, gains only 0.997, also gain 0 0.932; annealed, within
-the bound on work, 0.926 (better on four of the six graphs than gain 0, worse on Epinions and Slashdot).
+Moves that gain are rare after NE++; moves of gain 0 are many, and lead to others that gain, because
+a vertex that is cut anyway can take each neighbour to the part that suits it. To pass small losses
+too, the search is simulated annealing (Kirkpatrick et al., Science 1983): a move of gain -g is
+accepted with probability exp(-g / T), T falling. Replicas at k = 128 against NE++, geometric mean
+of six real graphs: bundles moved whole to one common part 0.990; this move, 60 sweeps, gains only
+0.997, also gain 0 0.932; annealed, within the bound on work, 0.926 (better on four of the six
+graphs than gain 0, worse on Epinions and Slashdot).
 
-Of the parts that suit a neighbour the least loaded takes the edge, so the room that the bound leaves above the mean is what the search
-lives on: it wants a start at 1.00 and a bound of some hundredths more. Few large bundles can be moved, and none of over 32 edges
-is tried.
+Of the parts that suit a neighbour the least loaded takes the edge, so the room that the bound
+leaves above the mean is what the search lives on: it wants a start at 1.00 and a bound of some
+hundredths more. Few large bundles can be moved, and none of over 32 edges is tried.
 """
 
 from __future__ import annotations
@@ -29,16 +34,19 @@ from tux.partition.ends import Ends, Progress
 from tux.partition.hashing import hashed
 from tux.partition.replicas import replicas
 
-OFTEN, LARGEST = 4, 32  # edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
+# edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
+OFTEN, LARGEST = 4, 32
 SWEEPS, READS = 50, 22
 HOT, COLD = 0.7, 0.1
 _FAR = 1 << 40  # the load of a part that v is not in
 
 
 class Holders(NamedTuple):
-    """The parts of vertex v are ``part[first[v] : first[v] + size[v]]``, in any order, with its number of edges there.
+    """The parts of vertex v are ``part[first[v] : first[v] + size[v]]``, in any order, with its
+    number of edges there.
 
-    There is room for as many as v has edges, or k, so that memory is linear in the edges whatever k.
+    There is room for as many as v has edges, or k, so that memory is linear in the edges whatever
+    k.
     """
 
     first: np.ndarray  # (n + 1,) int64
@@ -69,7 +77,9 @@ def _transpose(lists, free, entry):  # type: ignore[no-untyped-def]
 
 
 def by_neighbour(lists: Adjacency) -> Adjacency:
-    """The same lists (of all vertices) with each in the order of neighbours, so that repeated edges stand together."""
+    """The same lists (of all vertices) with each in the order of neighbours, so that repeated
+    edges stand together.
+    """
     entry = np.empty_like(lists.entry)
     _transpose(lists, lists.first[:-1].copy(), entry)
     return lists._replace(entry=entry)
@@ -77,7 +87,9 @@ def by_neighbour(lists: Adjacency) -> Adjacency:
 
 @compiled
 def _next(state):  # type: ignore[no-untyped-def]
-    """The next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up to 1 from it."""
+    """The next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up to 1
+    from it.
+    """
     state = state ^ (state << np.uint64(13))
     state = state ^ (state >> np.uint64(7))
     state = state ^ (state << np.uint64(17))
@@ -130,7 +142,9 @@ def _move(lists, held, parts, v, p, bundle, chosen):  # type: ignore[no-untyped-
 
 @compiled
 def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-untyped-def]
-    """v's parts as `own`, their places there as `slot`, and v's edges grouped by them: bundle[end[s - 1] : end[s]] those in own[s]."""
+    """v's parts as `own`, their places there as `slot`, and v's edges grouped by them:
+    bundle[end[s - 1] : end[s]] those in own[s].
+    """
     total, start = 0, held.first[v]
     for s in range(held.size[v]):
         own[s], end[s] = held.part[start + s], total
@@ -144,10 +158,29 @@ def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-u
 
 @compiled
 def _sweep(lists, held, parts, load, limit, temperature, state):  # type: ignore[no-untyped-def]
-    """Try bundles of all vertices once, in their order; the work done, in reads of a list. `near`: loads of the parts open to v's edges."""
-    entry, first, part, count, size, k = lists.entry, held.first, held.part, held.edges, held.size, len(load)
-    own, end, slot, near = np.empty(k, np.int16), np.empty(k, np.int64), np.empty(k, np.int32), np.full(k, _FAR)
-    bundle, chosen, grew, work = np.empty(lists.degree.max(), np.int64), np.empty(LARGEST, np.int16), np.zeros(k, np.bool_), 0
+    """Try bundles of all vertices once, in their order; the work done, in reads of a list.
+    `near`: loads of the parts open to v's edges.
+    """
+    entry, first, part, count, size, k = (
+        lists.entry,
+        held.first,
+        held.part,
+        held.edges,
+        held.size,
+        len(load),
+    )
+    own, end, slot, near = (
+        np.empty(k, np.int16),
+        np.empty(k, np.int64),
+        np.empty(k, np.int32),
+        np.full(k, _FAR),
+    )
+    bundle, chosen, grew, work = (
+        np.empty(lists.degree.max(), np.int64),
+        np.empty(LARGEST, np.int16),
+        np.zeros(k, np.bool_),
+        0,
+    )
     for v in range(len(size)):
         several = size[v]
         state, share = _next(state)
@@ -163,7 +196,8 @@ def _sweep(lists, held, parts, load, limit, temperature, state):  # type: ignore
             length = end[s] - low
             if length > longest or grew[p]:  # one that grew in this visit is not known whole
                 continue
-            near[p], other = _FAR, own[0]  # the part of v where a neighbour goes that is in none of them but p
+            # the part of v where a neighbour goes that is in none of them but p
+            near[p], other = _FAR, own[0]
             for r in range(several):
                 other = own[r] if near[own[r]] < near[other] else other
             state, share = _next(state)
@@ -205,13 +239,17 @@ def _sweep(lists, held, parts, load, limit, temperature, state):  # type: ignore
 
 
 class Annealing:
-    """A search from an assignment `parts` (m,) int16, which it changes; no part that has `limit` edges or more grows.
+    """A search from an assignment `parts` (m,) int16, which it changes; no part that has `limit`
+    edges or more grows.
 
-    `lists` are of all vertices, by neighbour. Work is bounded by SWEEPS sweeps and by READS log2(k) reads of a list for each edge,
-    whichever ends first; the temperature falls with the share of it that is done.
+    `lists` are of all vertices, by neighbour. Work is bounded by SWEEPS sweeps and by READS log2(k)
+    reads of a list for each edge, whichever ends first; the temperature falls with the share of it
+    that is done.
     """
 
-    def __init__(self, edges: Ends, lists: Adjacency, parts: np.ndarray, k: int, limit: int, seed: int = 0) -> None:
+    def __init__(
+        self, edges: Ends, lists: Adjacency, parts: np.ndarray, k: int, limit: int, seed: int = 0
+    ) -> None:
         self.parts, self.done = parts, 0.0
         self._lists, self._limit, self._seed = lists, limit, seed
         self._held, self._load = holders(edges, lists, parts, k), np.bincount(parts, minlength=k)
@@ -223,10 +261,14 @@ class Annealing:
         return int(self._held.size.sum())
 
     def run(self, share: float, progress: Progress = None) -> None:
-        """Go on until this share of the work is done; at 1, end with a sweep that takes gains only."""
+        """Go on until this share of the work is done; at 1, end with a sweep that takes gains
+        only.
+        """
         while self.done < share:
             self.sweep(HOT + (COLD - HOT) * self.done)
-            self.done = min(1.0, max(self._sweeps / SWEEPS, self._spent / self._budget if self._budget else 1.0))
+            self.done = min(
+                1.0, max(self._sweeps / SWEEPS, self._spent / self._budget if self._budget else 1.0)
+            )
             if progress:
                 progress(self.done)
             if self.done >= 1:
@@ -235,6 +277,8 @@ class Annealing:
     def sweep(self, temperature: float) -> None:
         """Try bundles of all vertices once; at temperature 0 only gains are taken."""
         state = hashed(np.array([self._sweeps]), self._seed)[0] | np.uint64(1)
-        work = _sweep(self._lists, self._held, self.parts, self._load, self._limit, temperature, state)
+        work = _sweep(
+            self._lists, self._held, self.parts, self._load, self._limit, temperature, state
+        )
         self._sweeps += 1
         self._spent += work

@@ -18,15 +18,19 @@ def check_parts(k: int) -> None:
 
 
 def capacity(edges: int, k: int, cap: float | None) -> int:
-    """The most edges in one of k parts: max(ceil(m/k), floor(cap m/k)), or all of them without a `cap`.
+    """The most edges in one of k parts: max(ceil(m/k), floor(cap m/k)), or all of them without a
+    `cap`.
 
-    `cap` is a multiple of the mean load m/k. ValueError for one below 1, for NaN, or for an impossible k.
+    `cap` is a multiple of the mean load m/k. ValueError for one below 1, for NaN, or for an
+    impossible k.
     """
     check_parts(k)
     if cap is None:
         return edges
     if not cap >= 1:
-        raise ValueError(f"cap={cap}: the largest part cannot be below the mean; give 1 or more, as 1.05")
+        raise ValueError(
+            f"cap={cap}: the largest part cannot be below the mean; give 1 or more, as 1.05"
+        )
     return max(-(-edges // k), math.floor(min(cap * edges / k, edges)))
 
 
@@ -44,9 +48,11 @@ def _spill(parts, taken, limit, left):  # type: ignore[no-untyped-def]
 
 
 def spilled(parts: np.ndarray, k: int, limit: int) -> np.ndarray:
-    """`parts` (m,) int16, changed in place so that none has more than `limit` edges: the bound for rules that know no balance.
+    """`parts` (m,) int16, changed in place so that none has more than `limit` edges: the bound for
+    rules that know no balance.
 
-    A part keeps its first `limit` edges, in their order; each of the others goes to the first part with room to spare.
+    A part keeps its first `limit` edges, in their order; each of the others goes to the first part
+    with room to spare.
     """
     wanted = np.bincount(parts, minlength=k)
     if wanted.max() > limit:

@@ -10,12 +10,16 @@ import numpy as np
 from tux.partition.ends import Ends, side
 
 Chunks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
-"""Each call begins again and gives the same edges, in the same order, as arrays (src, dst) of any length."""
+"""Each call begins again and gives the same edges, in the same order, as arrays (src, dst) of
+any length.
+"""
 
 
 @dataclass(frozen=True)
 class Chunked:
-    """`edges` in all, between `vertices`; the first `sources` of them are the sources of a bipartite graph, else `bipartite` is false."""
+    """`edges` in all, between `vertices`; the first `sources` of them are the sources of a
+    bipartite graph, else `bipartite` is false.
+    """
 
     read: Chunks
     edges: int
@@ -24,7 +28,9 @@ class Chunked:
     bipartite: bool
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The chunks as arrays of dense vertex numbers, as `ends` has them. ValueError if they are not those that were counted."""
+        """The chunks as arrays of dense vertex numbers, as `ends` has them. ValueError if they
+        are not those that were counted.
+        """
         kind = np.int32 if self.vertices < 2**31 else np.int64
         left = self.edges
         for src, dst, sources, targets in _checked(self.read):
@@ -40,7 +46,9 @@ class Chunked:
 
 
 def counted(chunks: Chunks, bipartite: bool) -> Chunked:
-    """Read them once to count edges and vertices. ValueError for what `ends` refuses, and for vertices not numbered densely from 0."""
+    """Read them once to count edges and vertices. ValueError for what `ends` refuses, and for
+    vertices not numbered densely from 0.
+    """
     m = sources = targets = 0
     for src, _, most, others in _checked(chunks):
         m, sources, targets = m + len(src), max(sources, most), max(targets, others)
@@ -48,7 +56,8 @@ def counted(chunks: Chunks, bipartite: bool) -> Chunked:
         sources = targets = max(sources, targets)
     if max(sources, targets) > 8 * m + 1024:
         raise ValueError(
-            f"a vertex has the number {max(sources, targets) - 1} in a graph of {m} edges: number the vertices densely, from 0"
+            f"a vertex has the number {max(sources, targets) - 1} in a graph of {m} edges: number "
+            "the vertices densely, from 0"
         )
     return Chunked(chunks, m, sources + targets if bipartite else sources, sources, bipartite)
 
@@ -68,5 +77,8 @@ def _checked(chunks: Chunks) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]
         first, sources = side(src, "src")
         second, targets = side(dst, "dst")
         if len(first) != len(second):
-            raise ValueError(f"a chunk has {len(first)} edges in src and {len(second)} in dst: there must be as many")
+            raise ValueError(
+                f"a chunk has {len(first)} edges in src and {len(second)} in dst: there must be as "
+                "many"
+            )
         yield first, second, sources, targets

@@ -1,13 +1,20 @@
-"""Vertices to parts by multilevel clustering: join neighbours into ever larger clusters, deal those to the parts, refine on the way back.
+"""Vertices to parts by multilevel clustering: join neighbours into ever larger clusters, deal those
+to the parts, refine on the way back.
 
-After Meyerhenke, Sanders and Schulz, "Partitioning complex networks via size-constrained clustering" (SEA 2014):
+After Meyerhenke, Sanders and Schulz, "Partitioning complex networks via size-constrained
+clustering" (SEA 2014):
 
-    join:    a vertex takes the label that most of its edges lead to, among labels whose weight leaves room; some rounds
-    contract clusters to vertices, parallel edges to one with their number; join again, until 40 k are left or few disappear
-    deal:    clusters by falling weight, each to the part with room that most of its edges lead to, else to the lightest
-    refine:  from the coarsest level to the vertices, each takes the part that most of its edges lead to, if there is room
+    join:    a vertex takes the label that most of its edges lead to, among labels whose weight
+             leaves room; some rounds
+    contract clusters to vertices, parallel edges to one with their number; join again, until 40 k
+        are left or few disappear
+    deal:    clusters by falling weight, each to the part with room that most of its edges lead to,
+             else to the lightest
+    refine:  from the coarsest level to the vertices, each takes the part that most of its edges
+             lead to, if there is room
 
-A vertex weighs the edges that follow it by the rule of `lower_degree.py`, so that parts of equal weight get equal numbers of edges.
+A vertex weighs the edges that follow it by the rule of `lower_degree.py`, so that parts of equal
+weight get equal numbers of edges.
 """
 
 from __future__ import annotations
@@ -29,7 +36,9 @@ _SLACK = 1.03  # weight of a part, in means
 
 
 class _Level(NamedTuple):
-    """Neighbours of v: ``near[first[v] : first[v + 1]]`` over `times` edges each; v weighs `weight[v]` edges."""
+    """Neighbours of v: ``near[first[v] : first[v + 1]]`` over `times` edges each; v weighs
+    `weight[v]` edges.
+    """
 
     first: np.ndarray  # (n + 1,) int64
     near: np.ndarray  # (entries,) int32 or int64
@@ -39,7 +48,9 @@ class _Level(NamedTuple):
 
 @compiled
 def _pull(level, order, label, total, most):  # type: ignore[no-untyped-def]
-    """One round: each vertex to the label that most of its edges lead to, if that label's weight stays within `most`; moves made."""
+    """One round: each vertex to the label that most of its edges lead to, if that label's weight
+    stays within `most`; moves made.
+    """
     first, near, times, weight = level.first, level.near, level.times, level.weight
     edges = np.zeros(len(total), np.int64)
     seen = np.empty(len(total), np.int64)
@@ -119,17 +130,25 @@ def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarra
     _, label = np.unique(label, return_inverse=True)
     clusters = int(label.max(initial=-1)) + 1
     starts, members = grouped(label, np.arange(n), clusters)
-    near, times, first = np.empty_like(level.near), np.empty_like(level.times), np.zeros(clusters + 1, np.int64)
+    near, times, first = (
+        np.empty_like(level.near),
+        np.empty_like(level.times),
+        np.zeros(clusters + 1, np.int64),
+    )
     end = _contract(level, members, starts, label, near, times, first)
     weight = np.bincount(label, level.weight, clusters).astype(np.int64)
     return _Level(first, near[:end].copy(), times[:end].copy(), weight), label
 
 
 def clustered(edges: Ends, lists: Adjacency, k: int) -> np.ndarray:
-    """A part for each vertex (n,) int64 with about equal numbers of edges by the lower-degree rule, and few edges between parts."""
+    """A part for each vertex (n,) int64 with about equal numbers of edges by the lower-degree
+    rule, and few edges between parts.
+    """
     weight = np.zeros(edges.vertices, np.int64)
     owned(edges.src, edges.dst, lists.degree, weight)
-    level = _Level(lists.first, lists.entry[:, 0].copy(), np.ones(len(lists.entry), lists.entry.dtype), weight)
+    level = _Level(
+        lists.first, lists.entry[:, 0].copy(), np.ones(len(lists.entry), lists.entry.dtype), weight
+    )
     mean = weight.sum() / k
     levels, labels = [level], []
     while len(level.weight) > _ENOUGH * k:
@@ -139,7 +158,9 @@ def clustered(edges: Ends, lists: Adjacency, k: int) -> np.ndarray:
         if len(level.weight) > 0.9 * len(levels[-2].weight):
             break
     home, total = np.full(len(level.weight), -1), np.zeros(k, np.int64)
-    _deal(level, np.argsort(-level.weight, kind="stable"), home, total, _SLACK * mean, tournament(k))
+    _deal(
+        level, np.argsort(-level.weight, kind="stable"), home, total, _SLACK * mean, tournament(k)
+    )
     while True:
         order = np.argsort(np.diff(level.first), kind="stable")
         for _ in range(_ROUNDS):

@@ -1,4 +1,6 @@
-"""Clusters of vertices from a stream of edges, and the parts that they belong to: phase one of 2PS (Mayer et al., ICDE 2022)."""
+"""Clusters of vertices from a stream of edges, and the parts that they belong to: phase one of
+2PS (Mayer et al., ICDE 2022).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from tux.partition.least_loaded import grown, tournament
 
 
 def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each vertex in a cluster of its own: `cluster` (n,) of the vertices, int32 or int64, and `volume` (n,) of the clusters, as `degree`.
+    """Each vertex in a cluster of its own: `cluster` (n,) of the vertices, int32 or int64, and
+    `volume` (n,) of the clusters, as `degree`.
 
     The volume of a cluster is the sum of the degrees of its vertices.
     """
@@ -19,7 +22,8 @@ def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def gather(src, dst, degree, cluster, volume, most):  # type: ignore[no-untyped-def]
-    """For each edge, the end whose cluster is smaller without it (the source, if they are equal) joins the other's.
+    """For each edge, the end whose cluster is smaller without it (the source, if they are equal)
+    joins the other's.
 
     Not if either cluster has a volume above `most`, or would have.
     """
@@ -37,7 +41,9 @@ def gather(src, dst, degree, cluster, volume, most):  # type: ignore[no-untyped-
 
 
 def parts_of_clusters(volume: np.ndarray, k: int) -> np.ndarray:
-    """The part of each cluster (n,) int16: largest first, each to the part with the least volume (Graham 1969); lower numbers first."""
+    """The part of each cluster (n,) int16: largest first, each to the part with the least volume
+    (Graham 1969); lower numbers first.
+    """
     found = np.flatnonzero(volume)
     order = found[np.argsort(-volume[found], kind="stable")]
     part = np.zeros(len(volume), np.int16)

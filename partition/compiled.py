@@ -9,9 +9,11 @@ from numba import njit
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` in machine code: no GIL, no bounds checks, kept between runs, the same result on every machine (no fast-math).
+    """`function` in machine code: no GIL, no bounds checks, kept between runs, the same result on
+    every machine (no fast-math).
 
-    Where no folder can be written, code is compiled anew in every process; that is slower, never an error.
+    Where no folder can be written, code is compiled anew in every process; that is slower, never an
+    error.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:

@@ -1,4 +1,6 @@
-"""Edges as the partitioners' kernels take them: two equal arrays of dense vertex numbers, of one numbering for both ends."""
+"""Edges as the partitioners' kernels take them: two equal arrays of dense vertex numbers, of one
+numbering for both ends.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ Progress = Callable[[float], object] | None
 
 
 class Ends(NamedTuple):
-    """`src`, `dst` (m,) int32, or int64 where there are more than 2^31 vertices; numbers below `vertices`.
+    """`src`, `dst` (m,) int32, or int64 where there are more than 2^31 vertices; numbers below
+    `vertices`.
 
-    `sources`: of a bipartite graph, how many of the vertices are sources: they come first, the targets after them; else `vertices`.
+    `sources`: of a bipartite graph, how many of the vertices are sources: they come first, the
+    targets after them; else `vertices`.
     """
 
     src: np.ndarray
@@ -24,10 +28,12 @@ class Ends(NamedTuple):
 
 
 def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
-    """The ends of the edges (src[i], dst[i]); with `bipartite`, equal numbers on the two sides are different vertices.
+    """The ends of the edges (src[i], dst[i]); with `bipartite`, equal numbers on the two sides are
+    different vertices.
 
-    Dense numbers (0 to n-1) are taken as they are; sparse ones (64-bit ids) are renumbered in ascending order, so that memory follows
-    the edges and never the largest id. ValueError unless both are one-dimensional, of equal length, integers and not negative.
+    Dense numbers (0 to n-1) are taken as they are; sparse ones (64-bit ids) are renumbered in
+    ascending order, so that memory follows the edges and never the largest id. ValueError unless
+    both are one-dimensional, of equal length, integers and not negative.
     """
     first, sources = side(src, "src")
     second, targets = side(dst, "dst")
@@ -54,7 +60,10 @@ def side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
     """`ids` as an array, and one more than the largest."""
     array = np.asarray(ids)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise ValueError(f"{name} is an array of {array.dtype} in {array.ndim} dimensions: one of integers is needed")
+        raise ValueError(
+            f"{name} is an array of {array.dtype} in {array.ndim} dimensions: one of integers is "
+            "needed"
+        )
     if not len(array):
         return array.astype(np.int32), 0
     if array.min() < 0:

@@ -1,4 +1,6 @@
-"""Ginger: hybrid-cut whose low-degree targets go to where most of their sources went before them (PowerLyra, EuroSys 2015)."""
+"""Ginger: hybrid-cut whose low-degree targets go to where most of their sources went before them
+(PowerLyra, EuroSys 2015).
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,15 @@ def ginger(
     progress: Progress = None,
     theta: float = 100,
 ) -> np.ndarray:
-    """Each edge to the home of its target where that has an in-degree of at most `theta`, else to the home of its source; parts (m,) int16.
+    """Each edge to the home of its target where that has an in-degree of at most `theta`, else to
+    the home of its source; parts (m,) int16.
 
-    Targets of in-degree 1 <= d <= theta get their homes one by one, in ascending order, by Fennel's rule (Tsourakakis et al., WSDM 2014):
-    the part p with the highest c(p) - 1.5 alpha sqrt(B(p)), the lowest number of several. c(p) counts the in-edges whose source was placed
-    in p before, B(p) sums 1 + d n/m over the targets placed in p, alpha = sqrt(k) m / n^1.5, and n vertices have edges. All other vertices
-    have the home ``hash(v) mod k``. In a bipartite graph no source is ever a target: there the rule only balances. Time O(m + n + k).
+    Targets of in-degree 1 <= d <= theta get their homes one by one, in ascending order, by Fennel's
+    rule (Tsourakakis et al., WSDM 2014): the part p with the highest c(p) - 1.5 alpha sqrt(B(p)),
+    the lowest number of several. c(p) counts the in-edges whose source was placed in p before, B(p)
+    sums 1 + d n/m over the targets placed in p, alpha = sqrt(k) m / n^1.5, and n vertices have
+    edges. All other vertices have the home ``hash(v) mod k``. In a bipartite graph no source is
+    ever a target: there the rule only balances. Time O(m + n + k).
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
@@ -42,7 +47,8 @@ def ginger(
     starts, sources = grouped(edges.dst, edges.src, edges.vertices)
     low = np.diff(starts) <= theta
     n = np.count_nonzero(np.diff(starts) + np.bincount(edges.src, minlength=edges.vertices))
-    weight = 1.5 * (math.sqrt(k) * m / (n * math.sqrt(n)))  # no power: its last bit differs between machines
+    # no power: its last bit differs between machines
+    weight = 1.5 * (math.sqrt(k) * m / (n * math.sqrt(n)))
     home = np.full(edges.vertices, -1, np.int16)
     state = np.zeros(k, np.float64), np.zeros(k, np.float64), np.zeros(k, np.int64), tournament(k)
     for lo in range(0, edges.vertices, _CHUNK):
@@ -65,7 +71,8 @@ def _place(first, starts, low, sources, home, terms, load, cost, count, winners)
             p = home[sources[j]]
             if p >= 0:
                 count[p] += 1
-        # Of the parts without a source only the least loaded can win, so the time does not depend on k.
+        # Of the parts without a source only the least loaded can win, so the time does not depend
+        # on k.
         best = winners[1]
         score = count[best] - cost[best]
         for j in range(lo, hi):

@@ -1,4 +1,6 @@
-"""PowerGraph's greedy vertex cut, coordinated: one table A for the whole stream (Gonzalez et al., OSDI 2012)."""
+"""PowerGraph's greedy vertex cut, coordinated: one table A for the whole stream (Gonzalez et
+al., OSDI 2012).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ def greedy(
 
         score(p) = [p in A(u)] + [p in A(v)] + (max - load[p]) / (1 + max - min)
 
-    So: to the least loaded part that holds both ends, else one end, else of all. Of equal loads the first in an order of the parts that
-    the seed shuffles. A part that holds an end always wins over one that holds none: edges in the order of a search (BFS, a crawl)
-    may all go to one part, unless there is a `cap`. The time of an edge grows with |A(u)| + |A(v)|, not with k.
+    So: to the least loaded part that holds both ends, else one end, else of all. Of equal loads the
+    first in an order of the parts that the seed shuffles. A part that holds an end always wins over
+    one that holds none: edges in the order of a search (BFS, a crawl) may all go to one part,
+    unless there is a `cap`. The time of an edge grows with |A(u)| + |A(v)|, not with k.
     """
     return scored(src, dst, k, seed, bipartite, cap, progress, theta=0.0, lam=1.0, counted=True)

@@ -1,6 +1,8 @@
-"""2D grid: the parts are cells of a grid; a source picks the column and a target the row, or both pick a row and a column.
+"""2D grid: the parts are cells of a grid; a source picks the column and a target the row, or both
+pick a row and a column.
 
-The first is EdgePartition2D of GraphX (OSDI 2014), the second the constrained greedy cut of GraphBuilder (Jain et al., GRADES 2013).
+The first is EdgePartition2D of GraphX (OSDI 2014), the second the constrained greedy cut of
+GraphBuilder (Jain et al., GRADES 2013).
 """
 
 from __future__ import annotations
@@ -28,14 +30,17 @@ def grid(
     progress: Progress = None,
     greedy: bool = False,
 ) -> np.ndarray:
-    """Each edge to a cell that its ends have in common; parts (m,) int16. Without `cap`, |A(v)| < 2 sqrt(k) for any k.
+    """Each edge to a cell that its ends have in common; parts (m,) int16. Without `cap`, |A(v)| < 2
+    sqrt(k) for any k.
 
-    The k cells fill columns of ceil(k / ceil(sqrt k)) rows, the last one perhaps in part: cell p is in column p // rows and row p % rows,
-    and a vertex has the cell ``hash(v) mod k``. An edge goes to the column of its source and to the row ``hash(dst) mod r``, where r is
-    the number of rows in that column.
+    The k cells fill columns of ceil(k / ceil(sqrt k)) rows, the last one perhaps in part: cell p is
+    in column p // rows and row p % rows, and a vertex has the cell ``hash(v) mod k``. An edge goes
+    to the column of its source and to the row ``hash(dst) mod r``, where r is the number of rows in
+    that column.
 
-    With `greedy`, a vertex may have edges in the row and in the column of its cell, and the edge goes to the least loaded part that both
-    ends may use (the lowest number of several): better balanced and the same for (u, v) and (v, u), for more replicas.
+    With `greedy`, a vertex may have edges in the row and in the column of its cell, and the edge
+    goes to the least loaded part that both ends may use (the lowest number of several): better
+    balanced and the same for (u, v) and (v, u), for more replicas.
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
@@ -47,7 +52,11 @@ def grid(
     if greedy:
         load = np.zeros(k, np.int64)
     else:
-        column, row, low = home // rows, (wide % np.uint64(rows)).astype(np.int16), (wide % np.uint64(k - last * rows)).astype(np.int16)
+        column, row, low = (
+            home // rows,
+            (wide % np.uint64(rows)).astype(np.int16),
+            (wide % np.uint64(k - last * rows)).astype(np.int16),
+        )
     for lo in range(0, m, _CHUNK):
         a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
         if greedy:
@@ -67,10 +76,13 @@ def _least_loaded(src, dst, home, rows, load, parts):  # type: ignore[no-untyped
         a, b = home[src[i]], home[dst[i]]
         column_a, column_b = a // rows, b // rows
         row_a, row_b = a - column_a * rows, b - column_b * rows
-        # A cell missing from the short last column: then the other corner exists, since its row is that of a cell in the last column.
+        # A cell missing from the short last column: then the other corner exists, since its row is
+        # that of a cell in the last column.
         first, second = column_a * rows + row_b, column_b * rows + row_a
         best = first if first < k else second
-        if second < k and (load[second] < load[best] or (load[second] == load[best] and second < best)):
+        if second < k and (
+            load[second] < load[best] or (load[second] == load[best] and second < best)
+        ):
             best = second
         if column_a == column_b:
             for p in range(column_a * rows, min(k, column_a * rows + rows)):

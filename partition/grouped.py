@@ -8,7 +8,8 @@ from tux.partition.compiled import compiled
 
 
 def grouped(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """`values` (m,) sorted by `keys` (m,), numbers below n, equal keys in the order given: as starts (n+1,) int64 and members (m,).
+    """`values` (m,) sorted by `keys` (m,), numbers below n, equal keys in the order given: as
+    starts (n+1,) int64 and members (m,).
 
     Those of key v are members[starts[v] : starts[v + 1]].
     """
@@ -19,7 +20,8 @@ def grouped(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, n
 
 @compiled
 def _sort(keys, values, starts, members):  # type: ignore[no-untyped-def]
-    # Counts are kept two places to the right, so that starts[v + 1] is first the beginning of v, and its end when all of v is placed.
+    # Counts are kept two places to the right, so that starts[v + 1] is first the beginning of v,
+    # and its end when all of v is placed.
     for i in range(len(keys)):
         starts[keys[i] + 2] += 1
     for v in range(2, len(starts)):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-_GOLDEN, _M1, _M2 = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+_GOLDEN, _M1, _M2 = (
+    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
 
 
 def hashed(values: np.ndarray, seed: int) -> np.ndarray:

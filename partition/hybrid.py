@@ -1,4 +1,6 @@
-"""Hybrid-cut: edges of a low-degree target stay with it, those of a high-degree one go to their sources (PowerLyra, EuroSys 2015)."""
+"""Hybrid-cut: edges of a low-degree target stay with it, those of a high-degree one go to their
+sources (PowerLyra, EuroSys 2015).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def hybrid(
     progress: Progress = None,
     theta: float = 100,
 ) -> np.ndarray:
-    """Each edge to part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`, else ``hash(src) mod k``; parts (m,) int16."""
+    """Each edge to part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`, else
+    ``hash(src) mod k``; parts (m,) int16.
+    """
     edges = ends(src, dst, bipartite)
     limit = capacity(len(edges.src), k, cap)
     home = by_hash(np.arange(edges.vertices), k, seed)
@@ -30,8 +34,12 @@ def hybrid(
     return spilled(with_low_targets(edges, home, low, progress), k, limit)
 
 
-def with_low_targets(edges: Ends, home: np.ndarray, low: np.ndarray, progress: Progress) -> np.ndarray:
-    """Each edge to the `home` (n,) int16 of its target where that is `low` (n,) bool, else of its source; parts (m,) int16."""
+def with_low_targets(
+    edges: Ends, home: np.ndarray, low: np.ndarray, progress: Progress
+) -> np.ndarray:
+    """Each edge to the `home` (n,) int16 of its target where that is `low` (n,) bool, else of
+    its source; parts (m,) int16.
+    """
     m, parts = len(edges.src), np.empty(len(edges.src), np.int16)
     for lo in range(0, m, _CHUNK):
         a, b = edges.src[lo : lo + _CHUNK], edges.dst[lo : lo + _CHUNK]

@@ -1,4 +1,6 @@
-"""Small functions that become part of the kernels that call them: to pass them their arrays would take longer than they run."""
+"""Small functions that become part of the kernels that call them: to pass them their arrays
+would take longer than they run.
+"""
 
 from __future__ import annotations
 
@@ -9,5 +11,7 @@ from numba import njit
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` for the use of `compiled` ones alone, which keep its machine code with theirs; same rules of arithmetic."""
+    """`function` for the use of `compiled` ones alone, which keep its machine code with theirs;
+    same rules of arithmetic.
+    """
     return njit(forceinline=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]

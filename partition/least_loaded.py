@@ -1,4 +1,6 @@
-"""Which part has the least load while loads grow by any amount: a tournament among the parts, the lower number winning a tie."""
+"""Which part has the least load while loads grow by any amount: a tournament among the parts,
+the lower number winning a tie.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from tux.partition.compiled import compiled
 
 
 def tournament(k: int) -> np.ndarray:
-    """Winners (2 w,) int32 among k parts without load, w the next power of two: parts at w to w+k-1, the match of 2j and 2j+1 at j.
+    """Winners (2 w,) int32 among k parts without load, w the next power of two: parts at w to
+    w+k-1, the match of 2j and 2j+1 at j.
 
     The winner of all, the least loaded part, is at 1; -1 stands where there is no part.
     """
@@ -22,7 +25,9 @@ def tournament(k: int) -> np.ndarray:
 
 @compiled
 def grown(winners, load, part):  # type: ignore[no-untyped-def]
-    """Play again the matches that `part` had won, after its load (k,) grew. The others stand: their winner has not changed."""
+    """Play again the matches that `part` had won, after its load (k,) grew. The others stand:
+    their winner has not changed.
+    """
     j = (len(winners) // 2 + part) // 2
     while j > 0 and winners[j] == part:
         left, right = winners[2 * j], winners[2 * j + 1]

@@ -12,7 +12,9 @@ from tux.partition.least_loaded import grown, tournament
 
 @compiled
 def _distinct(starts, held, size, k):  # type: ignore[no-untyped-def]
-    """Leave each part once among the parts of a vertex's edges, in the order of the edges; size[v] of them."""
+    """Leave each part once among the parts of a vertex's edges, in the order of the edges;
+    size[v] of them.
+    """
     seen = np.full(k, -1, np.int64)
     for v in range(len(size)):
         for j in range(starts[v], starts[v + 1]):
@@ -47,16 +49,22 @@ def _place(pairs, chosen, starts, held, size, load, limit, winners):  # type: ig
 
 
 def place(edges: Ends, parts: np.ndarray, left: np.ndarray, k: int, limit: int) -> None:
-    """Choose `parts` (m,) anew for the edges `left`, in their order, so that none exceeds `limit`; k limit >= m.
+    """Choose `parts` (m,) anew for the edges `left`, in their order, so that none exceeds `limit`;
+    k limit >= m.
 
-    Among parts with room, those that hold both ends come first, then those that hold one, then any; of equals the one with fewest
-    edges, then the first. Memory is linear in the edges of the vertices concerned.
+    Among parts with room, those that hold both ends come first, then those that hold one, then any;
+    of equals the one with fewest edges, then the first. Memory is linear in the edges of the
+    vertices concerned.
     """
     parts[left] = -1
     wanted = np.zeros(edges.vertices, bool)
     wanted[edges.src[left]] = wanted[edges.dst[left]] = True
     number = np.cumsum(wanted) - 1
-    sides = [(side[rows], parts[rows]) for side in (edges.src, edges.dst) for rows in [np.flatnonzero(wanted[side])]]
+    sides = [
+        (side[rows], parts[rows])
+        for side in (edges.src, edges.dst)
+        for rows in [np.flatnonzero(wanted[side])]
+    ]
     keys = np.concatenate([number[vertices] for vertices, _ in sides])
     starts, held = grouped(keys, np.concatenate([those for _, those in sides]), int(wanted.sum()))
     size = np.zeros(len(starts) - 1, np.int64)
@@ -65,6 +73,9 @@ def place(edges: Ends, parts: np.ndarray, left: np.ndarray, k: int, limit: int) 
     for p, taken in enumerate(np.bincount(parts[parts >= 0], minlength=k)):
         load[p] = taken
         grown(winners, load, p)
-    pairs, chosen = np.stack([number[edges.src[left]], number[edges.dst[left]]], 1), np.empty(len(left), np.int16)
+    pairs, chosen = (
+        np.stack([number[edges.src[left]], number[edges.dst[left]]], 1),
+        np.empty(len(left), np.int16),
+    )
     _place(pairs, chosen, starts, held, size, load, limit, winners)
     parts[left] = chosen

@@ -1,4 +1,6 @@
-"""Edges one by one, each to one of the two parts of its ends' clusters: 2PS-L, in constant time (Mayer et al., ICDE 2022)."""
+"""Edges one by one, each to one of the two parts of its ends' clusters: 2PS-L, in constant time
+(Mayer et al., ICDE 2022).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _BLOCK = 1 << 16
 
 
 class Linear(NamedTuple):
-    """The part `home` (n,) int16 of each vertex's cluster, that `cluster` (n,) and the clusters' `volume` (n,)."""
+    """The part `home` (n,) int16 of each vertex's cluster, that `cluster` (n,) and the clusters'
+    `volume` (n,).
+    """
 
     home: np.ndarray
     cluster: np.ndarray
@@ -25,7 +29,9 @@ class Linear(NamedTuple):
     limit: int  # edges in a part
 
 
-def linear(home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, seed: int, limit: int) -> Linear:
+def linear(
+    home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, seed: int, limit: int
+) -> Linear:
     """The same with the hashes, which are made by blocks to save memory."""
     last_resort = np.empty_like(home)
     for lo in range(0, len(home), _BLOCK):
@@ -34,8 +40,12 @@ def linear(home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, se
     return Linear(home, cluster, volume, last_resort, limit)
 
 
-def place_linear(src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Linear) -> Placed:
-    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after them."""
+def place_linear(
+    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Linear
+) -> Placed:
+    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after
+    them.
+    """
     return place_by(_place, src, dst, parts, placed, rule)
 
 

@@ -1,4 +1,6 @@
-"""Edges after vertices: each edge to the part of its lower-degree end, because a vertex of high degree will be in many parts anyway."""
+"""Edges after vertices: each edge to the part of its lower-degree end, because a vertex of high
+degree will be in many parts anyway.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tux.partition.least_loaded import grown, tournament
 
 @compiled
 def owned(src, dst, degree, edges):  # type: ignore[no-untyped-def]
-    """Add to `edges` (n,) how many edges each vertex has whose other end has no lower degree; of equals, the source counts."""
+    """Add to `edges` (n,) how many edges each vertex has whose other end has no lower degree; of
+    equals, the source counts.
+    """
     for i in range(len(src)):
         edges[src[i] if degree[src[i]] <= degree[dst[i]] else dst[i]] += 1
 
@@ -30,8 +34,11 @@ def _assign(src, dst, degree, home, limit, load, winners, parts):  # type: ignor
         grown(winners, load, p)
 
 
-def lower_degree(edges: Ends, degree: np.ndarray, home: np.ndarray, k: int, limit: int) -> np.ndarray:
-    """Each edge to `home` (n,) of its end of lower degree, else of the other end, else to the least loaded part; parts (m,) int16.
+def lower_degree(
+    edges: Ends, degree: np.ndarray, home: np.ndarray, k: int, limit: int
+) -> np.ndarray:
+    """Each edge to `home` (n,) of its end of lower degree, else of the other end, else to the least
+    loaded part; parts (m,) int16.
 
     A part that has `limit` edges is full; k limit >= m.
     """

@@ -1,8 +1,9 @@
 """Masters: which of the parts that hold a vertex keeps its true value and answers the others.
 
-Every replica but the master's own sends a row up and gets one down at each synchronisation. So the parts' traffic in sum does not depend
-on the masters, but its spread does: a part that holds h cut vertices has at least h rows to move each way, and each master with r replicas
-adds r-2. What else masters cost is the work of Apply: one row each.
+Every replica but the master's own sends a row up and gets one down at each synchronisation. So the
+parts' traffic in sum does not depend on the masters, but its spread does: a part that holds h cut
+vertices has at least h rows to move each way, and each master with r replicas adds r-2. What else
+masters cost is the work of Apply: one row each.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ def masters(
     bipartite: bool = False,
     method: str = "load",
 ) -> np.ndarray:
-    """The part that masters each vertex, (n,) int16, where edge i, (src[i], dst[i]), is in part parts[i] of k.
+    """The part that masters each vertex, (n,) int16, where edge i, (src[i], dst[i]), is in part
+    parts[i] of k.
 
-    Vertices are numbered as `tux.partition.ends.ends` does: 0 to the largest number that occurs; with `bipartite` the sources and then
-    the targets, each of the two types placed for itself; sparse 64-bit numbers by rank. The master of a vertex that has edges is a part
-    that holds it.
+    Vertices are numbered as `tux.partition.ends.ends` does: 0 to the largest number that occurs;
+    with `bipartite` the sources and then the targets, each of the two types placed for itself;
+    sparse 64-bit numbers by rank. The master of a vertex that has edges is a part that holds it.
 
-    "load": the part with most of the vertex's edges, unless that would have more than 1.02 of the mean of masters, or of rows to
-    synchronise; then the one with the least of both among those that hold the vertex. Vertices without edges go where masters are
-    fewest. There is no chance in it: `seed` plays no role. "random": any holder, each as likely, and any part where there is none.
+    "load": the part with most of the vertex's edges, unless that would have more than 1.02 of the
+    mean of masters, or of rows to synchronise; then the one with the least of both among those that
+    hold the vertex. Vertices without edges go where masters are fewest. There is no chance in it:
+    `seed` plays no role. "random": any holder, each as likely, and any part where there is none.
 
     Time and memory are linear in vertices, edges and k. ValueError for impossible arguments.
     """
@@ -47,11 +50,15 @@ def masters(
     if not bipartite:
         return homes(held, k, seed, method=method)
     sides = [held.between(0, edges.sources), held.between(edges.sources, edges.vertices)]
-    return np.concatenate([homes(side, k, seed + at, method=method) for at, side in enumerate(sides)])
+    return np.concatenate(
+        [homes(side, k, seed + at, method=method) for at, side in enumerate(sides)]
+    )
 
 
 def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.ndarray:
-    """The masters (n,) int16 of the vertices of one type, given who holds them; see `masters`. ValueError for an unknown method."""
+    """The masters (n,) int16 of the vertices of one type, given who holds them; see `masters`.
+    ValueError for an unknown method.
+    """
     if method not in METHODS:
         raise ValueError(f"masters by {method!r}: it can be {', '.join(METHODS)}")
     counts = held.counts
@@ -59,11 +66,14 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
         draw = hashed(np.arange(len(counts)), seed)
         home = (draw % np.uint64(k)).astype(np.int16)
         some = np.flatnonzero(counts)
-        home[some] = held.part[held.first[some] + (draw[some] % counts[some].astype(np.uint64)).astype(np.int64)]
+        home[some] = held.part[
+            held.first[some] + (draw[some] % counts[some].astype(np.uint64)).astype(np.int64)
+        ]
         return home
     home = np.full(len(counts), -1, np.int16)
     mastered, rows = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    order = np.argsort(-np.minimum(counts, 32_767).astype(np.int16), kind="stable")  # by counting, as these are 16 bits
+    # by counting, as these are 16 bits
+    order = np.argsort(-np.minimum(counts, 32_767).astype(np.int16), kind="stable")
     order = order[: np.count_nonzero(counts)].astype(np.int32 if len(counts) < 2**31 else np.int64)
     _place(held.first, held.part, held.edges, order, mastered, rows, home, SLACK)
     alone = np.flatnonzero(counts == 0)
@@ -73,7 +83,8 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
 
 @compiled
 def _place(first, part, edges, order, mastered, rows, home, slack):  # type: ignore[no-untyped-def]
-    """Whole vertices have no choice and come first; the others by falling number of replicas, so that the heavy ones find room.
+    """Whole vertices have no choice and come first; the others by falling number of replicas, so
+    that the heavy ones find room.
 
     rows[p]: rows that p moves each way at a synchronisation, of mirrors and of masters.
     """
@@ -87,8 +98,14 @@ def _place(first, part, edges, order, mastered, rows, home, slack):  # type: ign
         total += 2 * (count - 1)
         for j in range(first[v], first[v + 1]):
             rows[part[j]] += 1
-    mean_masters, mean_rows = max(len(order) / len(mastered), 1e-9), max(total / len(mastered), 1e-9)
-    most_masters, most_rows = max(np.ceil(mean_masters), slack * mean_masters), max(np.ceil(mean_rows), slack * mean_rows)
+    mean_masters, mean_rows = (
+        max(len(order) / len(mastered), 1e-9),
+        max(total / len(mastered), 1e-9),
+    )
+    most_masters, most_rows = (
+        max(np.ceil(mean_masters), slack * mean_masters),
+        max(np.ceil(mean_rows), slack * mean_rows),
+    )
     for v in order:
         count = first[v + 1] - first[v]
         if count == 1:
@@ -111,10 +128,13 @@ def _place(first, part, edges, order, mastered, rows, home, slack):  # type: ign
 
 
 def _filled(load: np.ndarray, count: int) -> np.ndarray:
-    """How many of `count` equal things each of the parts gets so that the least loaded ones are filled up evenly; (k,) int64."""
+    """How many of `count` equal things each of the parts gets so that the least loaded ones are
+    filled up evenly; (k,) int64.
+    """
     order = np.argsort(load, kind="stable")
     levels = load[order]
-    room = levels * np.arange(len(load)) - np.concatenate([[0], np.cumsum(levels)[:-1]])  # to lift those before to each level
+    # to lift those before to each level
+    room = levels * np.arange(len(load)) - np.concatenate([[0], np.cumsum(levels)[:-1]])
     lifted = int(np.searchsorted(room, count, side="right"))
     level, rest = divmod(count + int(levels[:lifted].sum()), lifted)
     out = np.zeros(len(load), np.int64)

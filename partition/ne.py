@@ -1,22 +1,31 @@
-"""NE++: grow one part after the other along the edges, always over the vertex that brings the fewest new neighbours.
+"""NE++: grow one part after the other along the edges, always over the vertex that brings the
+fewest new neighbours.
 
-Zhang et al., "Graph Edge Partitioning via Neighborhood Heuristic" (KDD 2017), in the in-memory form of Mayer and Jacobsen, "Hybrid Edge
-Partitioner" (SIGMOD 2021). The rule, with R the edges that have no part yet; tests/slow_ne.py is the same in plain Python:
+Zhang et al., "Graph Edge Partitioning via Neighborhood Heuristic" (KDD 2017), in the in-memory form
+of Mayer and Jacobsen, "Hybrid Edge Partitioner" (SIGMOD 2021). The rule, with R the edges that have
+no part yet; tests/slow_ne.py is the same in plain Python:
 
     a vertex of more than tau times the mean degree is high; mark[v] = none; core = {}
     for part b = 0 .. k-2, until it has g = limit - (edges between two high vertices) // k edges:
         w = the marked vertex of lowest key, the one filed last; or, if there is none,
-            the vertex that the part before could not finish; or the next vertex, not core and not high, with an edge in R:
-            from 2,654,435,761 seed mod n on, once round for those with no more than the mean degree of edges in R, then once for any
-        for q in w, then w's neighbours by its edges in R, in their order: unless q is high or mark[q] = b, let q join:
-            mark[q] = b;  for each edge (q, t) in R, in order: if t is high, or core, or mark[t] = b:
-                the edge is of part b, and t is filed anew with key - 1, if it has one;  if b is full: w is not finished
+            the vertex that the part before could not finish; or the next vertex, not core and not
+                high, with an edge in R:
+            from 2,654,435,761 seed mod n on, once round for those with no more than the mean degree
+                of edges in R, then once for any
+        for q in w, then w's neighbours by its edges in R, in their order: unless q is high or
+            mark[q] = b, let q join:
+            mark[q] = b;  for each edge (q, t) in R, in order: if t is high, or core, or mark[t] =
+                          b:
+                the edge is of part b, and t is filed anew with key - 1, if it has one;
+                    if b is full: w is not finished
             file q with the number of its edges in R, unless q = w
         w is core
-    edges in R to part k-1, but those between two high vertices where most of their ends are: see `leftovers.py`
+    edges in R to part k-1, but those between two high vertices where most of their ends are: see
+        `leftovers.py`
 
-HEP lets a full part's last vertex spill into the next one. To stop there and to begin the next part with that vertex instead gives parts
-that are full to the edge at any k, and fewer replicas (wiki-Vote, k=128: 3.6 for 4.1); so do first vertices with few edges left.
+HEP lets a full part's last vertex spill into the next one. To stop there and to begin the next part
+with that vertex instead gives parts that are full to the edge at any k, and fewer replicas
+(wiki-Vote, k=128: 3.6 for 4.1); so do first vertices with few edges left.
 """
 
 from __future__ import annotations
@@ -33,7 +42,8 @@ from tux.partition.leftovers import place
 
 MARK, KEY, BEFORE, AFTER = range(4)
 HIGH, CORE = MOST_PARTS, MOST_PARTS + 1  # marks above every part
-_STEP = 2_654_435_761  # 2^32 over the golden ratio: the first vertices of successive seeds lie far apart
+# 2^32 over the golden ratio: the first vertices of successive seeds lie far apart
+_STEP = 2_654_435_761
 FULL = 1.001  # of the mean
 _CALLS = 64  # to `progress`
 
@@ -41,18 +51,30 @@ _CALLS = 64  # to `progress`
 class _Growth(NamedTuple):
     """What the growth of one part leaves to the next.
 
-    Marked vertices wait in circular lists, one for each key, the last one filed first; row n + d is the head of the list of key d.
+    Marked vertices wait in circular lists, one for each key, the last one filed first; row n + d is
+    the head of the list of key d.
     """
 
     parts: np.ndarray  # (m,) int16, -1: no part yet
     last: np.ndarray  # (n,) int64, the end of each list's edges that may have no part yet
-    row: np.ndarray  # (n + keys, 4): MARK, KEY (-1: in no list), BEFORE, AFTER; what a step reads of a vertex, in one line of the cache
-    scan: np.ndarray  # (2,) int64: vertices tried as first ones, and the vertex that a full part could not finish or -1
+    # (n + keys, 4): MARK, KEY (-1: in no list), BEFORE, AFTER; what a step reads of a vertex, in
+    # one line of the cache
+    row: np.ndarray
+    # (2,) int64: vertices tried as first ones, and the vertex that a full part could not finish or
+    # -1
+    scan: np.ndarray
 
 
 @compiled
 def _first_vertex(lists, growth, start, mean):  # type: ignore[no-untyped-def]
-    entry, first, parts, last, row, scan = lists.entry, lists.first, growth.parts, growth.last, growth.row, growth.scan
+    entry, first, parts, last, row, scan = (
+        lists.entry,
+        lists.first,
+        growth.parts,
+        growth.last,
+        growth.row,
+        growth.scan,
+    )
     n = len(last)
     if scan[1] >= 0:
         v, scan[1] = scan[1], -1
@@ -74,8 +96,17 @@ def _first_vertex(lists, growth, start, mean):  # type: ignore[no-untyped-def]
 
 @compiled
 def _grow(lists, growth, span, limit, start, mean):  # type: ignore[no-untyped-def]
-    """Grow the parts span[0] .. span[1] - 1 to `limit` edges. One function, as arrays are counted: calls cost more than steps."""
-    entry, first, parts, last, row, scan = lists.entry, lists.first, growth.parts, growth.last, growth.row, growth.scan
+    """Grow the parts span[0] .. span[1] - 1 to `limit` edges. One function, as arrays are
+    counted: calls cost more than steps.
+    """
+    entry, first, parts, last, row, scan = (
+        lists.entry,
+        lists.first,
+        growth.parts,
+        growth.last,
+        growth.row,
+        growth.scan,
+    )
     n = len(last)
     for b in range(span[0], span[1]):
         room, low, high = limit, len(row), n - 1
@@ -90,7 +121,11 @@ def _grow(lists, growth, span, limit, start, mean):  # type: ignore[no-untyped-d
                 row[low, AFTER], row[after, BEFORE], row[w, KEY] = after, low, -1
             for i in range(first[w] - 1, last[w]):
                 q = entry[i, 0] if i >= first[w] else w
-                if row[q, MARK] == b or row[q, MARK] >= HIGH or (i >= first[w] and parts[entry[i, 1]] >= 0):
+                if (
+                    row[q, MARK] == b
+                    or row[q, MARK] >= HIGH
+                    or (i >= first[w] and parts[entry[i, 1]] >= 0)
+                ):
                     continue
                 row[q, MARK], row[q, KEY] = b, -1
                 keep = first[q]
@@ -142,12 +177,18 @@ def _begun(lists: Adjacency, m: int) -> _Growth:
 
 
 def full(edges: int, k: int, cap: float | None) -> int:
-    """Edges at which a part is full: 1.001 of the mean, or `cap` if that is less. More would leave the last parts empty."""
+    """Edges at which a part is full: 1.001 of the mean, or `cap` if that is less. More would
+    leave the last parts empty.
+    """
     return min(capacity(edges, k, FULL), capacity(edges, k, cap))
 
 
-def grown(edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None) -> np.ndarray:
-    """NE++ of edges with these lists, which it leaves in disorder; parts (m,) int16 with at most `limit` edges, k limit >= m."""
+def grown(
+    edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None
+) -> np.ndarray:
+    """NE++ of edges with these lists, which it leaves in disorder; parts (m,) int16 with at most
+    `limit` edges, k limit >= m.
+    """
     m = len(edges.src)
     growth = _begun(lists, m)
     high = growth.row[: edges.vertices, MARK] == HIGH
@@ -156,7 +197,14 @@ def grown(edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, prog
     step = max(1, k // _CALLS) if progress else k
     for b in range(0, k - 1, step):
         span = (b, min(b + step, k - 1))
-        _grow(lists, growth, span, limit - np.count_nonzero(unlisted) // k, start, mean_degree(lists.degree))
+        _grow(
+            lists,
+            growth,
+            span,
+            limit - np.count_nonzero(unlisted) // k,
+            start,
+            mean_degree(lists.degree),
+        )
         if progress:
             progress(span[1] / k)
     growth.parts[growth.parts < 0] = k - 1
@@ -176,11 +224,12 @@ def ne(
     progress: Progress = None,
     tau: float = 100.0,
 ) -> np.ndarray:
-    """NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k)) edges, whatever larger `cap` is allowed.
+    """NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k)) edges,
+    whatever larger `cap` is allowed.
 
-    Vertices of more than `tau` times the mean degree are never expanded and have no list, which saves memory and costs replicas
-    when `tau` is small. Time is linear in the edges, memory about 35 bytes an edge and 50 a vertex, whatever k. ValueError for a
-    `tau` that is not above 0.
+    Vertices of more than `tau` times the mean degree are never expanded and have no list, which
+    saves memory and costs replicas when `tau` is small. Time is linear in the edges, memory about
+    35 bytes an edge and 50 a vertex, whatever k. ValueError for a `tau` that is not above 0.
     """
     if not tau > 0:
         raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")

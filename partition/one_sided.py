@@ -1,4 +1,6 @@
-"""1D cuts: the edges of a source, or of a target, stay together; the other end alone is cut (EdgePartition1D of GraphX, OSDI 2014)."""
+"""1D cuts: the edges of a source, or of a target, stay together; the other end alone is cut
+(EdgePartition1D of GraphX, OSDI 2014).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def source(
 ) -> np.ndarray:
     """Each edge to part ``hash(src) mod k``; parts (m,) int16.
 
-    Without `cap` all edges out of a vertex lie in one part; as a target a vertex of in-degree d has up to min(k, d) replicas.
+    Without `cap` all edges out of a vertex lie in one part; as a target a vertex of in-degree d has
+    up to min(k, d) replicas.
     """
     edges = ends(src, dst, bipartite)
     return by_one_end(edges.src, k, seed, cap, progress)
@@ -39,12 +42,16 @@ def target(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge to part ``hash(dst) mod k``; parts (m,) int16. As `source`, with the ends exchanged."""
+    """Each edge to part ``hash(dst) mod k``; parts (m,) int16. As `source`, with the ends
+    exchanged.
+    """
     edges = ends(src, dst, bipartite)
     return by_one_end(edges.dst, k, seed, cap, progress)
 
 
-def by_one_end(end: np.ndarray, k: int, seed: int, cap: float | None, progress: Progress) -> np.ndarray:
+def by_one_end(
+    end: np.ndarray, k: int, seed: int, cap: float | None, progress: Progress
+) -> np.ndarray:
     """Each edge to the hash of its end in `end` (m,)."""
     limit = capacity(len(end), k, cap)
     parts = np.empty(len(end), np.int16)

@@ -1,4 +1,6 @@
-"""PDS: parts allowed to a vertex are a translate of a perfect difference set, any two of which meet (PowerGraph's `pds` ingress)."""
+"""PDS: parts allowed to a vertex are a translate of a perfect difference set, any two of which
+meet (PowerGraph's `pds` ingress).
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ def pds(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge (u, v) to the least loaded part of S(u) and S(v), the lowest number of several; parts (m,) int16.
+    """Each edge (u, v) to the least loaded part of S(u) and S(v), the lowest number of several;
+    parts (m,) int16.
 
-    S(v) = {(d + hash(v)) mod k : d in D}. Where k = p^2 + p + 1 with p prime (7, 13, 31, 57, 133, 183, ...), D is a perfect difference set
-    and two different S have one part in common. For any other k, D is a difference cover: a few members more, two S meet
-    in one part or several, and each part is as likely as any other, which sets made for another k and folded would not give.
+    S(v) = {(d + hash(v)) mod k : d in D}. Where k = p^2 + p + 1 with p prime (7, 13, 31, 57, 133,
+    183, ...), D is a perfect difference set and two different S have one part in common. For any
+    other k, D is a difference cover: a few members more, two S meet in one part or several, and
+    each part is as likely as any other, which sets made for another k and folded would not give.
 
-    Without `cap`, |A(v)| <= |D|: p + 1 where D is perfect, at most sqrt(1.5 k) + 6 for any k (3 for k = 4, 7 for 32, 15 for 128, 226 for
-    32,767), against 2 sqrt(k) in a grid.
+    Without `cap`, |A(v)| <= |D|: p + 1 where D is perfect, at most sqrt(1.5 k) + 6 for any k (3 for
+    k = 4, 7 for 32, 15 for 128, 226 for 32,767), against 2 sqrt(k) in a grid.
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
@@ -46,7 +50,9 @@ def pds(
 
 
 def _meetings(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each difference g mod k the members d of D with d - g in D too: D meets D + g there. As starts (k+1,) and members (|D|^2,)."""
+    """For each difference g mod k the members d of D with d - g in D too: D meets D + g there.
+    As starts (k+1,) and members (|D|^2,).
+    """
     cover = np.array(difference_cover(k), np.int64)
     gaps = (cover[:, None] - cover[None, :]).ravel() % k
     order = np.argsort(gaps, kind="stable")

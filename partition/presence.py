@@ -1,4 +1,6 @@
-"""A(v), the parts that hold vertex v, while edges are being placed: words of 64 parts, only those that are not empty."""
+"""A(v), the parts that hold vertex v, while edges are being placed: words of 64 parts, only
+those that are not empty.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from tux.partition.inlined import inlined
 
 
 class Presence(NamedTuple):
-    """The words of v are ``word[first[v] : first[v] + length[v]]``: bit b of word j says that part ``64 number[j] + b`` holds v.
+    """The words of v are ``word[first[v] : first[v] + length[v]]``: bit b of word j says that part
+    ``64 number[j] + b`` holds v.
 
-    `first` (n,) int32 or, where the pool might get that long, int64; `length` (n,) int16; `number` (pool,) int16, ascending within a
-    vertex, and `word` (pool,) uint64; `used` (1,) int64, how much of the pool is taken. Memory, whatever k: 6 bytes a vertex (10 with
-    int64) and at most 40 a replica; up to 64 parts no more than 16 (20) a vertex in all.
+    `first` (n,) int32 or, where the pool might get that long, int64; `length` (n,) int16; `number`
+    (pool,) int16, ascending within a vertex, and `word` (pool,) uint64; `used` (1,) int64, how much
+    of the pool is taken. Memory, whatever k: 6 bytes a vertex (10 with int64) and at most 40 a
+    replica; up to 64 parts no more than 16 (20) a vertex in all.
     """
 
     first: np.ndarray
@@ -31,11 +35,15 @@ def presence(n: int, k: int) -> Presence:
     pool = n + 2 * words
     first = np.zeros(n, np.int32 if 3 * words * pool < 2**31 else np.int64)
     length = np.zeros(n, np.int16)
-    return Presence(first, length, np.empty(pool, np.int16), np.empty(pool, np.uint64), np.zeros(1, np.int64))
+    return Presence(
+        first, length, np.empty(pool, np.int16), np.empty(pool, np.uint64), np.zeros(1, np.int64)
+    )
 
 
 def larger(held: Presence, k: int) -> Presence:
-    """The same with more room in the pool. Kernels cannot make room: they stop where `room` is false, and go on after this."""
+    """The same with more room in the pool. Kernels cannot make room: they stop where `room` is
+    false, and go on after this.
+    """
     used = int(held.used[0])
     pool = used + used // 2 + 4 * ((k + 63) // 64)
     number, word = np.empty(pool, np.int16), np.empty(pool, np.uint64)
@@ -58,7 +66,8 @@ def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-unty
     while at < end and number[at] < wanted:
         at += 1
     if at == end or number[at] != wanted:
-        if size & (size - 1) == 0:  # places for 1, 2, 4, ... words: they are full, so v moves to twice as many
+        # places for 1, 2, 4, ... words: they are full, so v moves to twice as many
+        if size & (size - 1) == 0:
             for j in range(size):
                 number[taken + j] = number[start + j]
                 word[taken + j] = word[start + j]
@@ -69,7 +78,8 @@ def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-unty
             word[j] = word[j - 1]
         word[at] = 0
         size += 1
-    # Stored in any case: an array whose last use is in a branch costs numba two atomic operations a call.
+    # Stored in any case: an array whose last use is in a branch costs numba two atomic operations a
+    # call.
     first[v], length[v], number[at], used[0] = start, size, wanted, taken
     new = word[at] & bit == 0
     word[at] |= bit
@@ -78,7 +88,9 @@ def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-unty
 
 @inlined
 def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
-    """Whether `part` is in A(v). There must be `room`: so that one word after the last can be looked at, for the reason above."""
+    """Whether `part` is in A(v). There must be `room`: so that one word after the last can be
+    looked at, for the reason above.
+    """
     wanted, bit = part >> 6, np.uint64(1) << np.uint64(part & 63)
     at, end = first[v], first[v] + length[v]
     while at < end and number[at] < wanted:
@@ -88,7 +100,9 @@ def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
 
 @inlined
 def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-def]
-    """The part of A(v) with the least `load` (k,), the lowest number of several; -1 if A(v) is empty."""
+    """The part of A(v) with the least `load` (k,), the lowest number of several; -1 if A(v) is
+    empty.
+    """
     best, low = -1, load[0]
     for j in range(first[v], first[v] + length[v]):
         bits, base = word[j], np.int64(number[j]) << 6
@@ -102,7 +116,9 @@ def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-d
 
 @inlined
 def least_common(first, length, number, word, u, v, load):  # type: ignore[no-untyped-def]
-    """The part that is in A(u) and in A(v) with the least `load` (k,), the lowest number of several; -1 if there is none."""
+    """The part that is in A(u) and in A(v) with the least `load` (k,), the lowest number of
+    several; -1 if there is none.
+    """
     best, low = -1, load[0]
     i, j = first[u], first[v]
     last_i, last_j = i + length[u], j + length[v]

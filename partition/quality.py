@@ -1,4 +1,6 @@
-"""How good an assignment of edges to parts is: replication, balance, and what a synchronisation moves, exactly and worker by worker."""
+"""How good an assignment of edges to parts is: replication, balance, and what a synchronisation
+moves, exactly and worker by worker.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeQuality:
-    """One vertex type. Counts are of vertices that have edges; balances are max/mean over parts; lists have one entry a part."""
+    """One vertex type. Counts are of vertices that have edges; balances are max/mean over parts;
+    lists have one entry a part.
+    """
 
     name: str  # "vertex", or of a bipartite graph "source" and "target"
     vertices: int
@@ -47,13 +51,17 @@ class TypeQuality:
 
 @dataclass(frozen=True)
 class Quality:
-    """What `quality` found. Lists have one entry a part; balances are max/mean over parts, 1 where there is nothing to share."""
+    """What `quality` found. Lists have one entry a part; balances are max/mean over parts, 1
+    where there is nothing to share.
+    """
 
     k: int
     edges: int
     vertices: int  # that have edges
     replication: float  # RF: mean number of parts that hold a vertex
-    bound: float  # no assignment with parts as large can have a lower RF: sum over v of ceil(d(v) / largest part) / vertices
+    # no assignment with parts as large can have a lower RF: sum over v of ceil(d(v) / largest part)
+    # / vertices
+    bound: float
     edge_balance: float
     vertex_balance: float
     master_balance: float
@@ -110,18 +118,27 @@ def quality(
 ) -> Quality:
     """Judge the assignment of edge i, (src[i], dst[i]), to part parts[i] of k.
 
-    At each synchronisation a mirror sends its master one row and gets one back; the master's own replica costs nothing. `row_bytes` and
-    `syncs`, an epoch, are the same for all vertices, or lists of one entry a type: source and target of a bipartite graph. `masters`
-    (n,), numbered as `tux.partition.masters` does and placed by it if not given. `cap`: of the bound, as the partitioners'
-    (None: the largest part there is). `seconds` and `peak_bytes` are only kept.
-    Linear in vertices, edges and k; beside its input it needs at most about 40 bytes an edge. ValueError for what cannot be.
+    At each synchronisation a mirror sends its master one row and gets one back; the master's own
+    replica costs nothing. `row_bytes` and `syncs`, an epoch, are the same for all vertices, or
+    lists of one entry a type: source and target of a bipartite graph. `masters` (n,), numbered as
+    `tux.partition.masters` does and placed by it if not given. `cap`: of the bound, as the
+    partitioners' (None: the largest part there is). `seconds` and `peak_bytes` are only kept.
+    Linear in vertices, edges and k; beside its input it needs at most about 40 bytes an edge.
+    ValueError for what cannot be.
     """
     check_parts(k)
     edges = ends(src, dst, bipartite)
     held = replicas(edges, parts, k)
     given = None if masters is None else _checked(masters, edges.vertices)
-    sizes, often = _per_type(row_bytes, 1 + bipartite, "row_bytes"), _per_type(syncs, 1 + bipartite, "syncs")
-    ranges = [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)] if bipartite else [("vertex", 0, edges.vertices)]
+    sizes, often = (
+        _per_type(row_bytes, 1 + bipartite, "row_bytes"),
+        _per_type(syncs, 1 + bipartite, "syncs"),
+    )
+    ranges = (
+        [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
+        if bipartite
+        else [("vertex", 0, edges.vertices)]
+    )
     judged = [
         _type(name, held.between(low, high), None if given is None else given[low:high], k, *each)
         for (name, low, high), *each in zip(ranges, sizes, often, strict=True)
@@ -159,17 +176,28 @@ def quality(
 def _checked(masters: np.ndarray, n: int) -> np.ndarray:
     """Given masters as int16. ValueError unless there is a possible part for each vertex."""
     if masters.shape != (n,) or masters.dtype.kind not in "iu":
-        raise ValueError(f"masters is an array of {masters.dtype} of shape {masters.shape}: one part for each of {n} is needed")
+        raise ValueError(
+            f"masters is an array of {masters.dtype} of shape {masters.shape}: one part for each "
+            f"of {n} is needed"
+        )
     if n and not 0 <= masters.min() <= masters.max() < MOST_PARTS:
-        raise ValueError(f"masters run from {masters.min()} to {masters.max()}: they are numbers of parts, from 0")
+        raise ValueError(
+            f"masters run from {masters.min()} to {masters.max()}: they are numbers of parts, from "
+            "0"
+        )
     return masters.astype(np.int16)
 
 
 def _per_type(given: Any, types: int, name: str) -> list[Any]:
-    """One entry for each type. ValueError for another number of entries, or one that is negative."""
+    """One entry for each type. ValueError for another number of entries, or one that is
+    negative.
+    """
     entries = list(given) if isinstance(given, Sequence) else [given] * types
     if len(entries) != types:
-        raise ValueError(f"{name} has {len(entries)} entries: one for all, or {types}, one for each vertex type, are needed")
+        raise ValueError(
+            f"{name} has {len(entries)} entries: one for all, or {types}, one for each vertex "
+            "type, are needed"
+        )
     for entry in entries:
         if not all(x >= 0 for x in (entry if isinstance(entry, tuple) else (entry,))):
             raise ValueError(f"{name}={entry}: 0 or more is needed")
@@ -178,7 +206,8 @@ def _per_type(given: Any, types: int, name: str) -> list[Any]:
 
 @compiled
 def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-untyped-def]
-    """Count, per part, replicas, masters, rows that mirrors send up and rows that masters send down.
+    """Count, per part, replicas, masters, rows that mirrors send up and rows that masters send
+    down.
 
     Returns the first vertex whose master is none of its holders, or -1.
     """
@@ -201,13 +230,19 @@ def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-unty
     return -1
 
 
-def _type(name: str, mine: Replicas, masters: np.ndarray | None, k: int, size: RowBytes, syncs: float) -> tuple[TypeQuality, np.ndarray]:
-    """One type judged, and its (vertices, masters, bytes sent, bytes received) of each part (4, k) int64."""
+def _type(
+    name: str, mine: Replicas, masters: np.ndarray | None, k: int, size: RowBytes, syncs: float
+) -> tuple[TypeQuality, np.ndarray]:
+    """One type judged, and its (vertices, masters, bytes sent, bytes received) of each part (4,
+    k) int64.
+    """
     home = homes(mine, k) if masters is None else masters
     held, mastered, up, down = np.zeros((4, k), np.int64)
     false = _tally(mine.first, mine.part, home, held, mastered, up, down)
     if false >= 0:
-        raise ValueError(f"{name} {false} has its master in part {home[false]}, which has no edge of it")
+        raise ValueError(
+            f"{name} {false} has its master in part {home[false]}, which has no edge of it"
+        )
     bytes_up, bytes_down = size if isinstance(size, tuple) else (size, size)
     sent = np.rint((up * bytes_up + down * bytes_down) * syncs).astype(np.int64)
     received = np.rint((down * bytes_up + up * bytes_down) * syncs).astype(np.int64)
@@ -236,7 +271,9 @@ def _buckets(counts: np.ndarray, degrees: np.ndarray) -> tuple[Bucket, ...]:
         return ()
     level = np.frexp(degrees.astype(np.float64))[1] - 1  # floor of the logarithm
     vertices, copies = np.bincount(level), np.bincount(level, weights=counts)
-    return tuple(Bucket(1 << at, int(n), float(copies[at] / n)) for at, n in enumerate(vertices) if n)
+    return tuple(
+        Bucket(1 << at, int(n), float(copies[at] / n)) for at, n in enumerate(vertices) if n
+    )
 
 
 def _ratio(total: int, count: int) -> float:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-MOST_IN_MEMORY = 200_000_000  # edges; `ne` takes about 40 bytes for each beside the edges themselves
+# edges; `ne` takes about 40 bytes for each beside the edges themselves
+MOST_IN_MEMORY = 200_000_000
 
 
-def recommended(src: np.ndarray, dst: np.ndarray, k: int, *, bipartite: bool = False) -> tuple[str, str]:
-    """The name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in a line.
+def recommended(
+    src: np.ndarray, dst: np.ndarray, k: int, *, bipartite: bool = False
+) -> tuple[str, str]:
+    """The name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in a
+    line.
 
-    Two types of vertices: `aweto`, which keeps the larger side whole. Nothing of that side travels, and a function of one of its
-    vertices sees all edges of it, which no partitioner with fewer replicas can promise. One type: `ne`, the fewest replicas for its time,
-    or `two_phase` where its memory would not do.
+    Two types of vertices: `aweto`, which keeps the larger side whole. Nothing of that side travels,
+    and a function of one of its vertices sees all edges of it, which no partitioner with fewer
+    replicas can promise. One type: `ne`, the fewest replicas for its time, or `two_phase` where its
+    memory would not do.
     """
     if k == 1:
         return "random", "there is one part"
     if bipartite:
-        sources, targets = (np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (src, dst))
+        sources, targets = (
+            np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (src, dst)
+        )
         side, count = ("source", sources) if sources >= targets else ("target", targets)
-        return "aweto", f"edges join two types, so the {count:,} vertices of the {side} side can stay whole"
+        return (
+            "aweto",
+            f"edges join two types, so the {count:,} vertices of the {side} side can stay whole",
+        )
     if len(src) > MOST_IN_MEMORY:
         return "two_phase", f"{len(src):,} edges of one type are more than ne would hold in memory"
     return "ne", f"{len(src):,} edges of one type: the fewest replicas for the time"

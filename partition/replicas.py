@@ -1,4 +1,6 @@
-"""Who holds what: for each vertex the parts that have edges of it, and how many. What masters and quality are computed from."""
+"""Who holds what: for each vertex the parts that have edges of it, and how many. What masters
+and quality are computed from.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from tux.partition.ends import Ends
 
 
 class Replicas(NamedTuple):
-    """The parts that hold vertex v are ``part[first[v]:first[v + 1]]``, ascending; `edges` has v's edges there, a self-loop once.
+    """The parts that hold vertex v are ``part[first[v]:first[v + 1]]``, ascending; `edges` has v's
+    edges there, a self-loop once.
 
     `first` (n + 1,) int64, `part` (replicas,) int16, `edges` (replicas,) int32 or int64.
     """
@@ -47,9 +50,11 @@ def _by_part(parts, bounds, order):  # type: ignore[no-untyped-def]
 
 @compiled
 def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-untyped-def]
-    """With empty `part`: count each vertex's replicas into `first`; else fill them in, `first[v]` being v's next free place.
+    """With empty `part`: count each vertex's replicas into `first`; else fill them in, `first[v]`
+    being v's next free place.
 
-    `last` has the part in which a vertex was seen last; edges come ordered by part, so that one look tells a new replica.
+    `last` has the part in which a vertex was seen last; edges come ordered by part, so that one
+    look tells a new replica.
     """
     fill = len(part) > 0
     for i in order:
@@ -67,31 +72,58 @@ def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-
 
 
 def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
-    """The replicas of an assignment `parts` (m,) of edges to k parts, in time and memory linear in vertices, edges and k.
+    """The replicas of an assignment `parts` (m,) of edges to k parts, in time and memory linear in
+    vertices, edges and k.
 
     ValueError unless there is one part for each edge, from 0 to k-1.
     """
     parts = np.asarray(parts)
     m = len(edges.src)
     if parts.shape != (m,) or (m and parts.dtype.kind not in "iu"):
-        raise ValueError(f"parts is an array of {parts.dtype} of shape {parts.shape}: one integer for each of {m} edges is needed")
+        raise ValueError(
+            f"parts is an array of {parts.dtype} of shape {parts.shape}: one integer for each of "
+            f"{m} edges is needed"
+        )
     if m and not 0 <= parts.min() <= parts.max() < k:
-        raise ValueError(f"parts run from {parts.min()} to {parts.max()}: with {k} parts they can be 0 to {k - 1}")
+        raise ValueError(
+            f"parts run from {parts.min()} to {parts.max()}: with {k} parts they can be 0 to "
+            f"{k - 1}"
+        )
     parts = np.ascontiguousarray(parts, np.int16)
     index = np.int32 if m < 2**31 else np.int64
     order = np.empty(m, index)
     _by_part(parts, np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=k))[:-1]]), order)
     first = np.zeros(edges.vertices + 1, np.int64)
     nothing, none = np.empty(0, np.int16), np.empty(0, index)
-    _hold(edges.src, edges.dst, parts, order, np.full(edges.vertices, -1, np.int16), first[1:], nothing, none)
+    _hold(
+        edges.src,
+        edges.dst,
+        parts,
+        order,
+        np.full(edges.vertices, -1, np.int16),
+        first[1:],
+        nothing,
+        none,
+    )
     np.cumsum(first, out=first)
     part, count = np.empty(int(first[-1]), np.int16), np.zeros(int(first[-1]), index)
-    _hold(edges.src, edges.dst, parts, order, np.full(edges.vertices, -1, np.int16), first[:-1].copy(), part, count)
+    _hold(
+        edges.src,
+        edges.dst,
+        parts,
+        order,
+        np.full(edges.vertices, -1, np.int16),
+        first[:-1].copy(),
+        part,
+        count,
+    )
     return Replicas(first, part, count)
 
 
 def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
-    """The same for vertices 0 to n-1, from each part's ends of edges: arrays of vertices, one entry an end, in any order."""
+    """The same for vertices 0 to n-1, from each part's ends of edges: arrays of vertices, one
+    entry an end, in any order.
+    """
     held = [_counted(own, n) for own in ends_by_part]
     first = np.zeros(n + 1, np.int64)
     for vertices, _ in held:
@@ -106,7 +138,9 @@ def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
 
 
 def _counted(vertices: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of `vertices`, ascending, and how often each occurs; without sorting where there are many."""
+    """The distinct ones of `vertices`, ascending, and how often each occurs; without sorting
+    where there are many.
+    """
     if len(vertices) * 8 < n:
         return np.unique(vertices, return_counts=True)
     counts = np.bincount(vertices, minlength=n)

@@ -1,4 +1,6 @@
-"""Edges whose ends' clusters belong to one part go there, while it has room: the first reading of 2PS's second phase."""
+"""Edges whose ends' clusters belong to one part go there, while it has room: the first reading
+of 2PS's second phase.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ from tux.partition.presence import hold, larger, room
 from tux.partition.scored import Placed
 
 
-def same_part(src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placed, limit: int) -> Placed:
-    """The state after those of these edges with ``home[u] == home[v]`` (n,) that find less than `limit` edges there."""
+def same_part(
+    src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placed, limit: int
+) -> Placed:
+    """The state after those of these edges with ``home[u] == home[v]`` (n,) that find less than
+    `limit` edges there.
+    """
     at = 0
     while (at := _same(src, dst, home, at, placed, limit)) < len(src):
         placed = placed._replace(held=larger(placed.held, len(placed.load)))
@@ -44,7 +50,9 @@ def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
 
 @compiled
 def same_part_again(src, dst, home, taken, limit, parts):  # type: ignore[no-untyped-def]
-    """Find out once more which edges those were, rather than keep it: into `parts`, counted in `taken` (k,)."""
+    """Find out once more which edges those were, rather than keep it: into `parts`, counted in
+    `taken` (k,).
+    """
     for i in range(len(src)):
         part = home[src[i]]
         if part == home[dst[i]] and taken[part] < limit:

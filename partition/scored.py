@@ -1,4 +1,6 @@
-"""Edges one by one, each to the part with the highest score: the rule that HDRF, PowerGraph's greedy and 2PS-HDRF share."""
+"""Edges one by one, each to the part with the highest score: the rule that HDRF, PowerGraph's
+greedy and 2PS-HDRF share.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _CHUNK = 1 << 20
 
 
 class Placed(NamedTuple):
-    """What has been placed: `degree` (n,) of the vertices, the parts that hold them, `load` (k,) int64 in edges, who has least and most."""
+    """What has been placed: `degree` (n,) of the vertices, the parts that hold them, `load` (k,)
+    int64 in edges, who has least and most.
+    """
 
     degree: np.ndarray
     held: Presence
@@ -29,11 +33,13 @@ class Placed(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The score of part p: sum over the ends x it holds of (1 + theta d(y) / (d(x) + d(y))) + lam (max - load[p]) / (1 + max - min).
+    """The score of part p: sum over the ends x it holds of (1 + theta d(y) / (d(x) + d(y))) + lam
+    (max - load[p]) / (1 + max - min).
 
-    y is the other end, d the degree, so an end of low degree, which had better not be cut, counts more; max and min are of the loads.
-    No part with `limit` edges gets more. `counted`: degrees are those so far, this edge included.
-    Of equal scores the least loaded part has it, of these the one with the lowest number.
+    y is the other end, d the degree, so an end of low degree, which had better not be cut, counts
+    more; max and min are of the loads. No part with `limit` edges gets more. `counted`: degrees are
+    those so far, this edge included. Of equal scores the least loaded part has it, of these the one
+    with the lowest number.
     """
 
     theta: float
@@ -44,7 +50,13 @@ class Rule(NamedTuple):
 
 def nothing_placed(degree: np.ndarray, k: int) -> Placed:
     """The state before the first edge; `degree` (n,) becomes part of it."""
-    return Placed(degree, presence(len(degree), k), np.zeros(k, np.int64), tournament(k), np.zeros(1, np.int64))
+    return Placed(
+        degree,
+        presence(len(degree), k),
+        np.zeros(k, np.int64),
+        tournament(k),
+        np.zeros(1, np.int64),
+    )
 
 
 def degree_type(m: int) -> type[np.signedinteger]:
@@ -53,7 +65,9 @@ def degree_type(m: int) -> type[np.signedinteger]:
 
 
 def shuffled_parts(k: int, seed: int) -> np.ndarray:
-    """The k parts (k,) int16 in an order given by the seed: what ties by the lowest number are broken by."""
+    """The k parts (k,) int16 in an order given by the seed: what ties by the lowest number are
+    broken by.
+    """
     return np.argsort(hashed(np.arange(k), seed), kind="stable").astype(np.int16)
 
 
@@ -79,7 +93,11 @@ def scored(
     degree = np.zeros(edges.vertices, degree_type(m))
     if not counted:
         count(edges.src, edges.dst, degree)
-    placed, order, parts = nothing_placed(degree, k), shuffled_parts(k, seed), np.full(m, -1, np.int16)
+    placed, order, parts = (
+        nothing_placed(degree, k),
+        shuffled_parts(k, seed),
+        np.full(m, -1, np.int16),
+    )
     for lo in range(0, m, _CHUNK):
         a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
         placed = place(a, b, out, placed, rule)
@@ -97,13 +115,26 @@ def count(src, dst, degree):  # type: ignore[no-untyped-def]
         degree[dst[i]] += 1
 
 
-def place(src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule) -> Placed:
-    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after them."""
+def place(
+    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule
+) -> Placed:
+    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after
+    them.
+    """
     return place_by(_place, src, dst, parts, placed, rule)
 
 
-def place_by(kernel: Callable[..., int], src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Any) -> Placed:
-    """`place` by a rule's own kernel, which goes on until the pool of replicas has no room and returns the edge where that was."""
+def place_by(
+    kernel: Callable[..., int],
+    src: np.ndarray,
+    dst: np.ndarray,
+    parts: np.ndarray,
+    placed: Placed,
+    rule: Any,
+) -> Placed:
+    """`place` by a rule's own kernel, which goes on until the pool of replicas has no room and
+    returns the edge where that was.
+    """
     at = 0
     while (at := kernel(src, dst, parts, at, placed, rule)) < len(src):
         placed = placed._replace(held=larger(placed.held, len(placed.load)))
@@ -127,8 +158,9 @@ def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
         if counted:
             degree[u] += 1
             degree[v] += 1
-        # Parts that hold the same ends of the edge differ in load alone, so of each kind only the least loaded one can win:
-        # of those that hold both, of those that hold u, of those that hold v (if one holds both, it has won already), and of all.
+        # Parts that hold the same ends of the edge differ in load alone, so of each kind only the
+        # least loaded one can win: of those that hold both, of those that hold u, of those that
+        # hold v (if one holds both, it has won already), and of all.
         least = np.int64(winners[1])
         scale = lam / np.float64(1 + most - load[least])
         spread = scale * (most - load[least])
@@ -142,10 +174,16 @@ def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
                 part = least_of(first, length, number, word, v if end else u, load)
                 if part >= 0 and load[part] < limit:
                     here = 1 + theta * ((1 - share) if end else share) + scale * (most - load[part])
-                    if here > score or (here == score and (load[part] < load[best] or (load[part] == load[best] and part < best))):
+                    if here > score or (
+                        here == score
+                        and (load[part] < load[best] or (load[part] == load[best] and part < best))
+                    ):
                         best, score = part, here
             # The least loaded part of all has room, since the others' limit is not below the mean.
-            if spread > score or (spread == score and (load[least] < load[best] or (load[least] == load[best] and least < best))):
+            if spread > score or (
+                spread == score
+                and (load[least] < load[best] or (load[least] == load[best] and least < best))
+            ):
                 best = least
         parts[i] = best
         load[best] += 1

@@ -1,4 +1,6 @@
-"""2PS: streaming in two phases, clusters of vertices, then edges by them, in memory for vertices alone (Mayer et al., ICDE 2022)."""
+"""2PS: streaming in two phases, clusters of vertices, then edges by them, in memory for vertices
+alone (Mayer et al., ICDE 2022).
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,25 @@ def two_phase(
     passes: int = 1,
     lam: float = 0.5,
 ) -> np.ndarray:
-    """Cluster the vertices, give the clusters to parts, then place the edges; parts (m,) int16. No `cap` means 1.05.
+    """Cluster the vertices, give the clusters to parts, then place the edges; parts (m,) int16. No
+    `cap` means 1.05.
 
-    Phase one reads the edges `passes` times: the end of an edge whose cluster is smaller joins the cluster of the other, up to a
-    volume (sum of degrees) of 2m/k; then clusters go to parts, largest first, each to the part with the least volume. In phase two, edges
-    within the clusters of one part go there, while it has room; then the others one by one, by `scoring`:
+    Phase one reads the edges `passes` times: the end of an edge whose cluster is smaller joins the
+    cluster of the other, up to a volume (sum of degrees) of 2m/k; then clusters go to parts,
+    largest first, each to the part with the least volume. In phase two, edges within the clusters
+    of one part go there, while it has room; then the others one by one, by `scoring`:
 
-        "hdrf"    (2PS-HDRF) as `hdrf` with exact degrees and the weight `lam` of the balance, among all parts that have room; below 1,
-                  since it is `cap` that keeps the balance here: that saves 1 to 3 % of the replicas
-        "linear"  (2PS-L) to one of the parts of the ends' two clusters: that with room and the higher score, where an end that it holds
-                  counts as in HDRF, plus the share of its cluster in both clusters' volume if it is the part of that; of equals to that of
-                  dst. If both are full: hash(end of higher degree) mod k; if that is, the least loaded part
+        "hdrf"    (2PS-HDRF) as `hdrf` with exact degrees and the weight `lam` of the balance, among
+                  all parts that have room; below 1, since it is `cap` that keeps the balance here:
+                  that saves 1 to 3 % of the replicas
+        "linear"  (2PS-L) to one of the parts of the ends' two clusters: that with room and the
+                  higher score, where an end that it holds counts as in HDRF, plus the share of its
+                  cluster in both clusters' volume if it is the part of that; of equals to that of
+                  dst. If both are full: hash(end of higher degree) mod k; if that is, the least
+                  loaded part
 
-    Equal scores, and what else is arbitrary, follow an order of the parts that the seed shuffles. ValueError for no passes, or a `lam`
-    below 0 or not finite.
+    Equal scores, and what else is arbitrary, follow an order of the parts that the seed shuffles.
+    ValueError for no passes, or a `lam` below 0 or not finite.
     """
     rule = _checked(k, seed, cap, scoring, passes, lam)
     edges = ends(src, dst, bipartite)
@@ -78,12 +85,14 @@ def two_phase_stream(
     passes: int = 1,
     lam: float = 0.5,
 ) -> Iterator[np.ndarray]:
-    """`two_phase` of edges that do not fit into memory: the same parts, chunk by chunk, each (length of the chunk,) int16.
+    """`two_phase` of edges that do not fit into memory: the same parts, chunk by chunk, each
+    (length of the chunk,) int16.
 
-    ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped files; it is called `passes` + 4 times
-    and must give the same each time. How edges are cut into chunks does not change their parts. Memory O(n + k + sum |A(v)|), some 30
-    bytes a vertex up to 64 parts, and a few copies of one chunk. ValueError, beside those of `two_phase`, for vertices that are not
-    numbered densely from 0, and for chunks that are not the same at every reading.
+    ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
+    files; it is called `passes` + 4 times and must give the same each time. How edges are cut into
+    chunks does not change their parts. Memory O(n + k + sum |A(v)|), some 30 bytes a vertex up to
+    64 parts, and a few copies of one chunk. ValueError, beside those of `two_phase`, for vertices
+    that are not numbered densely from 0, and for chunks that are not the same at every reading.
     """
     rule = _checked(k, seed, cap, scoring, passes, lam)
     return _placed(counted(chunks, bipartite), rule, progress)
@@ -112,7 +121,9 @@ def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndar
         for src, dst in next(readings):
             gather(src, dst, degree, cluster, volume, 2 * m / k)
     home = parts_of_clusters(volume, k)[cluster]
-    among_two = linear(home, cluster, volume, k, rule.seed, limit) if rule.scoring == "linear" else None
+    among_two = (
+        linear(home, cluster, volume, k, rule.seed, limit) if rule.scoring == "linear" else None
+    )
     del cluster, volume
     placed = nothing_placed(degree, k)
     for src, dst in next(readings):
@@ -128,7 +139,9 @@ def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndar
         yield order[parts]
 
 
-def _readings(edges: Chunked, times: int, progress: Progress) -> Iterator[Iterator[tuple[np.ndarray, np.ndarray]]]:
+def _readings(
+    edges: Chunked, times: int, progress: Progress
+) -> Iterator[Iterator[tuple[np.ndarray, np.ndarray]]]:
     """The edges again and again, each chunk reported when it is done."""
 
     def one(before: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,6 +1,8 @@
-"""The stages of the MEGA model (TUX2, section 4): MiniBatch, Exchange, GlobalSync, Apply; Generate, and Score, which reads a model.
+"""The stages of the MEGA model (TUX2, section 4): MiniBatch, Exchange, GlobalSync, Apply; Generate,
+and Score, which reads a model.
 
-Each file's docstring is the pseudo-code that the engine runs. The loops are compiled by `tux.stages.compile`.
+Each file's docstring is the pseudo-code that the engine runs. The loops are compiled by
+`tux.stages.compile`.
 """
 
 from tux.stages.apply import Apply as Apply

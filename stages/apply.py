@@ -1,4 +1,6 @@
-"""Apply: bring what the replicas of a vertex have gathered to its master, and what the master makes of it back."""
+"""Apply: bring what the replicas of a vertex have gathered to its master, and what the master
+makes of it back.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tux.block import Block
-from tux.errors import ProgramError
-from tux.stage import Batch, Stage
+from tux.base.errors import ProgramError
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.steps import Rows, Step
 from tux.stages.apply_sync import ApplySync
 from tux.stages.bind import Udf, named, parameters
 from tux.stages.loops import indented
 from tux.stages.row_sets import AllRows, row_set
 from tux.stages.scope import Scope
-from tux.steps import Rows, Step
-from tux.worker import Worker
 
 TRAVELLING = ("value", "shared", "delta")
 
@@ -26,15 +28,17 @@ class Apply(Stage):
         mirrors send their deltas and changes of shared fields to their masters
         for each master v that has heard from the worker of every replica:
             fold the changes into the shared fields; combine the deltas        # in worker order
-            f(v, tau, p, rng)                                                  # v also under its type's name
+            # v also under its type's name
+            f(v, tau, p, rng)
             clear the deltas; send value and shared fields back
 
-    Outside a MiniBatch these are all vertices of the type; inside, the block's range of the enumerated type, or the vertices of the
-    other end that have an edge in the block. A type that the partition does not cut has one copy: nothing of it travels, and without
-    `f` there is nothing to do. Nothing is kept between calls but the fields.
+    Outside a MiniBatch these are all vertices of the type; inside, the block's range of the
+    enumerated type, or the vertices of the other end that have an edge in the block. A type that
+    the partition does not cut has one copy: nothing of it travels, and without `f` there is nothing
+    to do. Nothing is kept between calls but the fields.
 
-    `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f` sees no deltas. For a decision that
-    concerns masters alone, when nothing is under way.
+    `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f`
+    sees no deltas. For a decision that concerns masters alone, when nothing is under way.
     """
 
     def __init__(self, over: str, f: Udf | None = None, *, gather: bool = True) -> None:
@@ -43,44 +47,75 @@ class Apply(Stage):
         self.gathers = over if gather else ""
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """Compile the loop over masters; find routes, and the rows of each block where they are no range."""
+        """Compile the loop over masters; find routes, and the rows of each block where they are
+        no range.
+        """
         self.check(worker)
-        fields, cut = worker.program.vertices[self.over].fields, worker.graph.vertices[self.over].cut
-        remote = cut and (self.f is not None or any(field.kind in TRAVELLING for field in fields.values()))
-        # Without a function and without messages nothing is done, so which rows it would be need not be found out.
+        fields, cut = (
+            worker.program.vertices[self.over].fields,
+            worker.graph.vertices[self.over].cut,
+        )
+        remote = cut and (
+            self.f is not None or any(field.kind in TRAVELLING for field in fields.values())
+        )
+        # Without a function and without messages nothing is done, so which rows it would be need
+        # not be found out.
         rows = row_set(worker, self.over, batch if remote or self.f else None)
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
             return LocalApply(self, worker, rows, kernel)
         adds_to_context = self.f is not None and "tau" in parameters(self.f, self.label)
-        return ApplySync(worker, self.over, rows, kernel, gather=self.gather, adds_to_context=adds_to_context)
+        return ApplySync(
+            worker, self.over, rows, kernel, gather=self.gather, adds_to_context=adds_to_context
+        )
 
     def check(self, worker: Worker) -> None:
-        """ProgramError where the type does not exist, or the stage would do nothing or lose deltas."""
+        """ProgramError where the type does not exist, or the stage would do nothing or lose
+        deltas.
+        """
         program = worker.program
         if self.over not in program.vertices:
-            raise ProgramError(f"{self.label}: '{self.over}' is no vertex type", do=f"vertex types: {', '.join(program.vertices)}")
-        deltas = [name for name, field in program.vertices[self.over].fields.items() if field.kind == "delta"]
+            raise ProgramError(
+                f"{self.label}: '{self.over}' is no vertex type",
+                do=f"vertex types: {', '.join(program.vertices)}",
+            )
+        deltas = [
+            name
+            for name, field in program.vertices[self.over].fields.items()
+            if field.kind == "delta"
+        ]
         if not self.gather and self.f is None:
-            raise ProgramError(f"{self.label} gathers nothing and does nothing", do=f'name a UDF: Apply("{self.over}", f, gather=False)')
+            raise ProgramError(
+                f"{self.label} gathers nothing and does nothing",
+                do=f'name a UDF: Apply("{self.over}", f, gather=False)',
+            )
         if deltas and self.f is None:
-            raise ProgramError(f"{self.label} would lose delta {self.over}.{deltas[0]}", do=f'name a UDF: Apply("{self.over}", f)')
+            raise ProgramError(
+                f"{self.label} would lose delta {self.over}.{deltas[0]}",
+                do=f'name a UDF: Apply("{self.over}", f)',
+            )
 
     @property
     def side(self) -> str:
-        """What `f` sees of a row: see `tux.tables`."""
+        """What `f` sees of a row: see `tux.rows.table`."""
         return "apply" if self.gather else "apply alone"
 
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
         scope = Scope(worker, self.side, self.label, at_home=at_home)
         listed = np.empty(0, np.int64) if rows.masked else ()
-        return scope.kernel({"rows": listed, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if rows.masked else "j"))
+        return scope.kernel(
+            {"rows": listed, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if rows.masked else "j")
+        )
 
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
         """The loop over masters lo..hi."""
         assert self.f is not None
         row = lambda: scope.row(scope.vertices(self.over), at)  # noqa: E731
-        call = scope.call(self.f, {self.over: row, "v": row}, lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]")
+        call = scope.call(
+            self.f,
+            {self.over: row, "v": row},
+            lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]",
+        )
         return ["for j in range(lo, hi):", *indented(call)]
 
 
@@ -110,4 +145,8 @@ class LocalApply(Step):
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """What the UDF takes."""
-        return (self.over, self._rows.here(block)) if self._gather and self._kernel is not None else None
+        return (
+            (self.over, self._rows.here(block))
+            if self._gather and self._kernel is not None
+            else None
+        )

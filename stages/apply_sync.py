@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.block import Block
-from tux.encoding import Arrays
-from tux.frames import Message
-from tux.replicas import NO_ROWS
-from tux.routes import ALL
-from tux.server import Server
+from tux.engine.worker import Worker
+from tux.graph.routes import ALL
+from tux.protocol.block import Block
+from tux.protocol.encoding import Arrays
+from tux.protocol.message import Message
+from tux.protocol.replicas import NO_ROWS
+from tux.protocol.server import Server
+from tux.protocol.steps import Fold, Rows
 from tux.stages.row_sets import AllRows, TouchedRows
-from tux.steps import Fold, Rows
-from tux.worker import Worker
 
 
 class Contribution(NamedTuple):
@@ -28,7 +28,8 @@ class Contribution(NamedTuple):
     epoch: int
     round: int
     touched: np.ndarray | None  # (rows of the route,) bool, where rows are touched ones
-    weights: np.ndarray | None  # (r,) float32: local edges in the block, where a field is combined by "mean"
+    # (r,) float32: local edges in the block, where a field is combined by "mean"
+    weights: np.ndarray | None
     fields: Arrays  # `Mirrors.pack` of the rows
 
     def arrays(self) -> Arrays:
@@ -39,7 +40,9 @@ class Contribution(NamedTuple):
         return [*out, *self.fields]
 
     @staticmethod
-    def read(arrays: Arrays, rows: AllRows, worker: int, *, weighted: bool) -> tuple[Contribution, np.ndarray]:
+    def read(
+        arrays: Arrays, rows: AllRows, worker: int, *, weighted: bool
+    ) -> tuple[Contribution, np.ndarray]:
         """A contribution of `worker`, and the masters that it is about."""
         head, *rest = arrays
         number, epoch, round_number = head.tolist()
@@ -57,8 +60,21 @@ class ApplySync(Fold):
     is_apply = True
     reads_masters = False
 
-    def __init__(self, worker: Worker, over: str, rows: AllRows, kernel: Any, *, gather: bool, adds_to_context: bool) -> None:
-        self.table, self.has_function, self.adds_to_context = over, kernel is not None, adds_to_context
+    def __init__(
+        self,
+        worker: Worker,
+        over: str,
+        rows: AllRows,
+        kernel: Any,
+        *,
+        gather: bool,
+        adds_to_context: bool,
+    ) -> None:
+        self.table, self.has_function, self.adds_to_context = (
+            over,
+            kernel is not None,
+            adds_to_context,
+        )
         self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
         self._weights = worker.graph.counts(over).astype(np.float32)
         self.sync_id = worker.register(self)
@@ -68,7 +84,9 @@ class ApplySync(Fold):
         return (self.table, self._rows.here(block)) if self._gather else None
 
     def send(self, clock: int, block: Block | None) -> int:
-        """Each home gets this worker's contribution to the block; returns the number of answers to come."""
+        """Each home gets this worker's contribution to the block; returns the number of answers
+        to come.
+        """
         worker = self._worker
         mirrors, number = worker.mirrors[self.table], block.number if block else ALL
         touched, weights = None, self._weights
@@ -85,27 +103,37 @@ class ApplySync(Fold):
             fields = mirrors.pack(rows, (self.sync_id, home))
             if home != worker.rank:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-            sent = Contribution(number, worker.epoch, block.round if block else 0, marks, weighted, fields)
-            worker.post(Message("up", worker.rank, home, clock, self.sync_id, sent.arrays()), self.table)
+            sent = Contribution(
+                number, worker.epoch, block.round if block else 0, marks, weighted, fields
+            )
+            worker.post(
+                Message("up", worker.rank, home, clock, self.sync_id, sent.arrays()), self.table
+            )
         return worker.workers
 
     def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
         """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
         masters, folded, heard = server.masters[self.table], [], []
         for worker, arrays in enumerate(contributions):
-            sent, rows = Contribution.read(arrays, self._rows, worker, weighted=masters.needs_weights)
+            sent, rows = Contribution.read(
+                arrays, self._rows, worker, weighted=masters.needs_weights
+            )
             heard.append((sent, rows))
             folded.append((rows if self._gather else NO_ROWS, sent.fields, sent.weights))
         masters.fold(folded)
         numbers = np.unique([sent.number for sent, _ in heard]).astype(np.int32)
         touched = self._touched(server, [rows for _, rows in heard])
         self._apply(server, heard[0][0], numbers, touched)
-        answers = [self._answer(server, worker, numbers, touched) for worker in range(server.workers)]
+        answers = [
+            self._answer(server, worker, numbers, touched) for worker in range(server.workers)
+        ]
         masters.forget()
         return answers
 
     def _touched(self, server: Server, rows: list[np.ndarray]) -> np.ndarray | None:
-        """(masters,) bool: those that any worker has touched; None where rows are known by their blocks."""
+        """(masters,) bool: those that any worker has touched; None where rows are known by their
+        blocks.
+        """
         if not self._rows.masked:
             return None
         touched = np.zeros(self._rows.masters(ALL)[1], bool)
@@ -113,7 +141,9 @@ class ApplySync(Fold):
             touched[each] = True
         return touched
 
-    def _apply(self, server: Server, first: Contribution, numbers: np.ndarray, touched: np.ndarray | None) -> None:
+    def _apply(
+        self, server: Server, first: Contribution, numbers: np.ndarray, touched: np.ndarray | None
+    ) -> None:
         """Run the UDF on the blocks' masters, or those `touched`, and clear their deltas."""
         table, masters = server.tables[self.table], server.masters[self.table]
         if touched is not None:
@@ -130,7 +160,9 @@ class ApplySync(Fold):
                     self._kernel((), lo, hi, salt=first.round, epoch=first.epoch)
             table.clear_deltas(slice(lo, hi))
 
-    def _answer(self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None) -> Arrays:
+    def _answer(
+        self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None
+    ) -> Arrays:
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
         answer: Arrays = [numbers]
         if touched is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from tux.stage import Batch, Stage
-from tux.steps import BarrierStep, Step
-from tux.worker import Worker
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.steps import BarrierStep, Step
 
 
 class Barrier(Stage):
-    """All clocks before the run of stages in which it stands are finished before that run begins; no later clock starts beside it.
+    """All clocks before the run of stages in which it stands are finished before that run begins;
+    no later clock starts beside it.
 
-    At slack 0 that is so anyhow. Stages that must see the effects of all blocks before them, and none of those after, stand with a
-    Barrier in front. It costs what waiting costs.
+    At slack 0 that is so anyhow. Stages that must see the effects of all blocks before them, and
+    none of those after, stand with a Barrier in front. It costs what waiting costs.
     """
 
     label = "Barrier()"

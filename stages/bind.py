@@ -1,4 +1,6 @@
-"""Binding of UDFs: a parameter's name says what it is, and an unknown name is told with what it could be."""
+"""Binding of UDFs: a parameter's name says what it is, and an unknown name is told with what it
+could be.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tux.errors import ProgramError
+from tux.base.errors import ProgramError
 
 Udf = Callable[..., Any]
 
@@ -25,21 +27,31 @@ def place(udf: Udf) -> str:
 def parameters(udf: Udf, stage: str) -> list[str]:
     """The names of a UDF's parameters; ProgramError when it is no plain function."""
     if not inspect.isfunction(udf):
-        raise ProgramError(f"{stage} was given {udf!r}", do="give it a plain Python function; the engine compiles it")
+        raise ProgramError(
+            f"{stage} was given {udf!r}",
+            do="give it a plain Python function; the engine compiles it",
+        )
     found = inspect.signature(udf).parameters.values()
     for p in found:
         if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or p.default is not p.empty:
-            raise ProgramError(f"UDF {udf.__name__} has parameter {p}", where=place(udf), do="UDFs take plain parameters without defaults")
+            raise ProgramError(
+                f"UDF {udf.__name__} has parameter {p}",
+                where=place(udf),
+                do="UDFs take plain parameters without defaults",
+            )
     return [p.name for p in found]
 
 
 def call(udf: Udf, name: str, stage: str, available: dict[str, Callable[[], str]]) -> str:
-    """The source of a call of `udf`, as the global `name`, with each parameter replaced by the expression that `available` makes for it."""
+    """The source of a call of `udf`, as the global `name`, with each parameter replaced by the
+    expression that `available` makes for it.
+    """
     wanted = parameters(udf, stage)
     for parameter in wanted:
         if parameter not in available:
             raise ProgramError(
-                f"UDF {udf.__name__} of {stage} has a parameter '{parameter}' that it cannot be given",
+                f"UDF {udf.__name__} of {stage} has a parameter '{parameter}' that it cannot be "
+                "given",
                 where=place(udf),
                 do=f"parameters it could have: {', '.join(available)}",
             )

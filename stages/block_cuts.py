@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.layout import blocks_by_edges, blocks_by_vertices, tile_rows, without_cutting
-from tux.stage import Batch
+from tux.engine.worker import Worker
+from tux.graph.layout import blocks_by_edges, blocks_by_vertices, tile_rows, without_cutting
+from tux.program.stage import Batch
 from tux.stages import rotation
-from tux.worker import Worker
 
 VISIT = 700
-"""Edges of a vertex, on average, that a worker may walk at one visit where workers rotate: with thousands, vertices would follow the
-last worker's edges so far that those of the others no longer fit (measured on 100 M ratings: a test error of .574 instead of .547)."""
+"""Edges of a vertex, on average, that a worker may walk at one visit where workers rotate: with
+thousands, vertices would follow the last worker's edges so far that those of the others no longer
+fit (measured on 100 M ratings: a test error of .574 instead of .547).
+"""
 
 
 class Size(NamedTuple):
@@ -24,18 +26,23 @@ class Size(NamedTuple):
     blocks: int = 0
 
     def cuts(self, degrees: np.ndarray, most_edges: int = 0) -> np.ndarray:
-        """Boundaries (blocks + 1,) of blocks of vertices with these degrees, of at most about `most_edges` each unless that is 0."""
+        """Boundaries (blocks + 1,) of blocks of vertices with these degrees, of at most about
+        `most_edges` each unless that is 0.
+        """
         if self.vertices:
             return blocks_by_vertices(len(degrees), self.vertices)
         size = -(-int(degrees.sum()) // self.blocks) if self.blocks else self.edges
-        return blocks_by_edges(degrees, max(1, min(size or most_edges, most_edges)) if most_edges else size)
+        return blocks_by_edges(
+            degrees, max(1, min(size or most_edges, most_edges)) if most_edges else size
+        )
 
 
 class Plan(NamedTuple):
     """How the workers of a job go through the blocks of a mini-batch over the end called `role`.
 
-    `order`: "shuffled", "fixed", "rotated" or "pipelined", see MiniBatch. `by_shares`: a visit walks one share of the other end, in
-    `rounds` visits to each block. `both_ends`: ends of two types are both cut, so workers must be apart in both.
+    `order`: "shuffled", "fixed", "rotated" or "pipelined", see MiniBatch. `by_shares`: a visit
+    walks one share of the other end, in `rounds` visits to each block. `both_ends`: ends of two
+    types are both cut, so workers must be apart in both.
     """
 
     role: str
@@ -61,12 +68,17 @@ class Plan(NamedTuple):
     def batch(self, worker: Worker, size: Size, *, keep_groups: bool) -> Batch:
         """The blocks, as the stages inside are told of them."""
         cuts = self._cuts(worker, size, keep_groups=keep_groups)
-        return Batch(self.role, cuts, worker.graph.of_role(self.role).local_cuts(cuts), self._columns(worker))
+        return Batch(
+            self.role, cuts, worker.graph.of_role(self.role).local_cuts(cuts), self._columns(worker)
+        )
 
     def _cuts(self, worker: Worker, size: Size, *, keep_groups: bool) -> np.ndarray:
         degrees, several = worker.graph.degrees(self.role), worker.workers > 1
         rotated = self.order == "rotated" and several
-        cuts = size.cuts(degrees, max(1, int(degrees.sum()) // ((worker.slack + 2) * worker.workers)) if rotated else 0)
+        cuts = size.cuts(
+            degrees,
+            max(1, int(degrees.sum()) // ((worker.slack + 2) * worker.workers)) if rotated else 0,
+        )
         cuts = without_cutting(worker.graph.groups(self.role), cuts) if keep_groups else cuts
         if rotated and worker.graph.of_role(self.role).cut:
             least = rotation.least_blocks(worker.workers, worker.slack)

@@ -1,9 +1,12 @@
-"""What checked UDFs call: each index is compared with its array's length, each number to be stored is tested for NaN.
+"""What checked UDFs call: each index is compared with its array's length, each number to be stored
+is tested for NaN.
 
-`tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the source, `axis` the dimension that
-an index belongs to. Each function stands here in plain Python, and below it as numba compiles it.
+`tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the
+source, `axis` the dimension that an index belongs to. Each function stands here in plain Python,
+and below it as numba compiles it.
 
-An index is right as in Python: from -n to n - 1 for a length of n. Slices are cut to the length and never wrong.
+An index is right as in Python: from -n to n - 1 for a length of n. Slices are cut to the length and
+never wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from tux.neighbours import EdgesType
+from tux.rows.edge_slice import EdgesType
 
 
 class OutOfBounds(IndexError):

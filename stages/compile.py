@@ -1,8 +1,10 @@
-"""Kernels: a stage's loop as Python source in the cache folder, with UDFs as its globals, compiled by numba and found again next time.
+"""Kernels: a stage's loop as Python source in the cache folder, with UDFs as its globals, compiled
+by numba and found again next time.
 
-Closures over UDFs, or UDFs as arguments, would never hit numba's disk cache; a file whose name is the fingerprint of all that the
-kernel depends on always does. Under `--no-jit` the same source runs as plain Python. With `check`, UDFs are rewritten so that an index out
-of bounds, and NaN that replaces a number, end the run with the place (`tux.stages.rewrite`).
+Closures over UDFs, or UDFs as arguments, would never hit numba's disk cache; a file whose name is
+the fingerprint of all that the kernel depends on always does. Under `--no-jit` the same source runs
+as plain Python. With `check`, UDFs are rewritten so that an index out of bounds, and NaN that
+replaces a number, end the run with the place (`tux.stages.rewrite`).
 """
 
 from __future__ import annotations
@@ -20,17 +22,17 @@ from typing import Any, NamedTuple
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from tux.cache import cache_folder, keeping
-from tux.errors import ProgramError, TuxError
-from tux.neighbours import compiled_edges
-from tux.plain import plain_edges, plain_parameters, plain_row
-from tux.rows import compiled_parameters, compiled_row
+from tux.base.cache import cache_folder, keeping
+from tux.base.errors import ProgramError, TuxError
+from tux.rows.edge_slice import compiled_edges
+from tux.rows.plain import plain_edges, plain_parameters, plain_row
+from tux.rows.rng import Stream, compiled_seat, compiled_stream, seat
+from tux.rows.row import compiled_parameters, compiled_row
 from tux.stages import checks
 from tux.stages.bind import place
 from tux.stages.explain import broken, explained
 from tux.stages.fingerprint import fingerprint, global_loads
 from tux.stages.rewrite import Sites
-from tux.stream import Stream, compiled_seat, compiled_stream, seat
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -41,35 +43,57 @@ OPTIONS: dict[str, Any] = {
 }
 
 # As text that is the same in every process: the order of a set's members is not.
-_CHOSEN = sorted((name, sorted(value) if isinstance(value, set) else value) for name, value in OPTIONS.items())
+_CHOSEN = sorted(
+    (name, sorted(value) if isinstance(value, set) else value) for name, value in OPTIONS.items()
+)
 
 Kernel = Callable[..., None]
 
 
 class Injected(NamedTuple):
-    """A global of a kernel's module: a row, edges or parameters constructor, the stream of random numbers, or a UDF."""
+    """A global of a kernel's module: a row, edges or parameters constructor, the stream of
+    random numbers, or a UDF.
+    """
 
     kind: str
     spec: tuple[Any, ...] = ()
 
 
-_COMPILED: dict[str, Callable[..., Any]] = {"row": compiled_row, "edges": compiled_edges, "parameters": compiled_parameters}
-_PLAIN: dict[str, Callable[..., Any]] = {"row": plain_row, "edges": plain_edges, "parameters": plain_parameters}
+_COMPILED: dict[str, Callable[..., Any]] = {
+    "row": compiled_row,
+    "edges": compiled_edges,
+    "parameters": compiled_parameters,
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "row": plain_row,
+    "edges": plain_edges,
+    "parameters": plain_parameters,
+}
 _STREAM = {True: (compiled_stream, compiled_seat), False: (Stream, seat)}
 
 
-def build(source: str, injected: dict[str, Injected], args: tuple[Any, ...], *, jit: bool, check: bool = False) -> Kernel:
-    """The function `kernel` that `source` defines, ready to be called with arguments of the types of `args`.
+def build(
+    source: str,
+    injected: dict[str, Injected],
+    args: tuple[Any, ...],
+    *,
+    jit: bool,
+    check: bool = False,
+) -> Kernel:
+    """The function `kernel` that `source` defines, ready to be called with arguments of the types
+    of `args`.
 
-    Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the kernel raises ProgramError for an
-    index out of bounds, and DataError for NaN that replaces a number, both with file and line.
+    Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
+    kernel raises ProgramError for an index out of bounds, and DataError for NaN that replaces a
+    number, both with file and line.
     """
     if not check:
         return _built(source, injected, args, None, jit=jit)
     sites = Sites()
     try:
         kernel = _built(source, injected, args, sites, jit=jit)
-    except ProgramError:  # numba's own checks then, and its reasons in terms of the source as it was written
+    # numba's own checks then, and its reasons in terms of the source as it was written
+    except ProgramError:
         sites = Sites(rewrites=False)
         kernel = _built(source, injected, args, sites, jit=jit)
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
@@ -83,7 +107,14 @@ def build(source: str, injected: dict[str, Injected], args: tuple[Any, ...], *, 
     return checked
 
 
-def _built(source: str, injected: dict[str, Injected], args: tuple[Any, ...], sites: Sites | None, *, jit: bool) -> Kernel:
+def _built(
+    source: str,
+    injected: dict[str, Injected],
+    args: tuple[Any, ...],
+    sites: Sites | None,
+    *,
+    jit: bool,
+) -> Kernel:
     """`build`, of UDFs as they are, or with checks at `sites`."""
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
@@ -107,8 +138,12 @@ def _built(source: str, injected: dict[str, Injected], args: tuple[Any, ...], si
     return dispatcher  # type: ignore[no-any-return]
 
 
-def plain(source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]) -> Kernel:
-    """The kernel as plain Python, of checked UDFs that call the functions `named`; its own loops call `tick` at each turn."""
+def plain(
+    source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]
+) -> Kernel:
+    """The kernel as plain Python, of checked UDFs that call the functions `named`; its own loops
+    call `tick` at each turn.
+    """
     scope = _scope(injected, Sites(ticks=True), named, jit=False)
     scope["range"] = lambda *bounds: _ticking(range(*bounds), tick)
     exec(compile(source, "<kernel>", "exec"), scope)
@@ -121,10 +156,16 @@ def _ticking(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
         yield number
 
 
-def _scope(injected: dict[str, Injected], sites: Sites | None, named: dict[str, Any], *, jit: bool) -> dict[str, Any]:
+def _scope(
+    injected: dict[str, Injected], sites: Sites | None, named: dict[str, Any], *, jit: bool
+) -> dict[str, Any]:
     """The globals of a kernel's module; `named` are the checks."""
     copies = Copies(sites, named, jit=jit)
-    scope: dict[str, Any] = {n: copies.of(i.spec[0]) if jit or sites else i.spec[0] for n, i in injected.items() if i.kind == "udf"}
+    scope: dict[str, Any] = {
+        n: copies.of(i.spec[0]) if jit or sites else i.spec[0]
+        for n, i in injected.items()
+        if i.kind == "udf"
+    }
     for n, (kind, spec) in injected.items():
         if kind in _COMPILED:
             scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
@@ -133,14 +174,16 @@ def _scope(injected: dict[str, Injected], sites: Sites | None, named: dict[str, 
 
 
 class Copies:
-    """Copies of UDFs, and of the plain functions that they read or close over: as numba's and inlined, with checks at `sites`, or both.
+    """Copies of UDFs, and of the plain functions that they read or close over: as numba's and
+    inlined, with checks at `sites`, or both.
 
     `named`: what the checks are called, and the functions that are called.
     """
 
     def __init__(self, sites: Sites | None, named: dict[str, Any], *, jit: bool) -> None:
         self.sites, self.named, self.jit = sites, named, jit
-        self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}  # for sources that are not to be had
+        # for sources that are not to be had
+        self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
         self._made: dict[Any, Any] = {}
 
     def of(self, udf: Any) -> Any:
@@ -148,7 +191,8 @@ class Copies:
         return self._copy(udf, udf)
 
     def _copy(self, found: Any, udf: Any) -> Any:
-        compiled = self.sites is not None and isinstance(found, Dispatcher)  # by a decorator of the user's
+        # by a decorator of the user's
+        compiled = self.sites is not None and isinstance(found, Dispatcher)
         function = found.py_func if compiled else found
         if not isinstance(function, types.FunctionType):
             return found
@@ -162,16 +206,26 @@ class Copies:
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             scope |= {n: v for n, v in self.named.items() if n in names}
             scope["__builtins__"] = __builtins__
-            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-            closure = tuple(types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars)
-            copy = types.FunctionType(code, scope, function.__name__, function.__defaults__, closure)
+            cells = dict(
+                zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            )
+            closure = tuple(
+                types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars
+            )
+            copy = types.FunctionType(
+                code, scope, function.__name__, function.__defaults__, closure
+            )
             copy.__kwdefaults__ = function.__kwdefaults__
-            self._made[function] = numba.njit(forceinline=True, **self.options)(copy) if self.jit else copy
+            self._made[function] = (
+                numba.njit(forceinline=True, **self.options)(copy) if self.jit else copy
+            )
         return self._made[function]
 
 
 def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Import `source` as module `name` from the cache folder, with `scope` as globals that it finds."""
+    """Import `source` as module `name` from the cache folder, with `scope` as globals that it
+    finds.
+    """
     path = cache_folder() / f"{name}.py"
     if not path.exists():
         _write(path, source)

@@ -1,8 +1,9 @@
 """The fingerprint of all that a compiled kernel depends on.
 
-numba's disk cache sees only the file that a kernel stands in: not the UDFs it calls, nor the globals that those read. So the file's
-name carries a hash of everything: the kernel's source, each UDF's code and that of the functions it calls, the values of the globals
-they read, argument types, versions, and the processor.
+numba's disk cache sees only the file that a kernel stands in: not the UDFs it calls, nor the
+globals that those read. So the file's name carries a hash of everything: the kernel's source, each
+UDF's code and that of the functions it calls, the values of the globals they read, argument types,
+versions, and the processor.
 """
 
 from __future__ import annotations
@@ -21,27 +22,33 @@ import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
-import tux.neighbours
-import tux.rows
-import tux.stream
+import tux.rows.edge_slice
+import tux.rows.rng
+import tux.rows.row
 
 
 @cache
 def engine() -> bytes:
     """The text of the engine's own part of every kernel: rows, slices of edges, random streams."""
-    return b"".join(Path(str(module.__file__)).read_bytes() for module in (tux.rows, tux.neighbours, tux.stream))
+    return b"".join(
+        Path(str(module.__file__)).read_bytes()
+        for module in (tux.rows.row, tux.rows.edge_slice, tux.rows.rng)
+    )
 
 
 def processor() -> tuple[str, str, str]:
     """What numba compiles for: the kind of machine, and its processor's name and features.
 
-    They are those of this processor, or of the one that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES describe.
+    They are those of this processor, or of the one that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES
+    describe.
     """
     return cpu_target.target_context.codegen().magic_tuple()  # type: ignore[no-any-return]
 
 
 def fingerprint(parts: list[object], functions: list[Any]) -> str:
-    """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that they reach."""
+    """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that
+    they reach.
+    """
     digest = hashlib.blake2b(engine(), digest_size=12)
     versions = (sys.version_info[:3], numba.__version__, llvmlite.__version__, np.__version__)
     for part in (*versions, processor(), *parts):
@@ -61,7 +68,9 @@ def _reach(thing: Any, seen: set[int]) -> Iterator[bytes]:
             return
         seen.add(id(function))
         yield from _code(function.__code__)
-        yield repr((function.__defaults__, sorted((function.__kwdefaults__ or {}).items()))).encode()
+        yield repr(
+            (function.__defaults__, sorted((function.__kwdefaults__ or {}).items()))
+        ).encode()
         for cell in function.__closure__ or ():
             yield from _reach(cell.cell_contents, seen)
         for name, attributes in global_loads(function.__code__).items():
@@ -85,7 +94,9 @@ def _reach(thing: Any, seen: set[int]) -> Iterator[bytes]:
     elif isinstance(thing, bool | int | float | complex | str | bytes | type(None) | np.generic):
         yield repr(thing).encode()
     else:
-        yield f"{type(thing).__module__}.{getattr(thing, '__qualname__', type(thing).__qualname__)}".encode()
+        yield (
+            f"{type(thing).__module__}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+        ).encode()
 
 
 def _code(code: types.CodeType) -> Iterator[bytes]:
@@ -99,7 +110,9 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
 
 
 def global_loads(code: types.CodeType) -> dict[str, set[str]]:
-    """The globals that a function's code, and code nested in it, reads, and of each the attributes that are read from it at once."""
+    """The globals that a function's code, and code nested in it, reads, and of each the
+    attributes that are read from it at once.
+    """
     loads: dict[str, set[str]] = {}
     last = None
     for i in dis.get_instructions(code):

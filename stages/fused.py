@@ -1,4 +1,6 @@
-"""A mini-batch of which nothing travels, as one compiled loop over its blocks: a block may be less work than a call from Python."""
+"""A mini-batch of which nothing travels, as one compiled loop over its blocks: a block may be
+less work than a call from Python.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from tux.block import Block
-from tux.random import key, permutation
-from tux.stage import Batch, Stage
+from tux.base.random import key, permutation
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.steps import Step
 from tux.stages.apply import Apply
 from tux.stages.compile import Injected
 from tux.stages.exchange import Exchange
 from tux.stages.loops import indented
 from tux.stages.scope import Scope, compiled
 from tux.stages.walk import Walk
-from tux.steps import Step
-from tux.worker import Worker
 
 
 def can_be_fused(worker: Worker, stages: Sequence[Stage], role: str) -> bool:
-    """Whether all of a mini-batch's stages work on the block's own vertices, here: one worker, no tiles, no GlobalSync."""
+    """Whether all of a mini-batch's stages work on the block's own vertices, here: one worker,
+    no tiles, no GlobalSync.
+    """
     declared = worker.program.edge
     own = declared.ends[declared.roles.index(role)]
-    rows = [isinstance(s, Exchange) and not s.by_tile or isinstance(s, Apply) and s.over == own and s.f is not None for s in stages]
+    rows = [
+        isinstance(s, Exchange)
+        and not s.by_tile
+        or isinstance(s, Apply)
+        and s.over == own
+        and s.f is not None
+        for s in stages
+    ]
     return worker.workers == 1 and bool(rows) and all(rows)
 
 
 def neighbours(blocks: int) -> int:
-    """Small blocks that one kernel works through are shuffled in runs of neighbours: memory is read in streams, at twice the speed."""
+    """Small blocks that one kernel works through are shuffled in runs of neighbours: memory is
+    read in streams, at twice the speed.
+    """
     return max(1, min(64, blocks // 16))
 
 
 class FusedBlocks(Step):
-    """For each block b, rows lo..hi: the loop of each stage, then, after an Apply, its deltas cleared."""
+    """For each block b, rows lo..hi: the loop of each stage, then, after an Apply, its deltas
+    cleared.
+    """
 
     own_clock = True
 
@@ -60,7 +75,9 @@ class FusedBlocks(Step):
         lines = [*before, "for i in range(len(blocks)):", *indented(block)]
         self._kernel = compiled(worker, title, names, examples, lines, injected)
 
-    def _stage(self, worker: Worker, stage: Any, prefix: str) -> tuple[Scope, list[str], dict[str, Any]]:
+    def _stage(
+        self, worker: Worker, stage: Any, prefix: str
+    ) -> tuple[Scope, list[str], dict[str, Any]]:
         """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
         if isinstance(stage, Exchange):
             self.walks.append(stage.walk(worker, self._batch))
@@ -72,7 +89,10 @@ class FusedBlocks(Step):
         for field, declared in worker.tables[stage.over].declared.items():
             if declared.kind == "delta" and stage.gather:
                 array = worker.tables[stage.over].arrays[field]
-                varying |= {f"{prefix}old_{field}": array, f"{prefix}none_{field}": array.dtype.type(declared.identity)}
+                varying |= {
+                    f"{prefix}old_{field}": array,
+                    f"{prefix}none_{field}": array.dtype.type(declared.identity),
+                }
                 lines += [f"{prefix}old_{field}[lo:hi] = {prefix}none_{field}"]
         return scope, lines, varying
 
@@ -93,13 +113,17 @@ class FusedBlocks(Step):
         if self._order == "fixed":
             return np.arange(count)
         runs = np.array_split(np.arange(count), -(-count // neighbours(count)))
-        return np.concatenate([runs[i] for i in permutation(key(worker.seed, "blocks", worker.epoch), len(runs))])
+        return np.concatenate(
+            [runs[i] for i in permutation(key(worker.seed, "blocks", worker.epoch), len(runs))]
+        )
 
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
         worker, cuts, order = self._worker, self._batch.local_cuts, self._shuffled()
         with worker.timed("compute"):
-            self._kernel(order.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.epoch))
+            self._kernel(
+                order.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.epoch)
+            )
         worker.clock += len(order) - 1
         for walk in self.walks:
             worker.edges_visited += int(walk.layout.bounds[cuts[-1]])

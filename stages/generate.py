@@ -1,4 +1,6 @@
-"""Generate: edges that are in no file. One UDF makes them for each vertex of a block, another walks them; rows come as they are touched."""
+"""Generate: edges that are in no file. One UDF makes them for each vertex of a block, another
+walks them; rows come as they are touched.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +9,102 @@ from typing import Any
 
 import numpy as np
 
-from tux.errors import ProgramError
-from tux.spool import Spool
-from tux.stage import Batch, Stage
+from tux.base.errors import ProgramError
+from tux.engine.spool import Spool
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.steps import Step
+from tux.rows.table import frozen
 from tux.stages.bind import Udf, named, parameters, place
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
 from tux.stages.loops import indented
 from tux.stages.pull_rows import PullClient
 from tux.stages.scope import Scope
-from tux.steps import Step
-from tux.tables import frozen
-from tux.worker import Worker
 
 ABREAST = 32
-"""Vertices whose lists are made side by side: memory is asked for several at a time, and what is written stays in the first cache."""
+"""Vertices whose lists are made side by side: memory is asked for several at a time, and what is
+written stays in the first cache.
+"""
 
 
 class Generate(Stage):
     """For each vertex v of the block whose master is here, in each of `rounds` rounds of an epoch:
 
-        make(start, path, noise, topology, p, rng, round)     # `start` is v's number; write those of others into the lists
-        pull the rows of all vertices in the lists            # from their masters; those of later blocks meanwhile, as slack allows
-        use(path, noise, tau, p, rng, progress, share)        # path[i].page.u[k]: for each v, in the block's order
+        # `start` is v's number; write those of others into the lists
+        make(start, path, noise, topology, p, rng, round)
+        # from their masters; those of later blocks meanwhile, as slack allows
+        pull the rows of all vertices in the lists
+        # path[i].page.u[k]: for each v, in the block's order
+        use(path, noise, tau, p, rng, progress, share)
         push the changes of their shared fields
 
-    `lists` names the lists and gives the most that each can hold, a number or an integer parameter: ``path="length"``. In `make` they are
-    int32 arrays, full of -1; what stands before the first -1 is the list. In `use` they are slices of edges: `len`, and by the type's
-    name the row at the other end. `topology` is the whole graph (`tux.topology`), `progress` the part of the run that is over, `share`
-    the part that masters take of changes to fields declared combine="mean" (`tux.pulls.share`; of other fields all). The type is
-    declared ``Vertex(pulled=True)``: with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
+    `lists` names the lists and gives the most that each can hold, a number or an integer parameter:
+    ``path="length"``. In `make` they are int32 arrays, full of -1; what stands before the first -1
+    is the list. In `use` they are slices of edges: `len`, and by the type's name the row at the
+    other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of the run
+    that is over, `share` the part that masters take of changes to fields declared combine="mean"
+    (`tux.protocol.pull.share`; of other fields all). The type is declared ``Vertex(pulled=True)``:
+    with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
 
-    If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at` of the first list in turn, of several
-    vertices side by side, so that they wait for memory together. What it must know it reads from the lists; `rng` goes on where it was.
+    If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at`
+    of the first list in turn, of several vertices side by side, so that they wait for memory
+    together. What it must know it reads from the lists; `rng` goes on where it was.
 
-    Without `use` (None) no rows come: the lists are the result. They are kept on disk (`tux.spool`), and `Program.write` gets them at the
-    run's end, all in one order.
+    Without `use` (None) no rows come: the lists are the result. They are kept on disk
+    (`tux.engine.spool`), and `Program.write` gets them at the run's end, all in one order.
     """
 
-    def __init__(self, make: Udf, use: Udf | None, over: str, *, rounds: int = 1, **lists: str | int) -> None:
+    def __init__(
+        self, make: Udf, use: Udf | None, over: str, *, rounds: int = 1, **lists: str | int
+    ) -> None:
         self.make, self.use, self.over, self.rounds, self.lists = make, use, over, rounds, lists
         self.label = f"Generate({named(make, use)})"
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """ProgramError: only a MiniBatch can prepare it, into several steps (`prepared`)."""
-        raise ProgramError(f"{self.label} stands outside a MiniBatch", do=f"write MiniBatch({self.label}, vertices=...)")
+        raise ProgramError(
+            f"{self.label} stands outside a MiniBatch",
+            do=f"write MiniBatch({self.label}, vertices=...)",
+        )
 
     def check(self, worker: Worker) -> None:
         """ProgramError where rows of the type do not come as they are touched."""
         declared = worker.program.vertices.get(self.over)
         if declared is None or not declared.pulled:
             raise ProgramError(
-                f"{self.label}: rows of '{self.over}' do not come as they are touched", do=f"declare {self.over} = Vertex(pulled=True, ...)"
+                f"{self.label}: rows of '{self.over}' do not come as they are touched",
+                do=f"declare {self.over} = Vertex(pulled=True, ...)",
             )
 
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
         """Compile both loops; with several workers, be ready to ask for rows and to answer."""
         part = worker.graph.vertices[self.over].part
-        own = frozen(np.arange(worker.graph.vertices[self.over].known, dtype=np.int32) if part is None else part.masters)
+        own = frozen(
+            np.arange(worker.graph.vertices[self.over].known, dtype=np.int32)
+            if part is None
+            else part.masters
+        )
         widths = {name: self._width(worker, length) for name, length in self.lists.items()}
-        make = self._refusing(self._compile_make(worker, widths), len(own) if part is None else part.vertices)
+        make = self._refusing(
+            self._compile_make(worker, widths), len(own) if part is None else part.vertices
+        )
         use = self._compile_use(worker, self.use, widths) if self.use is not None else None
         if use is None and worker.spool is not None:
-            raise ProgramError(f"{self.label} is not the only one without `use`", do="let one make all lists")
+            raise ProgramError(
+                f"{self.label} is not the only one without `use`", do="let one make all lists"
+            )
         if use is None:
             worker.spool = Spool(self.over, widths, worker.scratch)
         client = PullClient(worker, self.over) if use is not None and part is not None else None
-        return Generated(worker, self.over, self.rounds, Kernels(make, use, ABREAST), widths, own, batch, client)
+        return Generated(
+            worker, self.over, self.rounds, Kernels(make, use, ABREAST), widths, own, batch, client
+        )
 
     def _refusing(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
-        """`make` that raises ProgramError where a list names a vertex that is not there: its row would be anywhere in memory."""
+        """`make` that raises ProgramError where a list names a vertex that is not there: its row
+        would be anywhere in memory.
+        """
 
         def run(starts: np.ndarray, turn: int, states: np.ndarray, *lists: np.ndarray) -> None:
             make(starts, turn, states, *lists)
@@ -84,7 +112,8 @@ class Generate(Stage):
                 if made.size and not (-1 <= made.min() and made.max() < vertices):
                     wrong = made[(made < -1) | (made >= vertices)][0]
                     raise ProgramError(
-                        f"UDF {named(self.make)} wrote {wrong} into `{name}`, and {self.over}s are numbered 0 to {vertices - 1}",
+                        f"UDF {named(self.make)} wrote {wrong} into `{name}`, and {self.over}s are "
+                        f"numbered 0 to {vertices - 1}",
                         where=place(self.make),
                         do=f"write numbers of {self.over}s only; what is not written stays -1",
                     )
@@ -94,20 +123,30 @@ class Generate(Stage):
     def _width(self, worker: Worker, length: str | int) -> int:
         chosen = worker.program.parameters.get(length) if isinstance(length, str) else length
         if not isinstance(chosen, int) or isinstance(chosen, bool):
-            raise ProgramError(f"{self.label}: '{length}' is no integer parameter", do="give a list's length as a number or a parameter")
+            raise ProgramError(
+                f"{self.label}: '{length}' is no integer parameter",
+                do="give a list's length as a number or a parameter",
+            )
         return chosen
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = Injected("row", ("lists", tuple(self.lists)))
-        names: dict[str, Callable[[], str]] = {name: lambda name=name: f"{made}.{name}" for name in self.lists}  # type: ignore[misc]
+        names: dict[str, Callable[[], str]] = {
+            name: lambda name=name: f"{made}.{name}"  # type: ignore[misc]
+            for name in self.lists
+        }
         names |= {"start": lambda: "starts[i]", "round": lambda: "turn", "at": lambda: "at"}
         *seat, call = scope.call(self.make, names, lambda: "starts[i], turn")
         loop = ["for i in range(len(starts)):", *indented([*seat, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seat, call, next(iter(self.lists)))
-        varying: dict[str, Any] = {"starts": frozen(np.zeros(1, np.int32)), "turn": 0, "states": np.zeros(ABREAST, np.uint64)}
+        varying: dict[str, Any] = {
+            "starts": frozen(np.zeros(1, np.int32)),
+            "turn": 0,
+            "states": np.zeros(ABREAST, np.uint64),
+        }
         varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
         return scope.kernel(varying, loop)
 
@@ -116,11 +155,21 @@ class Generate(Stage):
 
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]
-            return lambda: scope.generated(table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]")
+            return lambda: scope.generated(
+                table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]"
+            )
 
         names = {name: edges(name) for name in self.lists}
-        call = scope.call(use, names | {"progress": lambda: "progress", "share": lambda: "share"}, lambda: "starts[i], turn")
-        varying: dict[str, Any] = {"rows": table.seen("exchange")[1], "starts": frozen(np.zeros(1, np.int32)), "turn": 0}
+        call = scope.call(
+            use,
+            names | {"progress": lambda: "progress", "share": lambda: "share"},
+            lambda: "starts[i], turn",
+        )
+        varying: dict[str, Any] = {
+            "rows": table.seen("exchange")[1],
+            "starts": frozen(np.zeros(1, np.int32)),
+            "turn": 0,
+        }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
@@ -128,8 +177,13 @@ class Generate(Stage):
 
 
 def _abreast(seat: list[str], call: str, first: str) -> list[str]:
-    """The loop that calls `make` place by place of the list `first`; each vertex goes on with its own stream of random numbers."""
-    keep, go_on = ["states[i - low] = state[0]"] * len(seat), ["state[0] = states[i - low]"] * len(seat)
+    """The loop that calls `make` place by place of the list `first`; each vertex goes on with
+    its own stream of random numbers.
+    """
+    keep, go_on = (
+        ["states[i - low] = state[0]"] * len(seat),
+        ["state[0] = states[i - low]"] * len(seat),
+    )
     return [
         f"for low in range(0, len(starts), {ABREAST}):",
         f"    high = min(low + {ABREAST}, len(starts))",

@@ -1,4 +1,6 @@
-"""The steps of a Generate on one worker: make lists, pull the rows that they name, walk them, push the changes."""
+"""The steps of a Generate on one worker: make lists, pull the rows that they name, walk them,
+push the changes.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.block import Block
-from tux.pulls import listed, share
-from tux.stage import Batch
+from tux.engine.worker import Worker
+from tux.program.stage import Batch
+from tux.protocol.block import Block
+from tux.protocol.pull import listed, share
+from tux.protocol.steps import Step
 from tux.stages.pull_rows import ClosingPull, ClosingPush, PullClient, PullRows, PushChanges
-from tux.steps import Step
-from tux.worker import Worker
 
 Lists = dict[str, np.ndarray]
 
 
 class Kernels(NamedTuple):
-    """The compiled loops; `use` is None where the lists are the result. `abreast`: vertices that are made side by side."""
+    """The compiled loops; `use` is None where the lists are the result. `abreast`: vertices that
+    are made side by side.
+    """
 
     make: Callable[..., None]
     use: Callable[..., None] | None
@@ -26,7 +30,9 @@ class Kernels(NamedTuple):
 
 
 class Generated:
-    """Lists that are made for the vertices of a block whose masters are here, and the steps that make and use them."""
+    """Lists that are made for the vertices of a block whose masters are here, and the steps that
+    make and use them.
+    """
 
     def __init__(
         self,
@@ -39,20 +45,30 @@ class Generated:
         batch: Batch,
         client: PullClient | None,
     ) -> None:
-        self.worker, self.over, self.rounds, self.kernels, self.widths = worker, over, rounds, kernels, widths
+        self.worker, self.over, self.rounds, self.kernels, self.widths = (
+            worker,
+            over,
+            rounds,
+            kernels,
+            widths,
+        )
         self.own, self.client = own, client
         self._bounds = np.searchsorted(own, batch.cuts)
         self._made: dict[tuple[int, int], Lists] = {}  # lists of the blocks that are under way
 
     def steps(self) -> list[Step]:
-        """What a block consists of: one step here; or what makes the lists, the pull, what uses them, and the push."""
+        """What a block consists of: one step here; or what makes the lists, the pull, what uses
+        them, and the push.
+        """
         if self.client is None:
             return [KeepLists(self) if self.kernels.use is None else WalkHere(self)]
         pull = PullRows(self.client, self.lists_of)
         return [MakeLists(self), pull, WalkPulled(self, self.client), PushChanges(self.client)]
 
     def closing(self) -> list[Step]:
-        """After the blocks: a clock that touches nothing and waits until the masters hold the changes of all before it."""
+        """After the blocks: a clock that touches nothing and waits until the masters hold the
+        changes of all before it.
+        """
         return [] if self.client is None else [ClosingPull(self.client), ClosingPush(self.client)]
 
     def starts(self, block: Block) -> np.ndarray:
@@ -62,7 +78,9 @@ class Generated:
     def make(self, block: Block) -> None:
         """Run `make` for a block and keep its lists."""
         starts, abreast = self.starts(block), self.kernels.abreast
-        lists = {name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()}
+        lists = {
+            name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()
+        }
         with self.worker.timed("compute"):
             self.kernels.make(starts, block.round, np.zeros(abreast, np.uint64), *lists.values())
         self._made[block.number, block.round] = lists
@@ -80,10 +98,21 @@ class Generated:
         assert self.kernels.use is not None
         worker = self.worker
         counts = {name: listed(array) for name, array in self.taken(block).items()}
-        progress = np.float32((worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1))
-        flattened = [each for name, array in lists.items() for each in (array.reshape(-1), counts[name])]
+        progress = np.float32(
+            (worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1)
+        )
+        flattened = [
+            each for name, array in lists.items() for each in (array.reshape(-1), counts[name])
+        ]
         with worker.timed("compute"):
-            self.kernels.use(rows, self.starts(block), block.round, progress, np.float32(share(worker.workers)), *flattened)
+            self.kernels.use(
+                rows,
+                self.starts(block),
+                block.round,
+                progress,
+                np.float32(share(worker.workers)),
+                *flattened,
+            )
         worker.edges_visited += int(next(iter(counts.values())).sum()) if counts else 0
 
 
@@ -124,7 +153,9 @@ class KeepLists(_ListStep):
         made, worker = self.generated, self.generated.worker
         assert worker.spool is not None
         lists = made.taken(block)
-        worker.edges_visited += int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
+        worker.edges_visited += (
+            int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
+        )
         with worker.timed("send"):
             worker.spool.append(made.starts(block), lists)
 

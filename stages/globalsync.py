@@ -1,35 +1,40 @@
-"""GlobalSync: combine what the workers have gathered in their contexts, and give all of them the result."""
+"""GlobalSync: combine what the workers have gathered in their contexts, and give all of them the
+result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tux.block import Block
-from tux.encoding import Arrays
-from tux.errors import ProgramError
-from tux.frames import Message
-from tux.plain import plain_parameters, plain_row
-from tux.server import ROW, Server
-from tux.stage import Batch, Stage
+from tux.base.errors import ProgramError
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.encoding import Arrays
+from tux.protocol.message import Message
+from tux.protocol.server import ROW, Server
+from tux.protocol.steps import Fold, Rows, Step
+from tux.rows.plain import plain_parameters, plain_row
+from tux.rows.table import Table
 from tux.stages.bind import Udf, call, named, parameters
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
-from tux.steps import Fold, Rows, Step
-from tux.tables import Table
-from tux.worker import Worker
 
 
 class GlobalSync(Stage):
     """Apply on the context tau, which every worker mirrors and one special worker masters:
 
-        for each master vertex v of the aggregate's type: aggregate(v, tau, p)     # optional; writes totals and `master` fields only
+        # optional; writes totals and `master` fields only
+        for each master vertex v of the aggregate's type: aggregate(v, tau, p)
         combine the totals of all workers
-        f(tau, p)                                                                 # on the special worker, once
+        # on the special worker, once
+        f(tau, p)
         clear the totals; send tau back to all workers
 
-    `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as `over`. `f` runs once a clock on one row,
-    so it is never compiled: it may use all of Python and numpy. Without `f` totals stay where they are, and only changes are sent.
+    `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as
+    `over`. `f` runs once a clock on one row, so it is never compiled: it may use all of Python and
+    numpy. Without `f` totals stay where they are, and only changes are sent.
     """
 
     def __init__(self, f: Udf | None = None, aggregate: Udf | None = None, over: str = "") -> None:
@@ -43,29 +48,52 @@ class GlobalSync(Stage):
         if worker.workers == 1:
             return LocalGlobalSync(worker, self.bound(worker, worker.tables["tau"]), aggregate)
         at_home = bool(over) and worker.graph.vertices[over].cut
-        return ContextSync(worker, self.bound(worker, worker.server.special.table), aggregate, over, at_home=at_home)
+        return ContextSync(
+            worker,
+            self.bound(worker, worker.server.special.table),
+            aggregate,
+            over,
+            at_home=at_home,
+        )
 
     def bound(self, worker: Worker, tau: Table) -> Callable[[], None] | None:
-        """`f` with its arguments, by the same rule as any UDF; the expressions are evaluated here, not compiled."""
+        """`f` with its arguments, by the same rule as any UDF; the expressions are evaluated
+        here, not compiled.
+        """
         f = self.f
         if f is None:
             return None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         names, arrays = tau.seen("sync")
-        values: dict[str, Any] = {"p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))}
+        values: dict[str, Any] = {
+            "p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))
+        }
         values["tau"] = plain_row("tau", names)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
         return lambda: f(*arguments)
 
     def aggregated(self, worker: Worker) -> str:
-        """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not said."""
+        """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not
+        said.
+        """
         if self.aggregate is None:
             return ""
-        wanted = [name for name in parameters(self.aggregate, self.label) if name in worker.program.vertices]
+        wanted = [
+            name
+            for name in parameters(self.aggregate, self.label)
+            if name in worker.program.vertices
+        ]
         over = self.over or (wanted[0] if wanted else "")
         if over not in worker.program.vertices:
-            what = f"'{over}' is no vertex type" if over else "which vertices are aggregated is not said"
-            raise ProgramError(f"{self.label}: {what}", do=f'say over="...": one of {", ".join(worker.program.vertices)}')
+            what = (
+                f"'{over}' is no vertex type"
+                if over
+                else "which vertices are aggregated is not said"
+            )
+            raise ProgramError(
+                f"{self.label}: {what}",
+                do=f'say over="...": one of {", ".join(worker.program.vertices)}',
+            )
         return over
 
     def _compile(self, worker: Worker, over: str) -> Callable[[], None]:
@@ -74,7 +102,11 @@ class GlobalSync(Stage):
         vertices = worker.graph.vertices[over]
         scope = Scope(worker, "aggregate", self.label, at_home=vertices.cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
-        lines = scope.call(self.aggregate, {over: row, "v": row}, lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]")
+        lines = scope.call(
+            self.aggregate,
+            {over: row, "v": row},
+            lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]",
+        )
         kernel = scope.kernel({"lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(lines)])
         count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.known
         return lambda: kernel(0, count)
@@ -83,7 +115,9 @@ class GlobalSync(Stage):
 class LocalGlobalSync(Step):
     """A GlobalSync of a single worker."""
 
-    def __init__(self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None) -> None:
+    def __init__(
+        self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None
+    ) -> None:
         self._worker, self._f, self._aggregate = worker, f, aggregate
 
     def run(self, block: Block | None = None) -> None:
@@ -97,12 +131,20 @@ class LocalGlobalSync(Step):
 
 
 class ContextSync(Fold):
-    """A GlobalSync between workers: contexts go up by way of each worker's own server, which adds its share."""
+    """A GlobalSync between workers: contexts go up by way of each worker's own server, which
+    adds its share.
+    """
 
     table = "tau"
 
     def __init__(
-        self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None, over: str, *, at_home: bool
+        self,
+        worker: Worker,
+        f: Callable[[], None] | None,
+        aggregate: Callable[[], None] | None,
+        over: str,
+        *,
+        at_home: bool,
     ) -> None:
         self._worker, self._f, self._aggregate, self._at_home = worker, f, aggregate, at_home
         self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)

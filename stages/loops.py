@@ -1,4 +1,6 @@
-"""The loops over edges that Exchange and Score run, as source: per edge, per edge grouped by vertex, and per vertex."""
+"""The loops over edges that Exchange and Score run, as source: per edge, per edge grouped by
+vertex, and per vertex.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tux.graph import Edges
-from tux.layout import Layout
+from tux.engine.worker import Worker
+from tux.graph.layout import Layout
+from tux.graph.local import Edges
 from tux.stages.bind import Udf
 from tux.stages.compile import Kernel
 from tux.stages.scope import Scope
-from tux.worker import Worker
 
 Names = dict[str, Callable[[], str]]
 
@@ -26,14 +28,32 @@ class EdgeLoops:
     """Loops over one layout of one set of edges; `role` is the enumerated end."""
 
     def __init__(
-        self, worker: Worker, stage: str, edges: Edges, layout: Layout, role: str, side: str = "exchange", prefix: str = ""
+        self,
+        worker: Worker,
+        stage: str,
+        edges: Edges,
+        layout: Layout,
+        role: str,
+        side: str = "exchange",
+        prefix: str = "",
     ) -> None:
-        self.worker, self.edges, self.layout, self.role, self.prefix = worker, edges, layout, role, prefix
+        self.worker, self.edges, self.layout, self.role, self.prefix = (
+            worker,
+            edges,
+            layout,
+            role,
+            prefix,
+        )
         self.scope = Scope(worker, side, stage, prefix=prefix)
         declared = worker.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
         self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
-        arrays = {"src": layout.src, "dst": layout.dst, "index": layout.index, "bounds": layout.bounds}
+        arrays = {
+            "src": layout.src,
+            "dst": layout.dst,
+            "index": layout.index,
+            "bounds": layout.bounds,
+        }
         self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
 
     def _row(self, role: str, index: str) -> Callable[[], str]:
@@ -47,7 +67,9 @@ class EdgeLoops:
         return {**rows, table.name: lambda: self.scope.row(table, position)}
 
     def _edge_ids(self) -> str:
-        return ", ".join(f"{self.scope.ids(self.types[role])}[{at}]" for role, at in self.at.items())
+        return ", ".join(
+            f"{self.scope.ids(self.types[role])}[{at}]" for role, at in self.at.items()
+        )
 
     def _vertex(self) -> Names:
         """Names of an UDF on the enumerated vertex alone."""
@@ -60,7 +82,11 @@ class EdgeLoops:
     def per_edge(self, f: Udf) -> Kernel:
         """for each group, for each edge e of it: f(...). Called with the numbers of the groups."""
         call = self.scope.call(f, self._edge(), self._edge_ids)
-        loop = ["for g in range(len(groups)):", "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):", *indented(indented(call))]
+        loop = [
+            "for g in range(len(groups)):",
+            "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):",
+            *indented(indented(call)),
+        ]
         return self._kernel({"groups": np.zeros(1, np.int64)}, loop)
 
     def over_rows(self, lines: list[str]) -> Kernel:
@@ -72,7 +98,10 @@ class EdgeLoops:
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
         if f:
             span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
-            loop += [f"for e in {span}:", *indented(self.scope.call(f, self._edge(), self._edge_ids))]
+            loop += [
+                f"for e in {span}:",
+                *indented(self.scope.call(f, self._edge(), self._edge_ids)),
+            ]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
         return ["for v in range(lo, hi):", *indented(loop)]
 
@@ -81,20 +110,38 @@ class EdgeLoops:
         other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
         table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
         span = f"{ends}, {self.prefix}index, {bounds}[v], {bounds}[v + 1]"
-        edges = {"edges": lambda: self.scope.edges(table, other, self.worker.tables[self.types[other]], span)}
+        edges = {
+            "edges": lambda: self.scope.edges(
+                table, other, self.worker.tables[self.types[other]], span
+            )
+        }
 
         def ids() -> str:
-            # Replicas of a vertex have other edges, so the first of them tells their streams of random numbers apart.
+            # Replicas of a vertex have other edges, so the first of them tells their streams of
+            # random numbers apart.
             own, others = self.scope.ids(self.types[self.role]), self.scope.ids(self.types[other])
-            return f"{own}[v], {others}[{ends}[{bounds}[v]]] if {bounds}[v] < {bounds}[v + 1] else {own}[v]"
+            return (
+                f"{own}[v], {others}[{ends}[{bounds}[v]]] if {bounds}[v] < {bounds}[v + 1] else "
+                f"{own}[v]"
+            )
 
-        return ["for v in range(lo, hi):", *indented(self.scope.call(f, {**self._vertex(), **edges}, ids))]
+        return [
+            "for v in range(lo, hi):",
+            *indented(self.scope.call(f, {**self._vertex(), **edges}, ids)),
+        ]
 
     def score(self, f: Udf, out: np.ndarray) -> Kernel:
-        """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,) float64."""
+        """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,)
+        float64.
+        """
         *seat, call = self.scope.call(f, self._edge(), self._edge_ids)
-        return self._kernel({"out": out}, ["for e in range(len(src)):", *indented([*seat, f"out[e] = {call}"])])
+        return self._kernel(
+            {"out": out}, ["for e in range(len(src)):", *indented([*seat, f"out[e] = {call}"])]
+        )
 
     def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
-        run, layout = self.scope.kernel({**varying, **self.varying}, loop), tuple(self.varying.values())
+        run, layout = (
+            self.scope.kernel({**varying, **self.varying}, loop),
+            tuple(self.varying.values()),
+        )
         return lambda *arguments: run(*arguments, *layout)

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tux.block import Block
-from tux.errors import ProgramError
-from tux.layout import blocks_by_vertices
-from tux.random import key, permutation
-from tux.stage import Batch, Stage
+from tux.base.errors import ProgramError
+from tux.base.random import key, permutation
+from tux.engine.worker import Worker
+from tux.graph.layout import blocks_by_vertices
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.steps import Blocks, Step
 from tux.stages import rotation
 from tux.stages.apply import Apply
 from tux.stages.block_cuts import Plan, Size
 from tux.stages.exchange import Exchange
 from tux.stages.fused import FusedBlocks, can_be_fused
 from tux.stages.generate import Generate
-from tux.steps import Blocks, Step
-from tux.worker import Worker
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
 
@@ -34,7 +34,8 @@ class MiniBatch(Stage):
     inside. Every Exchange inside enumerates it; an Apply inside works on the block's rows of its
     type: the range itself, or the rows of the other end that the block's edges touch.
 
-    `order`: "shuffled", anew in each epoch; "fixed", the seeded order of the vertices; or one of the following.
+    `order`: "shuffled", anew in each epoch; "fixed", the seeded order of the vertices; or one of
+    the following.
 
     "rotated": workers are on different blocks at each clock, so that changes in place to a
     vertex are made by one worker after the other instead of by all at once: see
@@ -50,14 +51,16 @@ class MiniBatch(Stage):
     vertices have many edges (VISIT), an epoch goes round several times, each with another share of
     the other end's vertices.
 
-    "pipelined": worker w goes through the blocks in the same order as the others, w turns behind the first. So it meets each block as
-    the one before it has left it, and what the workers make of a blank start is one whole; for a first pass, since the last turns
-    of one worker are idle for another.
+    "pipelined": worker w goes through the blocks in the same order as the others, w turns behind
+    the first. So it meets each block as the one before it has left it, and what the workers make of
+    a blank start is one whole; for a first pass, since the last turns of one worker are idle for
+    another.
 
-    `keep_groups=True`: no block cuts a group of vertices that belong together (`tux.edges.TOGETHER`); a group larger than a block is one.
+    `keep_groups=True`: no block cuts a group of vertices that belong together
+    (`tux.arrays.edges.TOGETHER`); a group larger than a block is one.
 
-    With one worker, where nothing travels, the stages of all blocks are one compiled loop (`tux.stages.fused`), so that blocks may be as
-    small as a vertex.
+    With one worker, where nothing travels, the stages of all blocks are one compiled loop
+    (`tux.stages.fused`), so that blocks may be as small as a vertex.
     """
 
     def __init__(
@@ -74,16 +77,25 @@ class MiniBatch(Stage):
         self.size = Size(vertices, edges, blocks)
         self.label = f"MiniBatch({', '.join(stage.label for stage in stages)})"
         if sum(size != 0 for size in self.size) > 1:
-            raise ProgramError("MiniBatch has more than one of vertices, edges and blocks", do="give one")
+            raise ProgramError(
+                "MiniBatch has more than one of vertices, edges and blocks", do="give one"
+            )
         if min(self.size) < 0:
-            raise ProgramError("MiniBatch has a negative size", do="give a number of vertices, edges or blocks; 0 is one block")
+            raise ProgramError(
+                "MiniBatch has a negative size",
+                do="give a number of vertices, edges or blocks; 0 is one block",
+            )
         if order not in ORDERS:
-            raise ProgramError(f"MiniBatch has no order {order!r}", do=f"choose one of: {', '.join(ORDERS)}")
+            raise ProgramError(
+                f"MiniBatch has no order {order!r}", do=f"choose one of: {', '.join(ORDERS)}"
+            )
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Cut the blocks and prepare the stages inside for them."""
         if batch is not None:
-            raise ProgramError(f"{self.label} stands in another MiniBatch", do="put one after the other")
+            raise ProgramError(
+                f"{self.label} stands in another MiniBatch", do="put one after the other"
+            )
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
             return self._generated(worker, generate)
@@ -94,50 +106,86 @@ class MiniBatch(Stage):
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
         if batch.several and can_be_fused(worker, self.inside, plan.role):
             return FusedBlocks(worker, self.inside, batch, self.order)
-        return BatchBlocks(worker, plan, batch, [stage.prepare(worker, batch) for stage in self.inside])
+        return BatchBlocks(
+            worker, plan, batch, [stage.prepare(worker, batch) for stage in self.inside]
+        )
 
     def _enumerated(self, worker: Worker, exchanges: Sequence[Exchange]) -> str:
         """The name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
-            raise ProgramError("MiniBatch has no Exchange inside and names no type", do='say over="..."')
+            raise ProgramError(
+                "MiniBatch has no Exchange inside and names no type", do='say over="..."'
+            )
         declared = worker.program.edge
         role = self.over or exchanges[0].role(worker)
         if role not in declared.roles and role in declared.ends:
             role = declared.roles[declared.ends.index(role)]
         for exchange in exchanges:
             if exchange.over and exchange.role(worker) != role:
-                raise ProgramError(f"{exchange.label} enumerates {exchange.role(worker)} in a MiniBatch over {role}", do="enumerate one")
+                raise ProgramError(
+                    f"{exchange.label} enumerates {exchange.role(worker)} in a MiniBatch over "
+                    f"{role}",
+                    do="enumerate one",
+                )
             if exchange.held_out:
                 raise ProgramError(
-                    f"{exchange.label} walks held-out edges in a MiniBatch", do="put it into evaluate(), outside a MiniBatch"
+                    f"{exchange.label} walks held-out edges in a MiniBatch",
+                    do="put it into evaluate(), outside a MiniBatch",
                 )
         if role not in declared.roles:
-            raise ProgramError(f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}", do=f"ends: {', '.join(declared.roles)}")
+            raise ProgramError(
+                f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}",
+                do=f"ends: {', '.join(declared.roles)}",
+            )
         return role
 
     def _generated(self, worker: Worker, generate: Generate) -> Step:
-        """Blocks are ranges of the positions of one type; each worker makes the edges of those vertices that it masters."""
+        """Blocks are ranges of the positions of one type; each worker makes the edges of those
+        vertices that it masters.
+        """
         if any(isinstance(stage, Exchange | Apply) for stage in self.inside) or self.size.edges:
             raise ProgramError(
-                f"{generate.label} stands in a MiniBatch with Exchange, Apply or a size in edges", do="give it one of its own"
+                f"{generate.label} stands in a MiniBatch with Exchange, Apply or a size in edges",
+                do="give it one of its own",
             )
         generate.check(worker)
         vertices = worker.graph.vertices[generate.over]
         n = vertices.part.vertices if vertices.part is not None else vertices.known
-        cuts = blocks_by_vertices(n, -(-n // self.size.blocks) if self.size.blocks else self.size.vertices)
+        cuts = blocks_by_vertices(
+            n, -(-n // self.size.blocks) if self.size.blocks else self.size.vertices
+        )
         batch = Batch(generate.over, cuts, cuts)
         # Lists that are kept lie in the order of vertices.
-        plan = Plan(generate.over, self.order if generate.use is not None else "fixed", generate.rounds)
+        plan = Plan(
+            generate.over, self.order if generate.use is not None else "fixed", generate.rounds
+        )
         made = generate.prepared(worker, batch)
-        steps = [step for stage in self.inside for step in (made.steps() if stage is generate else [stage.prepare(worker, batch)])]
+        steps = [
+            step
+            for stage in self.inside
+            for step in (made.steps() if stage is generate else [stage.prepare(worker, batch)])
+        ]
         return BatchBlocks(worker, plan, batch, steps, made.closing())
 
 
 class BatchBlocks(Blocks):
     """The blocks of a mini-batch on one worker; `batch.cuts` bound them."""
 
-    def __init__(self, worker: Worker, plan: Plan, batch: Batch, steps: Sequence[Step], closing: Sequence[Step] = ()) -> None:
-        self._worker, self.plan, self.batch, self.steps, self.closing = worker, plan, batch, steps, closing
+    def __init__(
+        self,
+        worker: Worker,
+        plan: Plan,
+        batch: Batch,
+        steps: Sequence[Step],
+        closing: Sequence[Step] = (),
+    ) -> None:
+        self._worker, self.plan, self.batch, self.steps, self.closing = (
+            worker,
+            plan,
+            batch,
+            steps,
+            closing,
+        )
 
     @property
     def cuts(self) -> np.ndarray:
@@ -157,12 +205,20 @@ class BatchBlocks(Blocks):
     def _visits(self) -> list[tuple[int, int]]:
         """(round, block) by clock."""
         worker, plan, count = self._worker, self.plan, len(self.cuts) - 1
-        order = np.arange(count) if plan.order == "fixed" else permutation(key(worker.seed, "blocks", worker.epoch), count)
+        order = (
+            np.arange(count)
+            if plan.order == "fixed"
+            else permutation(key(worker.seed, "blocks", worker.epoch), count)
+        )
         if plan.order == "rotated":
             order = rotation.start(order, worker.rank, worker.workers)
         if plan.order == "pipelined" and worker.workers > 1:
             nothing = np.full(worker.workers - 1, count - 1)  # the last block is empty
-            order = np.concatenate([nothing[: worker.rank], order[order < count - 1], nothing[worker.rank :]])
+            order = np.concatenate(
+                [nothing[: worker.rank], order[order < count - 1], nothing[worker.rank :]]
+            )
         if plan.both_ends:
-            return list(rotation.both_ends(order, plan.rounds, worker.rank, worker.workers, worker.slack))
+            return list(
+                rotation.both_ends(order, plan.rounds, worker.rank, worker.workers, worker.slack)
+            )
         return [(r, int(number)) for r in range(plan.rounds) for number in order]

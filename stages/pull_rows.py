@@ -1,4 +1,6 @@
-"""Rows that come when they are touched: the worker's side of the pull protocol, and its steps. The masters' side is `tux.pulls`."""
+"""Rows that come when they are touched: the worker's side of the pull protocol, and its steps.
+The masters' side is `tux.protocol.pull`.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from tux.block import Block
-from tux.errors import ProgramError
-from tux.frames import Message
-from tux.pulls import Arrays, Home, Kept, joined, placed, share, touched
-from tux.replicas import of_kinds
-from tux.server import Server
-from tux.steps import Pull, Sync
-from tux.tables import frozen
-from tux.worker import Worker
+from tux.base.errors import ProgramError
+from tux.engine.worker import Worker
+from tux.protocol.block import Block
+from tux.protocol.message import Message
+from tux.protocol.pull import Arrays, Home, Kept, joined, placed, share, touched
+from tux.protocol.replicas import of_kinds
+from tux.protocol.server import Server
+from tux.protocol.steps import Pull, Sync
+from tux.rows.table import frozen
 
 
 class PullClient:
-    """A Generate's rows on one of several workers: asks the masters for them, lays them out for the kernel, and sends changes back."""
+    """A Generate's rows on one of several workers: asks the masters for them, lays them out for
+    the kernel, and sends changes back.
+    """
 
     def __init__(self, worker: Worker, over: str) -> None:
         part = worker.graph.vertices[over].part
         assert part is not None
         self.worker, self.over, self.table = worker, over, worker.tables[over]
-        self._home, self._number, self._workers = frozen(part.home), frozen(part.number), worker.workers
+        self._home, self._number, self._workers = (
+            frozen(part.home),
+            frozen(part.number),
+            worker.workers,
+        )
         self._fields = of_kinds(self.table, ("shared",))
         if strange := [f for f, d in self.table.declared.items() if d.kind != "shared"]:
-            raise ProgramError(f"{over}.{strange[0]} is a {self.table.declared[strange[0]].kind} field", do="what is pulled is shared")
+            raise ProgramError(
+                f"{over}.{strange[0]} is a {self.table.declared[strange[0]].kind} field",
+                do="what is pulled is shared",
+            )
         self._parts = [self._part(worker, f) for f in self._fields]
         masters = worker.server.tables[over]
         self.home = Home([masters.arrays[f] for f in self._fields], worker.workers)
         self._place = np.full(len(self._home), -1, np.int32)
-        self._begun, self._steps = 0, dict[tuple[int, int], int]()  # steps so far; those of the blocks under way
-        self._ids: dict[int, list[np.ndarray]] = {}  # by step and home: the positions that were asked for
-        self._pulled: dict[int, dict[int, tuple[int, Arrays]]] = {}  # by step and home: steps folded, and values
+        # steps so far; those of the blocks under way
+        self._begun, self._steps = 0, dict[tuple[int, int], int]()
+        # by step and home: the positions that were asked for
+        self._ids: dict[int, list[np.ndarray]] = {}
+        # by step and home: steps folded, and values
+        self._pulled: dict[int, dict[int, tuple[int, Arrays]]] = {}
         self._changes: dict[int, list[Arrays]] = {}
         self._kept = Kept()
         self.sync_id = -1  # of the step that pulls
@@ -48,16 +62,23 @@ class PullClient:
 
     def _warm(self) -> None:
         """Compile, or load, what the first step must not wait for."""
-        nothing, none = [frozen(array[:0].copy()) for array in self.home.fields], frozen(np.empty(0, np.int32))
+        nothing, none = (
+            [frozen(array[:0].copy()) for array in self.home.fields],
+            frozen(np.empty(0, np.int32)),
+        )
         home, kept = Home([array.copy() for array in nothing], 1), Kept()
         home.pull(0, 0, 0, none)
         home.push(0, 0, nothing)
         kept.keep(0, [none], [nothing])
         kept.add(1, [0], self._place, [array.copy() for array in nothing])
-        placed(touched(np.empty(0, np.int32), self._place, self._home, self._workers)[0], self._place)
+        placed(
+            touched(np.empty(0, np.int32), self._place, self._home, self._workers)[0], self._place
+        )
 
     def pull(self, clock: int, block: Block, lists: dict[str, np.ndarray]) -> int:
-        """Ask every home for the rows that the block's lists touch; returns the number of answers to come."""
+        """Ask every home for the rows that the block's lists touch; returns the number of
+        answers to come.
+        """
         flat = np.concatenate([array.reshape(-1) for array in lists.values()])
         ids, counts = touched(flat, self._place, self._home, self._workers)
         self._place[ids] = -1
@@ -73,7 +94,9 @@ class PullClient:
         self._ids[step], self._pulled[step] = ids, {}
         head = np.array([step, max(step - slack, 0)], np.int64)
         for home, asked in enumerate(ids):
-            message = Message("pull", self.worker.rank, home, clock, self.sync_id, [head, self._number[asked]])
+            message = Message(
+                "pull", self.worker.rank, home, clock, self.sync_id, [head, self._number[asked]]
+            )
             self.worker.post(message, self.over)
         return self._workers
 
@@ -82,8 +105,12 @@ class PullClient:
         head, *arrays = message.arrays
         self._pulled[int(head[0])][message.source] = int(head[1]), arrays
 
-    def laid_out(self, block: Block, made: dict[str, np.ndarray]) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-        """The rows of a block, home after home, with what of this worker's own is not in them; and its lists as numbers of rows."""
+    def laid_out(
+        self, block: Block, made: dict[str, np.ndarray]
+    ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+        """The rows of a block, home after home, with what of this worker's own is not in them;
+        and its lists as numbers of rows.
+        """
         step = self._steps[block.number, block.round]
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
         with self.worker.timed("send"):
@@ -91,13 +118,19 @@ class PullClient:
             ids = np.concatenate(self._ids[step])
             self._place[ids] = np.arange(len(ids), dtype=np.int32)
             self._kept.add(step, [folded for folded, _ in answers], self._place, rows)
-            lists = {name: placed(array.reshape(-1), self._place).reshape(array.shape) for name, array in made.items()}
+            lists = {
+                name: placed(array.reshape(-1), self._place).reshape(array.shape)
+                for name, array in made.items()
+            }
             self._place[ids] = -1
         return rows, lists
 
     def shaped(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         """The fields of pulled rows in the shapes that UDFs see."""
-        return tuple(array.reshape(-1, *self.table.arrays[f].shape[1:]) for array, f in zip(rows, self._fields, strict=True))
+        return tuple(
+            array.reshape(-1, *self.table.arrays[f].shape[1:])
+            for array, f in zip(rows, self._fields, strict=True)
+        )
 
     def changed(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
         """Note what a block has made of its rows, which were `before`; `before` is used up."""
@@ -106,15 +139,26 @@ class PullClient:
             for array, old in zip(rows, before, strict=True):
                 np.subtract(array, old, out=old)
             cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
-            self._changes[step] = [[frozen(part) for part in home] for home in zip(*(np.split(old, cuts) for old in before), strict=True)]
+            self._changes[step] = [
+                [frozen(part) for part in home]
+                for home in zip(*(np.split(old, cuts) for old in before), strict=True)
+            ]
 
     def push(self, clock: int, block: Block) -> int:
-        """Send every home the changes of its rows, or the share of them that it takes; no answer comes."""
+        """Send every home the changes of its rows, or the share of them that it takes; no answer
+        comes.
+        """
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
         if self.worker.slack:
             self._kept.keep(step, [frozen(each) for each in ids], changes)
-        sent = [[each if part == 1 else each * part for each, part in zip(home, self._parts, strict=True)] for home in changes]
+        sent = [
+            [
+                each if part == 1 else each * part
+                for each, part in zip(home, self._parts, strict=True)
+            ]
+            for home in changes
+        ]
         return self._tell(clock, step, sent)
 
     def push_nothing(self, clock: int) -> int:
@@ -126,18 +170,32 @@ class PullClient:
     def _tell(self, clock: int, step: int, changes: list[Arrays]) -> int:
         head = np.array([step], np.int64)
         for home, arrays in enumerate(changes):
-            self.worker.post(Message("push", self.worker.rank, home, clock, self.sync_id, [head, *arrays]), self.over)
+            self.worker.post(
+                Message("push", self.worker.rank, home, clock, self.sync_id, [head, *arrays]),
+                self.over,
+            )
         return 0
 
     def handle(self, server: Server, message: Message) -> list[Message]:
         """On the home: a pull or a push; returns the answers that can be given now."""
         head, *arrays = message.arrays
         if message.kind == "pull":
-            answers = self.home.pull(message.source, int(head[0]), int(head[1]), frozen(arrays[0]), message.clock)
+            answers = self.home.pull(
+                message.source, int(head[0]), int(head[1]), frozen(arrays[0]), message.clock
+            )
         else:
-            answers = self.home.push(message.source, int(head[0]), [frozen(array) for array in arrays])
+            answers = self.home.push(
+                message.source, int(head[0]), [frozen(array) for array in arrays]
+            )
         return [
-            Message("pulled", server.rank, a.worker, a.clock, self.sync_id, [np.array([a.step, a.folded], np.int64), *a.arrays])
+            Message(
+                "pulled",
+                server.rank,
+                a.worker,
+                a.clock,
+                self.sync_id,
+                [np.array([a.step, a.folded], np.int64), *a.arrays],
+            )
             for a in answers
         ]
 
@@ -145,7 +203,9 @@ class PullClient:
 class PullRows(Pull):
     """Ask the masters for the rows that a block's lists name."""
 
-    def __init__(self, client: PullClient, lists_of: Callable[[Block], dict[str, np.ndarray]]) -> None:
+    def __init__(
+        self, client: PullClient, lists_of: Callable[[Block], dict[str, np.ndarray]]
+    ) -> None:
         self._client, self._lists_of, self.table = client, lists_of, client.over
         self.sync_id = client.sync_id = client.worker.register(self)
 
@@ -164,7 +224,9 @@ class PullRows(Pull):
 
 
 class ClientSync(Sync):
-    """Sends what a pull client has, under the number of the step that pulls, which installs the answers."""
+    """Sends what a pull client has, under the number of the step that pulls, which installs the
+    answers.
+    """
 
     def __init__(self, client: PullClient) -> None:
         self._client, self.table, self.sync_id = client, client.over, client.sync_id

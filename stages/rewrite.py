@@ -1,12 +1,14 @@
-"""UDFs with checks: a function's source, rewritten so that each index and each stored number passes a function of `tux.stages.checks`.
+"""UDFs with checks: a function's source, rewritten so that each index and each stored number passes
+a function of `tux.stages.checks`.
 
     x[i]            ->  x[_tux_index(x, i, 0, site)]
     x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
-    x[3]            ->  _tux_held(x, 3, site)[3]                # a tuple wants its index as a constant
-    f(y)[i]         ->  _tux_load(f(y), i, site)                # what has a call in it is evaluated once
+    x[3]            -> _tux_held(x, 3, site)[3] # a tuple wants its index as a constant
+    f(y)[i]         -> _tux_load(f(y), i, site) # what has a call in it is evaluated once
     row.n += v      ->  new = row.n + v;  _tux_not_nan(row.n, new, site);  row.n = new
 
-Values, types and the order of evaluation stay as they are. NaN is looked for where a field is stored to, by attribute or through a view.
+Values, types and the order of evaluation stay as they are. NaN is looked for where a field is
+stored to, by attribute or through a view.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _FUTURE = 0x1FF0000  # flags of a code object that say from which future its sou
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a UDF's source: ``file:line``, and the text of what is indexed or stored to there."""
+    """A place in a UDF's source: ``file:line``, and the text of what is indexed or stored to
+    there.
+    """
 
     where: str
     text: str
@@ -46,12 +50,16 @@ class Sites:
         return len(self.found) - 1
 
     def rewritten(self, function: types.FunctionType) -> types.CodeType | None:
-        """The code of `function` with checks; None where its source is not to be had, or is not what is running."""
+        """The code of `function` with checks; None where its source is not to be had, or is not
+        what is running.
+        """
         if not self.rewrites:
             return None
         code = function.__code__
         try:
-            lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
+            lines = inspect.getblock(
+                linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+            )
             tree = ast.parse(textwrap.dedent("".join(lines)))
         except (OSError, SyntaxError, IndexError):
             return None
@@ -69,7 +77,9 @@ class Sites:
 
 
 def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
-    """The function without decorators, annotations and defaults, which its code does not depend on."""
+    """The function without decorators, annotations and defaults, which its code does not depend
+    on.
+    """
     definition.decorator_list, definition.returns = [], None
     arguments = definition.args
     arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
@@ -82,18 +92,31 @@ def _compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeTy
     """The code of a function that closes over the same variables as `like`."""
     body: list[ast.stmt] = [definition]
     if like.co_freevars:
-        cells = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in like.co_freevars]
+        cells = [
+            ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))
+            for name in like.co_freevars
+        ]
         nothing = ast.arguments([], [], None, [], [], None, [])
-        body = [ast.FunctionDef("_around", nothing, [*cells, definition], [], lineno=1, col_offset=0)]
+        body = [
+            ast.FunctionDef("_around", nothing, [*cells, definition], [], lineno=1, col_offset=0)
+        ]
     module = ast.fix_missing_locations(ast.Module(body, []))
     compiled = compile(module, like.co_filename, "exec", like.co_flags & _FUTURE, dont_inherit=True)
     return next((code for code in _nested(compiled) if code.co_name == definition.name), None)
 
 
 def _outline(code: types.CodeType) -> tuple[object, ...]:
-    """What two codes of one source have in common; instructions differ, as they depend on what the module imports."""
+    """What two codes of one source have in common; instructions differ, as they depend on what
+    the module imports.
+    """
     consts = [const for const in code.co_consts if not isinstance(const, types.CodeType)]
-    return code.co_names, code.co_varnames, code.co_freevars, repr(consts), {line for *_, line in code.co_lines()}
+    return (
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        repr(consts),
+        {line for *_, line in code.co_lines()},
+    )
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -105,11 +128,16 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _is_pure(node: ast.expr) -> bool:
     """Whether evaluating an expression twice is as good as once."""
-    return not any(isinstance(part, ast.Call | ast.NamedExpr | ast.Await | ast.Yield) for part in ast.walk(node))
+    return not any(
+        isinstance(part, ast.Call | ast.NamedExpr | ast.Await | ast.Yield)
+        for part in ast.walk(node)
+    )
 
 
 def _is_constant(node: ast.expr) -> bool:
-    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    inner = (
+        node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    )
     return isinstance(inner, ast.Constant)
 
 
@@ -159,7 +187,9 @@ class _Rewriter(ast.NodeTransformer):
         return self.sites.add(f"{self.file}:{node.lineno}", text)  # type: ignore[attr-defined]
 
     def _is_field(self, target: ast.expr) -> bool:
-        """Whether what is stored to may be a field: a name may be a parameter, or bound to an attribute."""
+        """Whether what is stored to may be a field: a name may be a parameter, or bound to an
+        attribute.
+        """
         root = _root(target)
         if not isinstance(root, ast.Name):
             return isinstance(root, ast.Attribute)
@@ -172,9 +202,13 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- loads
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """An index that is read by; stores are rewritten with their statements."""
-        text, is_pure, is_load = self._text(node.value), _is_pure(node.value), isinstance(node.ctx, ast.Load)
+        text, is_pure, is_load = (
+            self._text(node.value),
+            _is_pure(node.value),
+            isinstance(node.ctx, ast.Load),
+        )
         node.value = self.visit(node.value)
         if isinstance(node.slice, ast.Slice) or not is_load and not is_pure:
             node.slice = self.visit(node.slice)
@@ -187,9 +221,13 @@ class _Rewriter(ast.NodeTransformer):
             if is_load and isinstance(getattr(node.slice, "value", 0), int):
                 node.value = _call("held", node.value, node.slice, self._site(node, text))
         elif is_pure:
-            node.slice = _call("index", node.value, self.visit(node.slice), 0, self._site(node, text))
+            node.slice = _call(
+                "index", node.value, self.visit(node.slice), 0, self._site(node, text)
+            )
         else:
-            return ast.copy_location(_call("load", node.value, self.visit(node.slice), self._site(node, text)), node)
+            return ast.copy_location(
+                _call("load", node.value, self.visit(node.slice), self._site(node, text)), node
+            )
         return node
 
     def _indices(self, node: ast.Subscript, text: str, parts: list[ast.expr]) -> list[ast.expr]:
@@ -201,37 +239,61 @@ class _Rewriter(ast.NodeTransformer):
                 out.append(part)
                 continue
             if isinstance(part, ast.Constant) and part.value is Ellipsis:
-                axis = -sum(not (isinstance(each, ast.Constant) and each.value is None) for each in parts[at + 1 :])
+                axis = -sum(
+                    not (isinstance(each, ast.Constant) and each.value is None)
+                    for each in parts[at + 1 :]
+                )
                 out.append(part)
                 continue
             if isinstance(part, ast.Slice | ast.Starred):
                 out.append(self.visit(part))
             else:
-                out.append(_call("index", node.value, self.visit(part), axis, self._site(node, text)))
+                out.append(
+                    _call("index", node.value, self.visit(part), axis, self._site(node, text))
+                )
             axis += 1
         return out
 
     # ---- stores
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         """Values are computed first, then stored from left to right, as Python does."""
-        targets = [each for target in node.targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        targets = [
+            each
+            for target in node.targets
+            for each in (target.elts if isinstance(target, ast.Tuple) else [target])
+        ]
         if all(isinstance(target, ast.Name) for target in targets):
             return self.generic_visit(node)
         out: list[ast.stmt] = []
         if len(node.targets) > 1:
             first = self._kept(node.value, out)
-            return [*out, *(each for target in node.targets for each in self._stores(target, first, node.value, node))]
+            return [
+                *out,
+                *(
+                    each
+                    for target in node.targets
+                    for each in self._stores(target, first, node.value, node)
+                ),
+            ]
         return [*out, *self._stores(node.targets[0], node.value, node.value, node)]
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:
         """As an assignment; the annotation means nothing here."""
-        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node)) if node.value else None
+        return (
+            self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+            if node.value
+            else None
+        )
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
         """The old value is read, the new one computed, checked and stored."""
         target = node.target
-        if isinstance(target, ast.Name) or isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+        if (
+            isinstance(target, ast.Name)
+            or isinstance(target, ast.Subscript)
+            and isinstance(target.slice, ast.Slice)
+        ):
             return self.generic_visit(node)
         out: list[ast.stmt] = []
         text, is_field = ast.unparse(target), self._is_field(target)
@@ -245,12 +307,16 @@ class _Rewriter(ast.NodeTransformer):
         out.append(ast.Assign([_store(place)], new))
         return [ast.copy_location(each, node) for each in out]
 
-    def _stores(self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt) -> list[ast.stmt]:
+    def _stores(
+        self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt
+    ) -> list[ast.stmt]:
         """The statements of ``target = value``; `said` is the value as it was written."""
         out: list[ast.stmt] = []
         if isinstance(target, ast.Tuple):
             pairs = list(_pairs(target, value))
-            if len(pairs) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts):
+            if len(pairs) == len(target.elts) and not any(
+                isinstance(each, ast.Starred) for each in target.elts
+            ):
                 said_of = [each for _, each in pairs]
                 kept = [self._kept(each, out) for each in said_of]
             else:
@@ -265,7 +331,9 @@ class _Rewriter(ast.NodeTransformer):
             out += self._store_one(target, kept_value, said, node)
         return [ast.copy_location(each, node) for each in out]
 
-    def _store_one(self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt) -> list[ast.stmt]:
+    def _store_one(
+        self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt
+    ) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         text, is_number = ast.unparse(target), self._is_field(target) and not _names_nan(said)
         place = None if isinstance(target, ast.Name) else self._place(target, out)
@@ -276,7 +344,9 @@ class _Rewriter(ast.NodeTransformer):
         return [*out, ast.Assign([_store(place)], value)]
 
     def _place(self, target: ast.expr, out: list[ast.stmt]) -> Any:
-        """An expression that can be read and stored to, its parts evaluated and its indices checked once; None for other targets."""
+        """An expression that can be read and stored to, its parts evaluated and its indices
+        checked once; None for other targets.
+        """
         if isinstance(target, ast.Attribute):
             return ast.Attribute(self._base(target.value, out), target.attr, ast.Load())
         if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
@@ -287,13 +357,18 @@ class _Rewriter(ast.NodeTransformer):
             if any(isinstance(part, ast.Slice | ast.Starred) for part in target.slice.elts):
                 return None
             indexed = ast.copy_location(ast.Subscript(base, target.slice, ast.Load()), target)
-            parts = [self._kept_as_is(part, out) for part in self._indices(indexed, text, target.slice.elts)]
+            parts = [
+                self._kept_as_is(part, out)
+                for part in self._indices(indexed, text, target.slice.elts)
+            ]
             return ast.Subscript(base, ast.Tuple(parts, ast.Load()), ast.Load())
         checked = _call("index", base, self.visit(target.slice), 0, self._site(target, text))
         return ast.Subscript(base, self._kept_as_is(checked, out), ast.Load())
 
     def _base(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
-        """What is stored into; held by a name of its own unless it is a name, or a name's attribute."""
+        """What is stored into; held by a name of its own unless it is a name, or a name's
+        attribute.
+        """
         inner = node
         while isinstance(inner, ast.Attribute):
             inner = inner.value
@@ -309,11 +384,11 @@ class _Rewriter(ast.NodeTransformer):
 
     # ---- loops, and what is not rewritten
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         """A loop."""
         return self._ticking(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST:
         """A loop."""
         return self._ticking(node)
 
@@ -332,8 +407,14 @@ def _store(place: Any) -> Any:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Targets and values one by one, where both are written as tuples of one length; else the target with the whole value."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+    """Targets and values one by one, where both are written as tuples of one length; else the
+    target with the whole value.
+    """
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(value, ast.Tuple)
+        and len(target.elts) == len(value.elts)
+    ):
         yield from zip(target.elts, value.elts, strict=True)
     else:
         yield target, value

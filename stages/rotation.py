@@ -41,10 +41,13 @@ def start(order: np.ndarray, rank: int, workers: int) -> np.ndarray:
     return np.roll(order, -(len(order) * rank // workers))
 
 
-def both_ends(order: np.ndarray, rounds: int, rank: int, workers: int, slack: int) -> Iterator[tuple[int, int]]:
+def both_ends(
+    order: np.ndarray, rounds: int, rank: int, workers: int, slack: int
+) -> Iterator[tuple[int, int]]:
     """(share, block) at each clock of worker `rank`, which goes through its `order` in each round.
 
-    `rounds` is also the number of shares, `workers` or more. The block with the last number is empty.
+    `rounds` is also the number of shares, `workers` or more. The block with the last number is
+    empty.
     """
     for r in range(rounds):
         share = (r + rounds * rank // workers) % rounds

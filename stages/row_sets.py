@@ -1,18 +1,19 @@
-"""Which rows of a vertex type an Apply works on: all, those of a block, or those that a block's edges touch.
+"""Which rows of a vertex type an Apply works on: all, those of a block, or those that a block's
+edges touch.
 
-A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of touched
-rows, a bit for each row of the route says which are meant.
+A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of
+touched rows, a bit for each row of the route says which are meant.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tux.block import Block
-from tux.routes import ALL, Routes
-from tux.stage import Batch
-from tux.steps import Rows
-from tux.worker import Worker
+from tux.engine.worker import Worker
+from tux.graph.routes import ALL, Routes
+from tux.program.stage import Batch
+from tux.protocol.block import Block
+from tux.protocol.steps import Rows
 
 EVERY = np.array([ALL])
 
@@ -82,9 +83,16 @@ class TouchedRows(AllRows):
     def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
         super().__init__(worker, over)
         edges, n = worker.graph.edges, max(len(worker.graph.vertices[over]), 1)
-        block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[edges.end(batch.role)]
-        pairs, self._edges = np.unique(block_of * n + edges.end(edges.other(batch.role)), return_counts=True)
-        self._bounds, self._rows = np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))), pairs % n
+        block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[
+            edges.end(batch.role)
+        ]
+        pairs, self._edges = np.unique(
+            block_of * n + edges.end(edges.other(batch.role)), return_counts=True
+        )
+        self._bounds, self._rows = (
+            np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))),
+            pairs % n,
+        )
 
     def _span(self, block: Block | None) -> slice:
         assert block is not None
@@ -102,9 +110,13 @@ class TouchedRows(AllRows):
 
 
 def row_set(worker: Worker, over: str, batch: Batch | None) -> AllRows:
-    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, or there is one block."""
+    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, or
+    there is one block.
+    """
     if batch is None or not batch.several:
         return AllRows(worker, over)
     declared = worker.program.edge
     enumerated = declared.ends[declared.roles.index(batch.role)]
-    return BlockRows(worker, over, batch) if enumerated == over else TouchedRows(worker, over, batch)
+    return (
+        BlockRows(worker, over, batch) if enumerated == over else TouchedRows(worker, over, batch)
+    )

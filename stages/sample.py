@@ -1,12 +1,14 @@
-"""A first look at a kernel: its first edges or vertices in plain Python with checks, on copies, before the compiled loop.
+"""A first look at a kernel: its first edges or vertices in plain Python with checks, on copies,
+before the compiled loop.
 
-An index out of bounds in compiled code is memory overwritten, so a kernel is tried before its first use with arrays of new sizes or
-with new parameters. Its own source is run as Python with checked UDFs (`tux.stages.rewrite`) until `STEPS` indices and turns of
-loops have passed. Everything it writes goes into copies that are thrown away: a run's results do not change by a bit.
+An index out of bounds in compiled code is memory overwritten, so a kernel is tried before its first
+use with arrays of new sizes or with new parameters. Its own source is run as Python with checked
+UDFs (`tux.stages.rewrite`) until `STEPS` indices and turns of loops have passed. Everything it
+writes goes into copies that are thrown away: a run's results do not change by a bit.
 
-Python's numbers are not those of compiled code: integers do not overflow, and a division by zero is an error. So what is found is
-only a suspicion: the kernel's first call then runs compiled with checks, and that call tells the error. Other errors of the look are
-ignored.
+Python's numbers are not those of compiled code: integers do not overflow, and a division by zero is
+an error. So what is found is only a suspicion: the kernel's first call then runs compiled with
+checks, and that call tells the error. Other errors of the look are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.cache import cache_folder
+from tux.base.cache import cache_folder
 from tux.stages import checks
 from tux.stages.compile import Injected, Kernel, plain
 
@@ -32,7 +34,9 @@ class Enough(BaseException):
 
 
 class Copied:
-    """An array (n, *shape) whose entries are copied when they are read, so that what is written to them does not reach it."""
+    """An array (n, *shape) whose entries are copied when they are read, so that what is written
+    to them does not reach it.
+    """
 
     def __init__(self, array: np.ndarray) -> None:
         self._array, self.ndim, self.shape = array, array.ndim, array.shape
@@ -86,11 +90,18 @@ class Look:
     @property
     def named(self) -> dict[str, Any]:
         """What rewritten UDFs call. NaN is not looked for: Python's arithmetic finds others."""
-        own = {"_tux_index": self.index, "_tux_held": self.held, "_tux_load": self.load, "_tux_tick": self.tick}
+        own = {
+            "_tux_index": self.index,
+            "_tux_held": self.held,
+            "_tux_load": self.load,
+            "_tux_tick": self.tick,
+        }
         return own | {"_tux_not_nan": lambda old, new, site: None}
 
 
-def suspicious(source: str, injected: dict[str, Injected], arguments: Sequence[Any]) -> tuple[bool, int]:
+def suspicious(
+    source: str, injected: dict[str, Injected], arguments: Sequence[Any]
+) -> tuple[bool, int]:
     """Whether an index of the first steps of a kernel is out of bounds; and the number of steps."""
     look = Look()
     try:
@@ -114,10 +125,14 @@ def _copied(argument: Any) -> Any:
     return argument
 
 
-def looked_at(kernel: Kernel, checked: Callable[[], Kernel], source: str, injected: dict[str, Injected]) -> Kernel:
-    """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what runs instead when it is suspicious.
+def looked_at(
+    kernel: Kernel, checked: Callable[[], Kernel], source: str, injected: dict[str, Injected]
+) -> Kernel:
+    """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what
+    runs instead when it is suspicious.
 
-    What has been looked at is not again: the same kernel with the same parameters and sizes of arrays.
+    What has been looked at is not again: the same kernel with the same parameters and sizes of
+    arrays.
     """
     pending = 3  # calls without edges or vertices that are looked at in vain
 
@@ -140,7 +155,10 @@ def looked_at(kernel: Kernel, checked: Callable[[], Kernel], source: str, inject
 def _mark(name: str, arguments: Sequence[Any]) -> Path:
     """The file that says that kernel `name` has been looked at with such arguments."""
     told = repr([_told(each) for each in arguments if isinstance(each, tuple | np.ndarray)])
-    return cache_folder() / f"{name}_{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}.looked"
+    return (
+        cache_folder()
+        / f"{name}_{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}.looked"
+    )
 
 
 def _told(argument: Any) -> Any:

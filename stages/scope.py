@@ -1,4 +1,6 @@
-"""What a kernel's UDFs refer to, gathered while its source is written: rows of tables, the context, parameters, random streams."""
+"""What a kernel's UDFs refer to, gathered while its source is written: rows of tables, the
+context, parameters, random streams.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,34 @@ from typing import Any
 
 import numpy as np
 
-from tux.random import key
+from tux.base.random import key
+from tux.engine.worker import Worker
+from tux.rows.table import Table
 from tux.stages.bind import Udf, call, parameters
 from tux.stages.compile import Injected, Kernel, build
 from tux.stages.sample import looked_at
-from tux.tables import Table
-from tux.worker import Worker
 
 
 class Scope:
-    """Collects arguments and injected names for one kernel, so that only the tables which its UDFs use are passed to it.
+    """Collects arguments and injected names for one kernel, so that only the tables which its UDFs
+    use are passed to it.
 
-    `side` says which fields the UDFs see and may write (`tux.tables.SIDES`); `stage` is how messages call the stage. `at_home`: the
-    UDFs run on the server's masters and its copy of the context, not on the worker's rows. `prefix` begins all names that the
-    source uses, so that several stages fit into one kernel.
+    `side` says which fields the UDFs see and may write (`tux.rows.table.SIDES`); `stage` is how
+    messages call the stage. `at_home`: the UDFs run on the server's masters and its copy of the
+    context, not on the worker's rows. `prefix` begins all names that the source uses, so that
+    several stages fit into one kernel.
     """
 
-    def __init__(self, worker: Worker, side: str, stage: str, *, at_home: bool = False, prefix: str = "") -> None:
-        self.worker, self.side, self.stage, self.at_home, self.prefix = worker, side, stage, at_home, prefix
+    def __init__(
+        self, worker: Worker, side: str, stage: str, *, at_home: bool = False, prefix: str = ""
+    ) -> None:
+        self.worker, self.side, self.stage, self.at_home, self.prefix = (
+            worker,
+            side,
+            stage,
+            at_home,
+            prefix,
+        )
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
@@ -44,18 +56,29 @@ class Scope:
         return f"{self.prefix}{table.name}_row({self.table(table)}, {index})"
 
     def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
-        """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout; the other end is called `role`."""
-        injected = ("edges", (edges.name, edges.seen(self.side)[0], role, other.name, other.seen(self.side)[0]))
+        """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
+        the other end is called `role`.
+        """
+        injected = (
+            "edges",
+            (edges.name, edges.seen(self.side)[0], role, other.name, other.seen(self.side)[0]),
+        )
         self.injected[f"{self.prefix}edges_of"] = Injected(*injected)
         return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
     def generated(self, other: Table, rows: str, span: str) -> str:
-        """The expression of a slice of edges without fields; the argument `rows` holds the arrays of the other end."""
-        self.injected[f"{self.prefix}edges_of"] = Injected("edges", ("generated", (), other.name, other.name, other.seen(self.side)[0]))
+        """The expression of a slice of edges without fields; the argument `rows` holds the
+        arrays of the other end.
+        """
+        self.injected[f"{self.prefix}edges_of"] = Injected(
+            "edges", ("generated", (), other.name, other.name, other.seen(self.side)[0])
+        )
         return f"{self.prefix}edges_of((), {rows}, {span})"
 
     def common(self) -> dict[str, Callable[[], str]]:
-        """What any UDF may ask for besides rows: the context, the parameters, a random stream, and the whole graph if there is one."""
+        """What any UDF may ask for besides rows: the context, the parameters, a random stream,
+        and the whole graph if there is one.
+        """
         names = {"tau": self._tau, "p": self._parameters, "rng": self._stream}
         return names | ({"topology": self._topology} if self.worker.topology else {})
 
@@ -94,13 +117,21 @@ class Scope:
             self.before.append(line)
 
     def ids(self, vertex: str) -> str:
-        """The argument that holds the dense index of each row of a vertex type, for random streams."""
+        """The argument that holds the dense index of each row of a vertex type, for random
+        streams.
+        """
         here = self.worker.graph.vertices[vertex].order
-        self.arguments[f"{self.prefix}{vertex}_ids"] = self.worker.master_ids(vertex) if self.at_home else here
+        self.arguments[f"{self.prefix}{vertex}_ids"] = (
+            self.worker.master_ids(vertex) if self.at_home else here
+        )
         return f"{self.prefix}{vertex}_ids"
 
-    def call(self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]) -> list[str]:
-        """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for one, starts at `ids` ("id, id")."""
+    def call(
+        self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]
+    ) -> list[str]:
+        """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for
+        one, starts at `ids` ("id, id").
+        """
         name = f"{self.prefix}udf_{len(self.injected)}"
         self.injected[name] = Injected("udf", (udf,))
         line = call(udf, name, self.stage, {**rows, **self.common()})
@@ -108,24 +139,37 @@ class Scope:
         return [seat, line] if "rng" in parameters(udf, self.stage) else [line]
 
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
-        """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns a function of the varying arguments.
+        """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns
+        a function of the varying arguments.
 
-        `varying`: names and examples of what changes from call to call. The random key is (stage, epoch, `salt`).
+        `varying`: names and examples of what changes from call to call. The random key is (stage,
+        epoch, `salt`).
         """
         bound = tuple(self.arguments.values())
         names = [*varying, f"{self.prefix}key", *self.arguments]
         examples = (*varying.values(), self.purpose, *bound)
-        built = compiled(self.worker, self.stage, names, examples, [*self.before, *loop], self.injected)
+        built = compiled(
+            self.worker, self.stage, names, examples, [*self.before, *loop], self.injected
+        )
         worker, purpose = self.worker, self.purpose
 
         def run(*arguments: Any, salt: int = 0, epoch: int | None = None) -> None:
-            built(*arguments, purpose ^ np.uint64((worker.epoch if epoch is None else epoch) | salt << 32), *bound)
+            built(
+                *arguments,
+                purpose ^ np.uint64((worker.epoch if epoch is None else epoch) | salt << 32),
+                *bound,
+            )
 
         return run
 
 
 def compiled(
-    worker: Worker, title: str, names: Sequence[str], examples: tuple[Any, ...], lines: Sequence[str], injected: dict[str, Injected]
+    worker: Worker,
+    title: str,
+    names: Sequence[str],
+    examples: tuple[Any, ...],
+    lines: Sequence[str],
+    injected: dict[str, Injected],
 ) -> Kernel:
     """``kernel(*names)`` with the body `lines`, for arguments like `examples`."""
     body = "\n".join(f"    {line}" for line in lines)

@@ -1,4 +1,6 @@
-"""Score: what a UDF says of each held-out edge, or of each vertex with its held-out edges, in the order in which they were given."""
+"""Score: what a UDF says of each held-out edge, or of each vertex with its held-out edges, in
+the order in which they were given.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +8,26 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tux.block import Block
-from tux.errors import ProgramError
-from tux.program import Program
-from tux.stage import Batch, Stage
+from tux.base.errors import ProgramError
+from tux.engine.worker import Worker
+from tux.program.program import Program
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.steps import Step
 from tux.stages.bind import Udf, named, parameters
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops, Names
-from tux.steps import Step
-from tux.worker import Worker
 
 
 class VertexLoops(EdgeLoops):
-    """The loop over vertices that gives each its place in `out`: (n,) float64, or (n, width) float32."""
+    """The loop over vertices that gives each its place in `out`: (n,) float64, or (n, width)
+    float32.
+    """
 
     def fill(self, f: Udf, out: np.ndarray, place: np.ndarray) -> Kernel:
-        """for each vertex v: out[place[v]] = f(v, edges of v), or f fills that row. Called with `out`, `place` (rows,), 0 and rows."""
+        """for each vertex v: out[place[v]] = f(v, edges of v), or f fills that row. Called with
+        `out`, `place` (rows,), 0 and rows.
+        """
         self.wide = out.ndim == 2
         *head, call = self.per_vertex(f)
         line = call if self.wide else f"    out[place[v]] = {call.strip()}"
@@ -34,32 +40,43 @@ class VertexLoops(EdgeLoops):
 class Score(Stage):
     """What a trained model says of what is held out, in one of two forms by the UDF's parameters:
 
-        per edge:    for each held-out edge e:             scores[e] = f(user, item, rating, tau, p, rng)
-        per vertex:  for each vertex v of type `over`:     scores[v] = f(document, edges, tau, p, rng)
-                     or, with a `width`, f fills scores[v]:            f(document, edges, out, tau, p, rng)
+        per edge:    for each held-out edge e: scores[e] = f(user, item, rating, tau, p, rng)
+        per vertex:  for each vertex v of type `over`: scores[v] = f(document, edges, tau, p, rng)
+                     or, with a `width`, f fills scores[v]: f(document, edges, out, tau, p, rng)
 
-    `scores` is (m,) float64 in the caller's order of edges; or (n,) float64 or (n, width) float32 by the vertex's dense index. `edges`
-    are the held-out edges of a vertex, perhaps none; `out` comes as zeros; `width` is a number or the name of an integer parameter.
-    `name` is what a column of scores is called. The UDF changes nothing else. `over` left out is the end that a per-vertex UDF asks
-    for, or the first.
+    `scores` is (m,) float64 in the caller's order of edges; or (n,) float64 or (n, width) float32
+    by the vertex's dense index. `edges` are the held-out edges of a vertex, perhaps none; `out`
+    comes as zeros; `width` is a number or the name of an integer parameter. `name` is what a column
+    of scores is called. The UDF changes nothing else. `over` left out is the end that a per-vertex
+    UDF asks for, or the first.
     """
 
-    def __init__(self, f: Udf, over: str = "", *, width: int | str = 0, name: str = "score") -> None:
+    def __init__(
+        self, f: Udf, over: str = "", *, width: int | str = 0, name: str = "score"
+    ) -> None:
         self.f, self.over, self.width, self.name = f, over, width, name
         self.label = f"Score({named(f)}{f', over={over}' if over else ''})"
 
     def enumerated(self, program: Program) -> str:
-        """The name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is called per edge.
+        """The name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is called
+        per edge.
 
-        ProgramError where `over` names no end, or a UDF that is called per edge has `over` or `width`.
+        ProgramError where `over` names no end, or a UDF that is called per edge has `over` or
+        `width`.
         """
         edge, asked = program.edge, parameters(self.f, self.label)
         if "edges" not in asked:
             if self.width or self.over:
-                raise ProgramError(f"{self.label} is called per edge", do="give its UDF a parameter `edges` to have it called per vertex")
+                raise ProgramError(
+                    f"{self.label} is called per edge",
+                    do="give its UDF a parameter `edges` to have it called per vertex",
+                )
             return ""
         if self.over and self.over not in (*edge.ends, *edge.roles):
-            raise ProgramError(f"{self.label}: '{self.over}' is no end of {program.edge_name}", do=f"ends: {', '.join(edge.roles)}")
+            raise ProgramError(
+                f"{self.label}: '{self.over}' is no end of {program.edge_name}",
+                do=f"ends: {', '.join(edge.roles)}",
+            )
         if self.over in edge.roles:
             return self.over
         return next((name for name in asked if name in edge.roles), edge.roles[0])
@@ -67,8 +84,16 @@ class Score(Stage):
     def _columns(self, program: Program) -> int:
         width = program.parameters.get(self.width) if isinstance(self.width, str) else self.width
         if not isinstance(width, int) or width < 0:
-            known = ", ".join(name for name, value in program.parameters.items() if isinstance(value, int)) or "none"
-            raise ProgramError(f"{self.label}: a width of {self.width!r}", do=f"give a number, or an integer parameter: {known}")
+            known = (
+                ", ".join(
+                    name for name, value in program.parameters.items() if isinstance(value, int)
+                )
+                or "none"
+            )
+            raise ProgramError(
+                f"{self.label}: a width of {self.width!r}",
+                do=f"give a number, or an integer parameter: {known}",
+            )
         return width
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ScoreStep:
@@ -77,7 +102,9 @@ class Score(Stage):
         role, width = self.enumerated(worker.program), self._columns(worker.program)
         if not role:
             scores = np.empty(len(edges))
-            loops = EdgeLoops(worker, self.label, edges, edges.walk_given(), declared.roles[0], "score")
+            loops = EdgeLoops(
+                worker, self.label, edges, edges.walk_given(), declared.roles[0], "score"
+            )
             kernel = loops.score(self.f, scores)
             return ScoreStep(scores, lambda: kernel(scores))
         vertices = worker.graph.of_role(role)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.block import Block
-from tux.graph import Edges
-from tux.layout import Layout
-from tux.stage import Batch
-from tux.worker import Worker
+from tux.engine.worker import Worker
+from tux.graph.layout import Layout
+from tux.graph.local import Edges
+from tux.program.stage import Batch
+from tux.protocol.block import Block
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,26 @@ class Walk:
         cuts = batch.local_cuts if batch else np.array([0, n])
         row_bytes = worker.tables[vertices.name].row_bytes(), worker.tables[other.name].row_bytes()
         layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
-        return Walk(role, edges, layout, True, vertices.known, n, (n * row_bytes[0], n_other * row_bytes[1]))
+        return Walk(
+            role, edges, layout, True, vertices.known, n, (n * row_bytes[0], n_other * row_bytes[1])
+        )
 
     @staticmethod
     def by_vertex(worker: Worker, edges: Edges, role: str, *, along_edges: bool) -> Walk:
-        """Edges grouped by vertex, or the vertices alone; of held-out edges, those of vertices that only the test has too."""
+        """Edges grouped by vertex, or the vertices alone; of held-out edges, those of vertices
+        that only the test has too.
+        """
         vertices = worker.graph.of_role(role)
         n = len(vertices)
         layout = edges.walk_grouped(role, n) if along_edges else Layout.of_vertices(n)
-        return Walk(role, edges, layout, False, vertices.known, vertices.known if edges is worker.graph.edges else n)
+        return Walk(
+            role,
+            edges,
+            layout,
+            False,
+            vertices.known,
+            vertices.known if edges is worker.graph.edges else n,
+        )
 
     def groups(self, block: Block | None) -> tuple[int, int]:
         """The block's groups of the layout: its tiles, or its rows. Without a block, all."""

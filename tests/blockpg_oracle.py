@@ -1,4 +1,5 @@
-"""Sparse logistic regression by its formulas, in plain numpy: a solver of its own that ends with proof, and how good a model is.
+"""Sparse logistic regression by its formulas, in plain numpy: a solver of its own that ends with
+proof, and how good a model is.
 
 F(w, b) = sum_i c_i log(1 + exp(-y_i (x_i.w + b))) + l1 |w|_1 + l2/2 |w|^2
 """
@@ -7,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.edges import EdgeData
+from tux.arrays.edges import EdgeData
 
 
 class Data(NamedTuple):
@@ -18,23 +19,37 @@ class Data(NamedTuple):
     c: np.ndarray
 
     def edges(self, train=None):
-        """The same as edges; those of held-out samples follow the samples of training. A zero is no entry."""
+        """The same as edges; those of held-out samples follow the samples of training. A zero is
+        no entry.
+        """
         sample, feature = np.nonzero(self.x)
         known = None if train is None else train.ids
         every = {"sample": np.arange(len(self.y)), "feature": np.arange(self.x.shape[1])}
         fields = {"label": self.y.astype("f4"), "weight": self.c.astype("f4")}
         against = known and {"feature": known["feature"]}
         made = EdgeData.of(
-            ("sample", "feature"), sample, feature, {"value": self.x[sample, feature].astype("f4")}, vertices=every, against=against
+            ("sample", "feature"),
+            sample,
+            feature,
+            {"value": self.x[sample, feature].astype("f4")},
+            vertices=every,
+            against=against,
         )
         if train is not None:
             made = made.behind("sample", known["sample"])
-            fields = {name: np.concatenate([train.vertex_fields["sample"][name], values]) for name, values in fields.items()}
-        return EdgeData(made.ends, made.ids, made.src, made.dst, made.fields, vertex_fields={"sample": fields})
+            fields = {
+                name: np.concatenate([train.vertex_fields["sample"][name], values])
+                for name, values in fields.items()
+            }
+        return EdgeData(
+            made.ends, made.ids, made.src, made.dst, made.fields, vertex_fields={"sample": fields}
+        )
 
 
 def drawn(n=150, p=40, share=0.2, seed=0, scale=1.0, noise=1.0):
-    """Samples whose classes follow a sparse truth; without noise they can be separated. Values are those of single precision."""
+    """Samples whose classes follow a sparse truth; without noise they can be separated. Values
+    are those of single precision.
+    """
     rng = np.random.default_rng(seed)
     x = np.where(rng.random((n, p)) < share, rng.normal(size=(n, p)), 0).astype("f4").astype("f8")
     truth = np.where(rng.random(p) < 0.3, rng.normal(size=p), 0)
@@ -71,7 +86,9 @@ def violation(x, y, c, w, lasso, ridge):
 
 
 def solve(data, l1, l2=0.0, intercept=False):
-    """(F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014); optimality holds to 1e-9 of the largest slope there is."""
+    """(F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014); optimality holds to 1e-9
+    of the largest slope there is.
+    """
     x, y, c = data
     if intercept:
         x = np.column_stack([x, np.ones(len(y))])
@@ -118,6 +135,8 @@ def _direction(hessian, slopes, w, lasso, rounds=300):
 
 
 def area(margins, y):
-    """Area under the ROC curve: of all pairs of either class the share in the right order, ties counting one half."""
+    """Area under the ROC curve: of all pairs of either class the share in the right order, ties
+    counting one half.
+    """
     up, down = margins[y > 0][:, None], margins[y < 0]
     return float(((up > down) + 0.5 * (up == down)).mean())

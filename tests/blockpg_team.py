@@ -4,16 +4,40 @@ import numpy as np
 from blockpg_oracle import drawn
 from team import Team
 
-from tux.apps.blockpg import BlockPG
+from tux.apps.blockpg.blockpg import BlockPG
 
 MADE = drawn()
 
 
-def fit(data, test=None, *, epochs=300, k=1, by="source", slack=0, seed=0, jit=True, delivery=0, program=BlockPG, every=1000, **parameters):
+def fit(
+    data,
+    test=None,
+    *,
+    epochs=300,
+    k=1,
+    by="source",
+    slack=0,
+    seed=0,
+    jit=True,
+    delivery=0,
+    program=BlockPG,
+    every=1000,
+    **parameters,
+):
     """A team that has been trained to a tight tolerance."""
     edges = data.edges()
     program = program(**{"tol": 1e-13, **parameters})
-    team = Team(program, edges, None if test is None else test.edges(edges), k=k, by=by, slack=slack, seed=seed, jit=jit, delivery=delivery)
+    team = Team(
+        program,
+        edges,
+        None if test is None else test.edges(edges),
+        k=k,
+        by=by,
+        slack=slack,
+        seed=seed,
+        jit=jit,
+        delivery=delivery,
+    )
     return team.train(epochs, every=every)
 
 

@@ -1,4 +1,6 @@
-"""Shared by all tests: one cache folder for compiled kernels, and the folder of real data if there is one."""
+"""Shared by all tests: one cache folder for compiled kernels, and the folder of real data if
+there is one.
+"""
 
 import os
 from pathlib import Path
@@ -8,7 +10,9 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh cache for the session, so that tests see neither old kernels nor leave any; processes they start use it too."""
+    """A fresh cache for the session, so that tests see neither old kernels nor leave any;
+    processes they start use it too.
+    """
     folder = tmp_path_factory.mktemp("kernels")
     os.environ["TUX_CACHE_DIR"] = str(folder)
     return folder
@@ -16,8 +20,20 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where it is not set."""
+    """The folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where it
+    is not set.
+    """
     folder = os.environ.get("TUX_TEST_DATA")
     if not folder or not Path(folder).is_dir():
         pytest.skip("TUX_TEST_DATA names no folder of real data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def helpers() -> None:
+    """What tests share can be imported by processes that tests start, too: programs in test
+    files need it.
+    """
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )

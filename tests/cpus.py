@@ -1,9 +1,10 @@
-"""Compiled code for other processors: the suite, where numba compiles for fewer instructions than this processor has.
+"""Compiled code for other processors: the suite, where numba compiles for fewer instructions than
+this processor has.
 
 usage: python tests/cpus.py [ARGUMENTS OF PYTEST]
 
-Runs the tests (all, or those that are named) once for each level and once for this processor as it is. Each run
-compiles into a cache of its own, as tests/conftest.py makes one for each session.
+Runs the tests (all, or those that are named) once for each level and once for this processor as it
+is. Each run compiles into a cache of its own, as tests/conftest.py makes one for each session.
 """
 
 import os
@@ -14,14 +15,18 @@ from pathlib import Path
 
 import llvmlite.binding
 
-LEVELS = {"x86-64-v2": "sse4.2", "x86-64-v3": "avx2"}  # and an instruction set that every processor of the level has
+# and an instruction set that every processor of the level has
+LEVELS = {"x86-64-v2": "sse4.2", "x86-64-v3": "avx2"}
 NAMES = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 PARALLEL = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile")
 
 
 def runs(level):
     """Whether this processor has the level's instructions."""
-    return platform.machine() in ("x86_64", "AMD64") and llvmlite.binding.get_host_cpu_features().get(LEVELS[level], False)
+    return platform.machine() in (
+        "x86_64",
+        "AMD64",
+    ) and llvmlite.binding.get_host_cpu_features().get(LEVELS[level], False)
 
 
 def environment(level):
@@ -35,7 +40,9 @@ def environment(level):
 
 
 def main(argv):
-    """Exit code 1 if tests fail at any level; levels that this processor does not run are left out, saying so."""
+    """Exit code 1 if tests fail at any level; levels that this processor does not run are left
+    out, saying so.
+    """
     failed = []
     for level in (*LEVELS, "native"):
         if level != "native" and not runs(level):
@@ -43,7 +50,9 @@ def main(argv):
             continue
         print(f"{level}:", flush=True)
         command = [sys.executable, "-m", "pytest", *PARALLEL, *argv]
-        if subprocess.run(command, env=environment(level), cwd=Path(__file__).parent.parent).returncode:
+        if subprocess.run(
+            command, env=environment(level), cwd=Path(__file__).parent.parent
+        ).returncode:
             failed.append(level)
     print(f"failed: {', '.join(failed)}" if failed else "all levels passed")
     return 1 if failed else 0

@@ -1,7 +1,9 @@
-"""Runs that are killed at random moments, one after the other: ``python tests/kill_loop.py --runs 50 [--seed N]``.
+"""Runs that are killed at random moments, one after the other: ``python tests/kill_loop.py --runs
+50 [--seed N]``.
 
-Each run has three workers and a victim: a worker is killed or stopped, the launcher is killed, asked to end, or interrupted. Within
-15 s the run must have ended with its exit code, and no process, socket, folder or shared memory of it may be left.
+Each run has three workers and a victim: a worker is killed or stopped, the launcher is killed,
+asked to end, or interrupted. Within 15 s the run must have ended with its exit code, and no
+process, socket, folder or shared memory of it may be left.
 """
 
 import argparse
@@ -20,7 +22,9 @@ LIMIT = 15.0
 
 
 class Running:
-    """One ``tux`` command as a process in a group of its own, and whatever it starts; they are known by their TMPDIR."""
+    """One ``tux`` command as a process in a group of its own, and whatever it starts; they are
+    known by their TMPDIR.
+    """
 
     def __init__(self, folder, *argv, env=None):
         self.folder, self.tmp = Path(folder), Path(folder) / "t"
@@ -53,23 +57,33 @@ class Running:
             text.close()
 
     def processes(self):
-        """Process ids, with command lines, of all that this command has started and that still live."""
+        """Process ids, with command lines, of all that this command has started and that still
+        live.
+        """
         found, mark = {}, f"TMPDIR={self.tmp}".encode()
         for each in Path("/proc").iterdir():
             if each.name.isdigit() and int(each.name) != self.process.pid:
                 try:
                     if mark in (each / "environ").read_bytes().split(b"\0"):
-                        found[int(each.name)] = (each / "cmdline").read_bytes().decode().split("\0")[:-1]
+                        found[int(each.name)] = (
+                            (each / "cmdline").read_bytes().decode().split("\0")[:-1]
+                        )
                 except OSError:  # it has just ended, or is somebody else's
                     continue
         return found
 
     def workers(self):
         """Process id of each worker that has started, by rank."""
-        return {int(line[line.index("tux.peer") + 2]): pid for pid, line in self.processes().items() if "tux.peer" in line}
+        return {
+            int(line[line.index("tux.cluster.worker_process") + 2]): pid
+            for pid, line in self.processes().items()
+            if "tux.cluster.worker_process" in line
+        }
 
     def left(self):
-        """What is left of the command: processes, files in its folder for temporary ones, shared memory."""
+        """What is left of the command: processes, files in its folder for temporary ones, shared
+        memory.
+        """
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
         parts = {path for path in below(self.folder) if Path(path).name == ".parts"}
         return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
@@ -96,14 +110,24 @@ class Running:
 
 
 def below(folder):
-    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike `rglob`, passes over what is gone."""
-    return {os.path.join(where, name) for where, folders, files in os.walk(folder) for name in [*folders, *files]}
+    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike
+    `rglob`, passes over what is gone.
+    """
+    return {
+        os.path.join(where, name)
+        for where, folders, files in os.walk(folder)
+        for name in [*folders, *files]
+    }
 
 
 def shared_memory():
     """Names of all pieces of shared memory of this user."""
     folder = Path("/dev/shm")
-    return {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()} if folder.is_dir() else set()
+    return (
+        {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()}
+        if folder.is_dir()
+        else set()
+    )
 
 
 # ---- the loop
@@ -123,12 +147,17 @@ def blow(kind, running, draw):
         if pid is not None:
             os.kill(pid, signal.SIGKILL if kind == "worker killed" else signal.SIGSTOP)
         return {4}
-    number = {"launcher killed": signal.SIGKILL, "launcher terminated": signal.SIGTERM, "Ctrl-C": signal.SIGINT}[kind]
+    number = {
+        "launcher killed": signal.SIGKILL,
+        "launcher terminated": signal.SIGTERM,
+        "Ctrl-C": signal.SIGINT,
+    }[kind]
     begun = "data: " in running.told()[0]
     os.killpg(running.process.pid, number)
     if kind == "launcher killed":
         return {-number}
-    return {130} if begun else {130, -number}  # before the command has taken over signals, they end Python as they always do
+    # before the command has taken over signals, they end Python as they always do
+    return {130} if begun else {130, -number}
 
 
 KINDS = ("worker killed", "worker stopped", "launcher killed", "launcher terminated", "Ctrl-C")
@@ -137,7 +166,20 @@ KINDS = ("worker killed", "worker stopped", "launcher killed", "launcher termina
 def once(kind, draw, folder):
     """One run and one blow; returns what is wrong and a line about the run."""
     moment = draw.uniform(0.2, 4.0)
-    argv = ["run", "mf", "--workers", 3, "--epochs", 1_000_000, "--rank", 8, "--eval-every", 50, "--slack", draw.choice([0, 2])]
+    argv = [
+        "run",
+        "mf",
+        "--workers",
+        3,
+        "--epochs",
+        1_000_000,
+        "--rank",
+        8,
+        "--eval-every",
+        50,
+        "--slack",
+        draw.choice([0, 2]),
+    ]
     with Running(folder, *argv, "--batch", draw.choice([0, 9000]), "--out", "out") as running:
         time.sleep(moment)
         right = blow(kind, running, draw)
@@ -151,7 +193,10 @@ def once(kind, draw, folder):
     if "Traceback" in err and code == 130 or err.count("error: ") > 1:
         wrong.append(f"it said: {err}")
     told = next((line for line in err.splitlines() if line.startswith("error: ")), "nothing said")
-    return wrong, f"{kind:<20} at {moment:.1f} s  exit code {code!s:>4}  over after {seconds:4.1f} s  {told}"
+    return (
+        wrong,
+        f"{kind:<20} at {moment:.1f} s  exit code {code!s:>4}  over after {seconds:4.1f} s  {told}",
+    )
 
 
 def main():
@@ -169,7 +214,12 @@ def main():
             wrong, line = once(kind, draw, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        print(f"{number + 1:>3}/{given.runs}  {'BAD' if wrong else 'ok '}  {line}", *wrong, sep="\n         ", flush=True)
+        print(
+            f"{number + 1:>3}/{given.runs}  {'BAD' if wrong else 'ok '}  {line}",
+            *wrong,
+            sep="\n         ",
+            flush=True,
+        )
         bad += bool(wrong)
     print(f"{given.runs} runs, {given.runs - bad} ended as they should, {bad} did not")
     return 1 if bad else 0

@@ -1,4 +1,6 @@
-"""Latent Dirichlet allocation from its formulas: likelihood, posterior by enumeration, sweeps as matrices, corpora with known topics."""
+"""Latent Dirichlet allocation from its formulas: likelihood, posterior by enumeration, sweeps as
+matrices, corpora with known topics.
+"""
 
 from dataclasses import dataclass
 from itertools import product
@@ -18,7 +20,9 @@ def counted(rows, topics, n, k):
 
 
 def log_likelihood(by_document, by_word, alpha, beta):
-    """log p(w, z) from counts (D, K) and (V, K), term by term; words that do not occur are no part of the model."""
+    """log p(w, z) from counts (D, K) and (V, K), term by term; words that do not occur are no
+    part of the model.
+    """
     by_word = by_word[by_word.sum(1) > 0]
     (v, k), total = by_word.shape, 0.0
     for row in by_document.tolist():
@@ -34,7 +38,9 @@ def log_likelihood(by_document, by_word, alpha, beta):
 
 @dataclass(frozen=True)
 class Tiny:
-    """Tokens so few that all their assignments to topics can be listed. An assignment's number has token i's topic as its i-th digit."""
+    """Tokens so few that all their assignments to topics can be listed. An assignment's number
+    has token i's topic as its i-th digit.
+    """
 
     documents: np.ndarray  # (n,)
     words: np.ndarray  # (n,) from 0 to V - 1, each of which occurs
@@ -53,7 +59,10 @@ class Tiny:
         """p(z | w) of each assignment."""
         one = self.assignments()[:, :, None] == np.arange(self.topics)  # (assignments, tokens, K)
         log = np.zeros(len(one))
-        for ids, prior, size in ((self.documents, self.alpha, None), (self.words, self.beta, self.words.max() + 1)):
+        for ids, prior, size in (
+            (self.documents, self.alpha, None),
+            (self.words, self.beta, self.words.max() + 1),
+        ):
             for i in np.unique(ids):
                 log += gammaln(prior + one[:, ids == i].sum(1)).sum(1)
             if size:
@@ -73,7 +82,9 @@ class Tiny:
         return out
 
     def apart(self, near=0.01, most=400):
-        """After how many sweeps the state says next to nothing about where it came from: a total variation below `near`."""
+        """After how many sweeps the state says next to nothing about where it came from: a total
+        variation below `near`.
+        """
         p, sweep = self.posterior(), self.sweep()
         np.testing.assert_allclose(p @ sweep, p, atol=1e-12)
         power = sweep
@@ -84,20 +95,26 @@ class Tiny:
         raise AssertionError("this corpus is sampled too slowly to be a test")
 
     def one_by_one(self):
-        """Probability of each assignment if every token is drawn in turn, given those before it alone."""
+        """Probability of each assignment if every token is drawn in turn, given those before it
+        alone.
+        """
         size = self.words.max() + 1
         out = np.ones(self.topics ** len(self.words))
         for number, z in enumerate(self.assignments()):
             for i, (d, w) in enumerate(zip(self.documents, self.words, strict=True)):
                 before = z[:i, None] == np.arange(self.topics)
-                p = (before[self.documents[:i] == d].sum(0) + self.alpha) * (before[self.words[:i] == w].sum(0) + self.beta)
+                p = (before[self.documents[:i] == d].sum(0) + self.alpha) * (
+                    before[self.words[:i] == w].sum(0) + self.beta
+                )
                 p /= before.sum(0) + size * self.beta
                 out[number] *= p[z[i]] / p.sum()
         return out
 
 
 def chance(observed, p, least=5.0):
-    """Chi-square probability of counts as odd as these if cells have probabilities `p`; cells of which few are expected are one."""
+    """Chi-square probability of counts as odd as these if cells have probabilities `p`; cells of
+    which few are expected are one.
+    """
     order = np.argsort(p)
     observed, expected = observed[order], observed.sum() * p[order]
     rare = int(np.searchsorted(expected, least))
@@ -110,7 +127,9 @@ def chance(observed, p, least=5.0):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A corpus from the model: document, word and true topic of each token, and the topics' words (K, V)."""
+    """A corpus from the model: document, word and true topic of each token, and the topics'
+    words (K, V).
+    """
 
     documents: np.ndarray
     words: np.ndarray

@@ -4,7 +4,7 @@ import lda_oracle as oracle
 import numpy as np
 from team import Team
 
-from tux.edges import EdgeData
+from tux.arrays.edges import EdgeData
 
 ENDS = ("document", "word")
 
@@ -21,25 +21,43 @@ def drawn(seed=0, documents=12, words=9, mean=6):
     lengths = rng.poisson(mean, documents)
     lengths[documents // 2] = 0
     of = np.repeat(np.arange(documents), lengths)
-    return bags(of, np.minimum(rng.geometric(0.25, len(of)) - 1, words - 1), vertices={"document": np.arange(documents)})
+    return bags(
+        of,
+        np.minimum(rng.geometric(0.25, len(of)) - 1, words - 1),
+        vertices={"document": np.arange(documents)},
+    )
 
 
 def tokens(worker):
-    """Document and word of each token, by dense index, and its topic, in the order of the worker's memory."""
+    """Document and word of each token, by dense index, and its topic, in the order of the
+    worker's memory.
+    """
     edges, held = worker.graph.edges, worker.graph.vertices
-    return held["document"].order[edges.src], held["word"].order[edges.dst], edges.fields["topic"].astype(int)
+    return (
+        held["document"].order[edges.src],
+        held["word"].order[edges.dst],
+        edges.fields["topic"].astype(int),
+    )
 
 
 def counts(workers):
     """Topics of documents (D, K) and of words (V, K), counted from the tokens of all workers."""
     one, k = workers[0].graph.vertices, workers[0].program.topics
     documents, words, topics = np.concatenate([tokens(worker) for worker in workers], axis=1)
-    return oracle.counted(documents, topics, len(one["document"].ids), k), oracle.counted(words, topics, len(one["word"].ids), k)
+    return oracle.counted(documents, topics, len(one["document"].ids), k), oracle.counted(
+        words, topics, len(one["word"].ids), k
+    )
 
 
 def lists(worker):
-    """(D, K): what the documents' lists on a worker say, 0 for documents of others; a list with a topic twice, or 0 times, is none."""
-    held, table, k = worker.graph.vertices["document"], worker.tables["document"], worker.program.topics
+    """(D, K): what the documents' lists on a worker say, 0 for documents of others; a list with
+    a topic twice, or 0 times, is none.
+    """
+    held, table, k = (
+        worker.graph.vertices["document"],
+        worker.tables["document"],
+        worker.program.topics,
+    )
     out = np.zeros((len(held.ids), k), np.int64)
     for row, document in enumerate(held.order):
         size, first = table.arrays["size"][row], table.bounds[row]
@@ -68,9 +86,12 @@ class Sampling(Team):
     """A team whose epochs are run one by one, so that between them all can be looked at."""
 
     def __init__(self, program, edges, *, k=1, slack=0, **options):
-        super().__init__(program, edges, k=k, slack=slack, **{"by": "source", "jit": True, **options})
+        super().__init__(
+            program, edges, k=k, slack=slack, **{"by": "source", "jit": True, **options}
+        )
         setups, self.stages, self.evaluations = (
-            [make() for _ in self.workers] for make in (program.setup, program.stages, program.evaluate)
+            [make() for _ in self.workers]
+            for make in (program.setup, program.stages, program.evaluate)
         )
         for worker in self.workers:
             for every in (setups, self.stages, self.evaluations):
@@ -88,7 +109,9 @@ class Sampling(Team):
         return self.workers[0].metrics()["loglik_per_token"]
 
     def true_likelihood(self):
-        """The same by its formula, from the tokens' topics alone; the kernels' priors are float32."""
+        """The same by its formula, from the tokens' topics alone; the kernels' priors are
+        float32.
+        """
         by_document, by_word = counts(self.workers)
         priors = (float(np.float32(x)) for x in (self.program.alpha, self.program.beta))
         return oracle.log_likelihood(by_document, by_word, *priors) / by_word.sum()
@@ -97,7 +120,9 @@ class Sampling(Team):
         """All counts are those of the tokens' topics."""
         by_document, by_word = counts(self.workers)
         assert by_word.sum() == self.edges.fields["count"].sum()
-        assert np.array_equal(by_word.sum(1), np.bincount(self.edges.dst, self.edges.fields["count"], len(by_word)))
+        assert np.array_equal(
+            by_word.sum(1), np.bincount(self.edges.dst, self.edges.fields["count"], len(by_word))
+        )
         assert np.array_equal(sum(lists(worker) for worker in self.workers), by_document)
         assert np.array_equal(self.gather("word", "n"), by_word)
         assert self.agrees("word", "n")

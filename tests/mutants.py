@@ -1,4 +1,5 @@
-"""Bugs to inject into the protocol, each a context manager that replaces one function for as long as it lasts.
+"""Bugs to inject into the protocol, each a context manager that replaces one function for as long
+as it lasts.
 
 A proof by simulation is worth what it can find: every one of these must be caught within 100 seeds.
 """
@@ -12,17 +13,17 @@ import numpy as np
 from mutation import mutant
 from team import opened
 
-from tux.clock import Clock, Gather
-from tux.encoding import NOTHING, Picked, pack
-from tux.gathered import Gathered, TotalsByClock
-from tux.replicas import DOWN, Masters, Mirrors
-from tux.routes import ALL
-from tux.server import Server
+from tux.cluster.simulated import Together
+from tux.engine.worker import Worker
+from tux.graph.routes import ALL
+from tux.protocol.clock import Clock, Gather
+from tux.protocol.encoding import NOTHING, Picked, pack
+from tux.protocol.gathered import Gathered, TotalsByClock
+from tux.protocol.replicas import DOWN, Masters, Mirrors
+from tux.protocol.server import Server
+from tux.rows.table import Table
 from tux.stages.apply_sync import ApplySync
 from tux.stages.globalsync import ContextSync
-from tux.tables import Table
-from tux.together import Together
-from tux.worker import Worker
 
 
 @mutant(Clock, "may_start")
@@ -32,7 +33,9 @@ def starts_one_turn_early(original):
 
 @mutant(Clock, "__init__")
 def compares_with_the_slowest_worker(original):
-    """Whoever is no more than the slack ahead of the slowest worker's clock goes on, whatever has been installed in its own rows."""
+    """Whoever is no more than the slack ahead of the slowest worker's clock goes on, whatever
+    has been installed in its own rows.
+    """
     clocks = []
 
     class Racing(Clock):
@@ -50,7 +53,9 @@ def compares_with_the_slowest_worker(original):
 @mutant(Clock, "may_start")
 def starts_before_the_last_home_answers(original):
     def may_start(clock):
-        late = [n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1]
+        late = [
+            n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1
+        ]
         return clock.started - min(late, default=clock.started) <= clock.slack
 
     return may_start
@@ -140,7 +145,12 @@ def stale_copy_after_an_answer(original):
     """Of each answer, one row keeps what it showed."""
 
     def install(mirrors, rows, channel, down):
-        original(mirrors, rows[1:], channel, pack((values[1:], marks[1:]) for values, marks in opened(down, _down(mirrors), rows)))
+        original(
+            mirrors,
+            rows[1:],
+            channel,
+            pack((values[1:], marks[1:]) for values, marks in opened(down, _down(mirrors), rows)),
+        )
 
     return install
 
@@ -150,15 +160,24 @@ def only_asked_rows_are_installed(original):
     """Rows that others have touched, or of blocks that others are on, stay as they are."""
 
     def install(mirrors, rows, channel, down):
-        asked = np.isin(rows, np.concatenate([*(each.rows for each in mirrors._sent[channel][0]), rows[:0]]))
-        original(mirrors, rows[asked], channel, pack((v[asked], m[asked]) for v, m in opened(down, _down(mirrors), rows)))
+        asked = np.isin(
+            rows, np.concatenate([*(each.rows for each in mirrors._sent[channel][0]), rows[:0]])
+        )
+        original(
+            mirrors,
+            rows[asked],
+            channel,
+            pack((v[asked], m[asked]) for v, m in opened(down, _down(mirrors), rows)),
+        )
 
     return install
 
 
 @mutant(Mirrors, "install")
 def pending_changes_lost_on_install(original):
-    """Below what has not been sent the master's value alone comes in, without what is on the way to it."""
+    """Below what has not been sent the master's value alone comes in, without what is on the way
+    to it.
+    """
 
     def install(mirrors, rows, channel, down):
         original(mirrors, rows, channel, down)
@@ -249,7 +268,9 @@ def messages_of_a_channel_reordered(original):
 
 @mutant(Together, "send")
 def deltas_reordered(original):
-    """Contributions of later turns come in earlier: of two on the way in a channel, contents change places."""
+    """Contributions of later turns come in earlier: of two on the way in a channel, contents
+    change places.
+    """
 
     def send(together, message):
         original(together, message)
@@ -257,7 +278,10 @@ def deltas_reordered(original):
         same = [i for i, m in enumerate(queue) if (m.kind, m.sync_id) == ("up", message.sync_id)]
         if message.kind == "up" and len(same) > 1:
             i, j = same[-2:]
-            queue[i], queue[j] = replace(queue[i], arrays=queue[j].arrays), replace(queue[j], arrays=queue[i].arrays)
+            queue[i], queue[j] = (
+                replace(queue[i], arrays=queue[j].arrays),
+                replace(queue[j], arrays=queue[i].arrays),
+            )
 
     return send
 
@@ -306,16 +330,24 @@ def late_joiner(original):
 
 @mutant(ApplySync, "serve")
 def answers_before_all_have_contributed(original):
-    """What the last worker sends is folded only after the answer, together with what it sends next."""
+    """What the last worker sends is folded only after the answer, together with what it sends
+    next.
+    """
     held = {}
 
     def serve(sync, server, clock, contributions):
         head, *rest = last = contributions[-1]
         late = held.get((sync, server))
-        if sync._rows.masked or (late and late[0][0] != head[0]):  # other rows: only their own answer can wait for them
+        # other rows: only their own answer can wait for them
+        if sync._rows.masked or (late and late[0][0] != head[0]):
             return original(sync, server, clock, contributions)
         held[sync, server] = last
-        return original(sync, server, clock, [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]])
+        return original(
+            sync,
+            server,
+            clock,
+            [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]],
+        )
 
     return serve
 
@@ -325,7 +357,11 @@ def answer_of_one_home_installed_for_another(original):
     def install(sync, message):
         rows = lambda home: len(sync._rows.routes.up(home, np.array([ALL])))  # noqa: E731
         other = (message.source + 1) % sync._worker.workers
-        fits = not sync._rows.masked and len(message.arrays[0]) == 1 and rows(other) == rows(message.source)
+        fits = (
+            not sync._rows.masked
+            and len(message.arrays[0]) == 1
+            and rows(other) == rows(message.source)
+        )
         original(sync, replace(message, source=other) if fits else message)
 
     return install
@@ -338,7 +374,9 @@ def tau_one_version_behind(original):
     def install(sync, message):
         worker = sync._worker
         columns = worker.tables["tau"].columns(DOWN)
-        old = before.get(worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns))
+        old = before.get(
+            worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns)
+        )
         before[worker] = list(message.arrays)
         original(sync, replace(message, arrays=old))
 
@@ -356,7 +394,11 @@ def deltas_of_another_clock_come_back(original):
     """Of what was set aside, the oldest comes back first."""
 
     def turn_to(gathered, clock, unsent):
-        original(gathered, min(gathered._aside, default=clock) if clock in gathered._aside else clock, unsent)
+        original(
+            gathered,
+            min(gathered._aside, default=clock) if clock in gathered._aside else clock,
+            unsent,
+        )
 
     return turn_to
 

@@ -1,18 +1,23 @@
-"""How a bug is injected: a context manager that replaces functions of a class for as long as it lasts."""
+"""How a bug is injected: a context manager that replaces functions of a class for as long as it
+lasts.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 
-from tux.errors import TuxError
+from tux.base.errors import TuxError
 
-# What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all wait, and arrays that do not fit.
+# What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all
+# wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
 MUTANTS = {}
 
 
 def mutant(owner, *names):
-    """Register a bug: the decorated function makes, of the originals ``owner.name``, what stands in for them."""
+    """Register a bug: the decorated function makes, of the originals ``owner.name``, what stands
+    in for them.
+    """
 
     def register(make):
         @contextmanager

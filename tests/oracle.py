@@ -1,11 +1,15 @@
-"""What the engine's results must equal, in plain numpy and networkx: slow, and with none of the engine's machinery."""
+"""What the engine's results must equal, in plain numpy and networkx: slow, and with none of the
+engine's machinery.
+"""
 
 import networkx as nx
 import numpy as np
 
 
 def graph(edges):
-    """The networkx graph of edges between vertices of one type, by dense index; all vertices, each edge once per occurrence."""
+    """The networkx graph of edges between vertices of one type, by dense index; all vertices,
+    each edge once per occurrence.
+    """
     (kind, _) = edges.ends
     out = nx.MultiDiGraph()
     out.add_nodes_from(range(len(edges.ids[kind])))
@@ -34,7 +38,9 @@ def components(edges, labels):
 
 
 def pairs_touched(block_of, over, other):
-    """How many blocks have an edge to each vertex of the other end: `block_of` by vertex of the enumerated end."""
+    """How many blocks have an edge to each vertex of the other end: `block_of` by vertex of the
+    enumerated end.
+    """
     pairs = {(block_of[a], b) for a, b in zip(over.tolist(), other.tolist(), strict=True)}
     return np.bincount([b for _, b in pairs], minlength=other.max() + 1)
 
@@ -45,20 +51,26 @@ def moments(values):
 
 
 class Factors:
-    """Matrix factorization by SGD as apps/mf.py describes it, in double precision and with whole gradients.
+    """Matrix factorization by SGD as apps/mf/mf.py describes it, in double precision and with whole
+    gradients.
 
-    Factors P (users, rank), Q (items, rank); summed squared gradients (n, 2) for the warm group of dimensions and the rest.
+    Factors P (users, rank), Q (items, rank); summed squared gradients (n, 2) for the warm group of
+    dimensions and the rest.
     """
 
     def __init__(self, factors, squares, *, step, reg, warm):
-        self.factors, self.squares = ([array.astype(float) for array in pair] for pair in (factors, squares))
+        self.factors, self.squares = (
+            [array.astype(float) for array in pair] for pair in (factors, squares)
+        )
         self.step, self.reg, self.warm = step, reg, warm
         self.sse = 0.0
 
     def train(self, edges, first_epoch):
         """One epoch over `edges`, (user, item, value) each, in their order."""
         rank = self.factors[0].shape[1]
-        groups = [slice(0, min(self.warm, rank))] + ([] if first_epoch or self.warm >= rank else [slice(self.warm, rank)])
+        groups = [slice(0, min(self.warm, rank))] + (
+            [] if first_epoch or self.warm >= rank else [slice(self.warm, rank)]
+        )
         active = slice(0, groups[-1].stop)
         self.sse = 0.0
         for user, item, value in edges:
@@ -70,5 +82,7 @@ class Factors:
                 for g, group in enumerate(groups):
                     squares = self.squares[side][at[side]]
                     size = group.stop - group.start
-                    self.factors[side][at[side], group] -= self.step / np.sqrt(squares[g] / size) * gradient[group]
+                    self.factors[side][at[side], group] -= (
+                        self.step / np.sqrt(squares[g] / size) * gradient[group]
+                    )
                     squares[g] += np.sum(gradient[group] ** 2)

@@ -1,4 +1,6 @@
-"""The probe as a program of real processes: each worker reads its rows as in the simulation, and leaves its reads in a folder."""
+"""The probe as a program of real processes: each worker reads its rows as in the simulation, and
+leaves its reads in a folder.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from probe_programs import OF_TAU, OF_VERTICES, TwoTypes
 from programs import Calling
 
 from tux import param
-from tux.networks import from_arrays
+from tux.arrays.networks import from_arrays
+from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
-from tux.parts import cut
-from tux.stage import Stage
+from tux.program.stage import Stage
 
 WORKERS, PASSES, EPOCHS = 4, 2, 3
 LEAVES, HUBS, BLOCKS = 12, 3, 4
@@ -28,17 +30,33 @@ def edges():
 
 
 def scenario(slack, partitioner="random", seed=0):
-    """What all workers run: two segments and a GlobalSync in each of few blocks, and a turn outside."""
+    """What all workers run: two segments and a GlobalSync in each of few blocks, and a turn
+    outside.
+    """
     data = edges()
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)
     return Scenario(
-        seed, WORKERS, slack, one_type=False, over="leaf", size={"vertices": LEAVES // BLOCKS}, segments=2, late=False, plain=True,
-        sync=True, order="shuffled", epochs=EPOCHS, pairs=np.stack([data.src, data.dst]), parts=parts,
-    )  # fmt: skip
+        seed,
+        WORKERS,
+        slack,
+        one_type=False,
+        over="leaf",
+        size={"vertices": LEAVES // BLOCKS},
+        segments=2,
+        late=False,
+        plain=True,
+        sync=True,
+        order="shuffled",
+        epochs=EPOCHS,
+        pairs=np.stack([data.src, data.dst]),
+        parts=parts,
+    )
 
 
 class Leave(Stage):
-    """A stage at the end of a pass, when all is answered: a last look, and all that was seen so far to a file."""
+    """A stage at the end of a pass, when all is answered: a last look, and all that was seen so
+    far to a file.
+    """
 
     def __init__(self, log, batch, folder):
         self.log, self.batch, self.folder = log, batch, folder
@@ -51,20 +69,29 @@ class Leave(Stage):
         log, rank = self.log, worker.rank
         log.since[rank] = log.calls[rank, "start"]
         log.look(worker, "over", log.since[rank])
-        out = {"blocks": log.blocks[rank], "cuts": self.batch.cuts, "runs": worker.tau.runs, "mixtures": worker.tau.mixtures}
+        out = {
+            "blocks": log.blocks[rank],
+            "cuts": self.batch.cuts,
+            "runs": worker.tau.runs,
+            "mixtures": worker.tau.mixtures,
+        }
         for (_, name, kind), reads in log.reads.items():
             for what in Read._fields:
-                out[f"{name}.{kind.count}.{what}"] = np.stack([getattr(read, what) for read in reads])
+                out[f"{name}.{kind.count}.{what}"] = np.stack(
+                    [getattr(read, what) for read in reads]
+                )
         for name, table in worker.server.tables.items():
-            out |= {f"{name}.masters.{f}": table.arrays[f] for kind in OF_VERTICES for f in kind[:2]}
+            out |= {
+                f"{name}.masters.{f}": table.arrays[f] for kind in OF_VERTICES for f in kind[:2]
+            }
         np.savez(Path(self.folder) / f"{rank}.npz", **out)
 
 
 class Probed(TwoTypes):
     """The probe of the simulation, with reads that are as stale as the slack allows.
 
-    The last worker stays in clock 0 until worker 0 has started clock `slack`, which needs nothing of the last
-    worker's clocks. So what worker 0 reads there lacks all of them.
+    The last worker stays in clock 0 until worker 0 has started clock `slack`, which needs nothing
+    of the last worker's clocks. So what worker 0 reads there lacks all of them.
     """
 
     folder: str = param(".", "where each worker leaves what it saw")
@@ -85,7 +112,9 @@ class Probed(TwoTypes):
         if worker.rank == WORKERS - 1 and sum(self.log.calls.values()) == 1:
             limit = time.monotonic() + HELD_UP
             while not ahead.exists():
-                assert time.monotonic() < limit, f"worker 0 did not start clock {self.allowed} in {HELD_UP:.0f} s"
+                assert time.monotonic() < limit, (
+                    f"worker 0 did not start clock {self.allowed} in {HELD_UP:.0f} s"
+                )
                 time.sleep(0.001)
 
     def evaluate(self):
@@ -93,7 +122,9 @@ class Probed(TwoTypes):
 
 
 class Told(Simulation):
-    """The scenario with what its real workers have left in `folder`, to be checked as in the simulation."""
+    """The scenario with what its real workers have left in `folder`, to be checked as in the
+    simulation.
+    """
 
     def __init__(self, chosen, folder):
         self.scenario, self.data, self.log = chosen, edges(), Log(chosen.slack)
@@ -110,8 +141,13 @@ class Told(Simulation):
         for name in names:
             for kind in OF_TAU if name == "tau" else OF_VERTICES:
                 columns = [saw[f"{name}.{kind.count}.{what}"] for what in Read._fields]
-                self.log.reads[rank, name, kind] = [Read(*each) for each in zip(*columns, strict=True)]
-        masters = {name: {f: saw[f"{name}.masters.{f}"] for kind in OF_VERTICES for f in kind[:2]} for name in names[:2]}
+                self.log.reads[rank, name, kind] = [
+                    Read(*each) for each in zip(*columns, strict=True)
+                ]
+        masters = {
+            name: {f: saw[f"{name}.masters.{f}"] for kind in OF_VERTICES for f in kind[:2]}
+            for name in names[:2]
+        }
         tables = {name: SimpleNamespace(arrays=arrays) for name, arrays in masters.items()}
         self.workers.append(
             SimpleNamespace(

@@ -8,14 +8,20 @@ from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, to
 
 
 class Slots(NamedTuple):
-    """A pair of fields with a slot for each worker. `own`: a worker's changes show at once, not only when they come back."""
+    """A pair of fields with a slot for each worker. `own`: a worker's changes show at once, not
+    only when they come back.
+    """
 
     count: str
     sum: str
     own: bool
 
 
-FIRST, TAKEN, SECOND = Slots("count", "sum", True), Slots("got", "got_sum", False), Slots("again", "again_sum", True)
+FIRST, TAKEN, SECOND = (
+    Slots("count", "sum", True),
+    Slots("got", "got_sum", False),
+    Slots("again", "again_sum", True),
+)
 BEATS, HEARD = Slots("beats", "beats_sum", True), Slots("heard", "heard_sum", False)
 OF_VERTICES, OF_TAU = (FIRST, TAKEN, SECOND), (BEATS, HEARD)
 
@@ -28,7 +34,9 @@ SHARED = slots(shared, *FIRST[:2], *SECOND[:2])
 GIVEN = {**slots(delta, "given", "given_sum"), **slots(value, *TAKEN[:2])}
 MARKS = {name: mirror("i8", init=-1) for name in ("me", "now", "last", "last_again")}
 TAU = {**slots(shared, *BEATS[:2]), **slots(total, "sent", "sent_sum"), **slots(value, *HEARD[:2])}
-TAU |= {name: total("i8") for name in ("applied", "mixed")} | {name: value("i8") for name in ("runs", "mixtures")}
+TAU |= {name: total("i8") for name in ("applied", "mixed")} | {
+    name: value("i8") for name in ("runs", "mixtures")
+}
 
 
 def mark(v, me, now):

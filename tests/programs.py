@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tux import Context, Edge, Program, Vertex, delta, param, total, uniform, value
-from tux.graph import Graph
-from tux.stage import Stage
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.program.stage import Stage
+from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync
-from tux.steps import Step
-from tux.worker import Worker
 
 both = pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 
@@ -93,7 +93,9 @@ def keep_degrees(node):
 class Degrees(Program):
     """How many edges leave and enter each node."""
 
-    node = Vertex(leaving=delta("i8"), entering=delta("i8"), outdegree=value("i8"), indegree=value("i8"))
+    node = Vertex(
+        leaving=delta("i8"), entering=delta("i8"), outdegree=value("i8"), indegree=value("i8")
+    )
     link = Edge("node", "node")
 
     def stages(self):
@@ -116,7 +118,9 @@ def count_changes(tau):
 
 
 class Components(Program):
-    """Connected components: labels start different, and each node takes the least among its own and its neighbours'."""
+    """Connected components: labels start different, and each node takes the least among its own
+    and its neighbours'.
+    """
 
     node = Vertex(label=value("f8", init=uniform()), least=delta("f8", combine="min"))
     link = Edge("node", "node")
@@ -172,7 +176,11 @@ class PageRank(Program):
         return [Exchange(count_out), Apply("page", begin), GlobalSync(size), Apply("page", even)]
 
     def stages(self):
-        return [GlobalSync(spread_leak, stuck, over="page"), Exchange(spread), Apply("page", settle)]
+        return [
+            GlobalSync(spread_leak, stuck, over="page"),
+            Exchange(spread),
+            Apply("page", settle),
+        ]
 
 
 def index_by_id(edges, vertex):
@@ -192,4 +200,8 @@ def points_at(error, udf):
     first = udf.__code__.co_firstlineno
     lines = {first, *(line for *_, line in udf.__code__.co_lines() if line)}
     file, _, line = error.where.rpartition(":")
-    return file.endswith(udf.__code__.co_filename.rpartition("/")[2]) and int(line) in lines and udf.__name__ in str(error)
+    return (
+        file.endswith(udf.__code__.co_filename.rpartition("/")[2])
+        and int(line) in lines
+        and udf.__name__ in str(error)
+    )

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tux.errors import DataError
-from tux.samples import read_samples
+from tux.base.errors import DataError
+from tux.io.samples import read_samples
 
 
 def writer(folder):
-    """A function that writes a file and returns its path; one test's files may be written over each other."""
+    """A function that writes a file and returns its path; one test's files may be written over
+    each other.
+    """
 
     def make(content: str | bytes, name: str = "s.svm") -> Path:
         path = folder / name
@@ -23,7 +25,10 @@ def writer(folder):
 def entries(samples):
     """The entries as a set of row id, feature and value."""
     edges = samples.edges
-    ids = [edges.ids[end].decode(code).tolist() for end, code in zip(edges.ends, (edges.src, edges.dst), strict=True)]
+    ids = [
+        edges.ids[end].decode(code).tolist()
+        for end, code in zip(edges.ends, (edges.src, edges.dst), strict=True)
+    ]
     return set(zip(*ids, *(values.tolist() for values in edges.fields.values()), strict=True))
 
 

@@ -1,4 +1,6 @@
-"""The proof of SSP in full: ``python tests/simulate.py [seeds]``, 2,000 of them if it is not said, then every mutant until it is caught."""
+"""The proof of SSP in full: ``python tests/simulate.py [seeds]``, 2,000 of them if it is not
+said, then every mutant until it is caught.
+"""
 
 import os
 import sys
@@ -14,7 +16,9 @@ MOST = 100  # seeds that a mutant may survive
 
 
 def caught(name, seeds):
-    """The first seed that catches a mutant, as (how many seeds that took, what it was); None if none does."""
+    """The first seed that catches a mutant, as (how many seeds that took, what it was); None if
+    none does.
+    """
     for seed in range(seeds):
         try:
             with MUTANTS[name]():
@@ -30,19 +34,31 @@ def main(seeds):
     for seed in range(seeds):
         scenario = Scenario.drawn(seed)
         try:
-            stalest[scenario.slack] = max(stalest[scenario.slack], Simulation(scenario).run().check())
+            stalest[scenario.slack] = max(
+                stalest[scenario.slack], Simulation(scenario).run().check()
+            )
         except CAUGHT as error:
             alarms.append(seed)
             print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
         if (seed + 1) % 500 == 0:
             print(f"{seed + 1} seeds, {time.perf_counter() - start:.0f} s", flush=True)
-    print(f"seeds {seeds}, false alarms {len(alarms)}, stalest read by slack: {dict(sorted(stalest.items()))}")
+    print(
+        f"seeds {seeds}, false alarms {len(alarms)}, stalest read by slack: "
+        f"{dict(sorted(stalest.items()))}"
+    )
     survivors = 0
     for name in MUTANTS:
         found = caught(name, MOST)
         survivors += found is None
-        print(f"{name:46}" + (f"{found[0]:4}  {found[1]:.110}" if found else f" NOT CAUGHT in {MOST} seeds"), flush=True)
-    print(f"mutants {len(MUTANTS)}, caught {len(MUTANTS) - survivors}, {time.perf_counter() - start:.0f} s")
+        print(
+            f"{name:46}"
+            + (f"{found[0]:4}  {found[1]:.110}" if found else f" NOT CAUGHT in {MOST} seeds"),
+            flush=True,
+        )
+    print(
+        f"mutants {len(MUTANTS)}, caught {len(MUTANTS) - survivors}, "
+        f"{time.perf_counter() - start:.0f} s"
+    )
     return not alarms and not survivors and all(stalest[slack] == slack for slack in SLACKS)
 
 

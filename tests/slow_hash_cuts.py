@@ -1,4 +1,6 @@
-"""The hash-based and constrained cuts in plain Python, one edge or vertex at a time, every part tried: what the fast ones must equal."""
+"""The hash-based and constrained cuts in plain Python, one edge or vertex at a time, every part
+tried: what the fast ones must equal.
+"""
 
 import math
 from collections import Counter
@@ -15,7 +17,9 @@ def mixed(v, seed):
 
 
 def within(parts, k, cap):
-    """What is over a part's limit moves to the first part with room beside the edges that want to be there."""
+    """What is over a part's limit moves to the first part with room beside the edges that want
+    to be there.
+    """
     if cap is None:
         return parts
     m = len(parts)
@@ -98,9 +102,13 @@ def ginger(pairs, k, seed, theta):
     for v in sorted(v for v in degree if degree[v] <= theta):
         shared = Counter(placed[u] for u, w in pairs if w == v and u in placed)
         alpha = math.sqrt(k) * m / (n * math.sqrt(n))
-        placed[v] = max(range(k), key=lambda p: (shared[p] - 1.5 * alpha * math.sqrt(balance[p]), -p))
+        placed[v] = max(
+            range(k), key=lambda p: (shared[p] - 1.5 * alpha * math.sqrt(balance[p]), -p)
+        )
         balance[placed[v]] += 1 + degree[v] * (n / m)
-    return [placed[v] if degree[v] <= theta else placed.get(u, mixed(u, seed) % k) for u, v in pairs]
+    return [
+        placed[v] if degree[v] <= theta else placed.get(u, mixed(u, seed) % k) for u, v in pairs
+    ]
 
 
 def aweto(pairs, k, seed, favourite):

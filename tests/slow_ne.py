@@ -1,10 +1,14 @@
-"""NE++ in plain Python, from the rule in the head of partition/ne.py: sets and searches for everything. What the fast one must equal."""
+"""NE++ in plain Python, from the rule in the head of partition/ne.py: sets and searches for
+everything. What the fast one must equal.
+"""
 
 import math
 
 
 def slow_ne(src, dst, k, seed=0, cap=1.001, tau=100.0, n=None):
-    """The part of each edge; vertices are the numbers below n, equal ones in `src` and `dst` the same vertex."""
+    """The part of each edge; vertices are the numbers below n, equal ones in `src` and `dst` the
+    same vertex.
+    """
     edges = list(zip(src, dst, strict=True))
     m, n = len(edges), n or max([*src, *dst], default=-1) + 1
     around = {v: [e for e in range(m) if v in edges[e]] for v in range(n)}
@@ -15,7 +19,18 @@ def slow_ne(src, dst, k, seed=0, cap=1.001, tau=100.0, n=None):
     part, core = {}, set()
     state = {"tried": 0, "unfinished": None, "filed": 0}
     for b in range(k - 1):
-        grow(edges, around, part, b, limit - len(both_high) // k, core, high, state, mean, seed * 2_654_435_761 % max(n, 1))
+        grow(
+            edges,
+            around,
+            part,
+            b,
+            limit - len(both_high) // k,
+            core,
+            high,
+            state,
+            mean,
+            seed * 2_654_435_761 % max(n, 1),
+        )
     for e in range(m):
         if e not in both_high:
             part.setdefault(e, k - 1)
@@ -87,4 +102,6 @@ def where_most_ends_are(edges, part, ends, k, limit):
     load = [sum(p == q for p in part.values()) for q in range(k)]
     holds = {v: {p for e, p in part.items() if v in edges[e]} for v in ends}
     open_parts = [p for p in range(k) if load[p] < limit]
-    return min(open_parts, key=lambda p: (-((p in holds[ends[0]]) + (p in holds[ends[1]])), load[p], p))
+    return min(
+        open_parts, key=lambda p: (-((p in holds[ends[0]]) + (p in holds[ends[1]])), load[p], p)
+    )

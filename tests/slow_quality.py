@@ -1,4 +1,6 @@
-"""What `tux.partition.quality` and `masters` must agree with: sets and dictionaries, straight from the definitions."""
+"""What `tux.partition.quality` and `masters` must agree with: sets and dictionaries, straight
+from the definitions.
+"""
 
 import math
 from collections import Counter
@@ -8,7 +10,10 @@ def holders(pairs, parts, bipartite):
     """By vertex, (type, number), the set of parts with an edge of it, and its edges."""
     where, edges = {}, Counter()
     for (u, v), p in zip(pairs, parts, strict=True):
-        for vertex in {("source" if bipartite else "vertex", u), ("target" if bipartite else "vertex", v)}:
+        for vertex in {
+            ("source" if bipartite else "vertex", u),
+            ("target" if bipartite else "vertex", v),
+        }:
             where.setdefault(vertex, set()).add(p)
             edges[vertex] += 1
     return where, edges
@@ -20,7 +25,9 @@ def balance(loads):
 
 
 def judge(pairs, parts, k, home, bipartite=False, row_bytes=None, syncs=None):
-    """Everything that Quality says of an assignment, by name; `home` maps vertices to their masters, `row_bytes` types to (up, down)."""
+    """Everything that Quality says of an assignment, by name; `home` maps vertices to their
+    masters, `row_bytes` types to (up, down).
+    """
     where, edges = holders(pairs, parts, bipartite)
     sent, received = [0] * k, [0] * k
     for vertex, held in where.items():
@@ -49,7 +56,9 @@ def judge(pairs, parts, k, home, bipartite=False, row_bytes=None, syncs=None):
         "received": tuple(received),
         "volume": sum(sent),
         "largest_volume": max(a + b for a, b in zip(sent, received, strict=True)),
-        "by_degree": tuple((low, len(found), sum(found) / len(found)) for low, found in sorted(by_degree.items())),
+        "by_degree": tuple(
+            (low, len(found), sum(found) / len(found)) for low, found in sorted(by_degree.items())
+        ),
         "histogram": tuple(sorted(Counter(copies.values()).items())),
         "cut": Counter(vertex[0] for vertex in where if copies[vertex] > 1),
     }

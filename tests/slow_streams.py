@@ -1,6 +1,7 @@
 """The streaming partitioners as published, in plain Python that scores every part for every edge.
 
-Parts are numbered in the order in which ties are broken; the partitioners give them the names ``shuffled_parts(k, seed)``.
+Parts are numbered in the order in which ties are broken; the partitioners give them the names
+``shuffled_parts(k, seed)``.
 """
 
 from collections import Counter
@@ -41,17 +42,33 @@ class Parts:
 
 
 def best_scored(parts, edge, degree, theta, lam, limit):
-    """The part with the highest score; ties by load, then number. An edge's own degrees are the ones it is scored by."""
+    """The part with the highest score; ties by load, then number. An edge's own degrees are the
+    ones it is scored by.
+    """
     u, v = edge
     high, low = max(parts.load), min(parts.load)
     share = degree[v] / (degree[u] + degree[v])
 
     def score(p):
-        both, balance = parts.holds(u, p) and parts.holds(v, p), lam / (1 + high - low) * (high - parts.load[p])
-        ends = 2 + theta if both else 1 + theta * share if parts.holds(u, p) else 1 + theta * (1 - share) if parts.holds(v, p) else 0
+        both, balance = (
+            parts.holds(u, p) and parts.holds(v, p),
+            lam / (1 + high - low) * (high - parts.load[p]),
+        )
+        ends = (
+            2 + theta
+            if both
+            else 1 + theta * share
+            if parts.holds(u, p)
+            else 1 + theta * (1 - share)
+            if parts.holds(v, p)
+            else 0
+        )
         return ends + balance
 
-    return max((p for p in range(len(parts.load)) if parts.load[p] < limit), key=lambda p: (score(p), -parts.load[p], -p))
+    return max(
+        (p for p in range(len(parts.load)) if parts.load[p] < limit),
+        key=lambda p: (score(p), -parts.load[p], -p),
+    )
 
 
 def hdrf(edges, k, cap=None, lam=1.0, exact=False, theta=1.0):
@@ -59,7 +76,11 @@ def hdrf(edges, k, cap=None, lam=1.0, exact=False, theta=1.0):
     for edge in edges:
         if not exact:
             degree.update(edge)
-        out.append(parts.put(edge, best_scored(parts, edge, degree, theta, lam, most_edges(len(edges), k, cap))))
+        out.append(
+            parts.put(
+                edge, best_scored(parts, edge, degree, theta, lam, most_edges(len(edges), k, cap))
+            )
+        )
     return out
 
 
@@ -73,7 +94,11 @@ def ebv(edges, k, cap=None):
     per_edge, per_vertex = k / max(len(edges), 1), k / max(len(degree), 1)
     for i in sorted(range(len(edges)), key=lambda i: degree[edges[i][0]] + degree[edges[i][1]]):
         vertices = Counter(p for held in parts.held.values() for p in held)
-        cost = {p: parts.load[p] * per_edge + vertices[p] * per_vertex for p in range(k) if parts.load[p] < limit}
+        cost = {
+            p: parts.load[p] * per_edge + vertices[p] * per_vertex
+            for p in range(k)
+            if parts.load[p] < limit
+        }
         missing = {p: sum(not parts.holds(v, p) for v in edges[i]) for p in cost}
         out[i] = parts.put(edges[i], min(cost, key=lambda p: (missing[p] + cost[p], cost[p], p)))
     return out
@@ -110,7 +135,9 @@ def two_phase(edges, k, cap=1.05, scoring="hdrf", passes=1, lam=0.5, seed=0):
             if scoring == "hdrf":
                 out[i] = parts.put(edge, best_scored(parts, edge, degree, 1.0, lam, limit))
             else:
-                out[i] = parts.put(edge, best_linear(parts, edge, degree, home, cluster, volume, limit, seed))
+                out[i] = parts.put(
+                    edge, best_linear(parts, edge, degree, home, cluster, volume, limit, seed)
+                )
     return out
 
 
@@ -119,8 +146,16 @@ def best_linear(parts, edge, degree, home, cluster, volume, limit, seed):
     share, both = degree[v] / (degree[u] + degree[v]), volume[cluster[u]] + volume[cluster[v]]
 
     def score(p):
-        of_u = 1 + share + (volume[cluster[u]] / both if home[u] == p else 0) if parts.holds(u, p) else 0
-        of_v = 2 - share + (volume[cluster[v]] / both if home[v] == p else 0) if parts.holds(v, p) else 0
+        of_u = (
+            1 + share + (volume[cluster[u]] / both if home[u] == p else 0)
+            if parts.holds(u, p)
+            else 0
+        )
+        of_v = (
+            2 - share + (volume[cluster[v]] / both if home[v] == p else 0)
+            if parts.holds(v, p)
+            else 0
+        )
         return of_u + of_v
 
     if parts.load[home[u]] < limit or parts.load[home[v]] < limit:

@@ -1,4 +1,6 @@
-"""Several workers in one process: how tests cut a graph, run a program on its parts, and read what all masters hold together."""
+"""Several workers in one process: how tests cut a graph, run a program on its parts, and read
+what all masters hold together.
+"""
 
 import math
 
@@ -7,28 +9,36 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from programs import random_pairs
 
-from tux.edges import EdgeData
-from tux.encoding import NEVER, pack, unpack
-from tux.graph import Graph
-from tux.networks import from_arrays
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.cluster.simulated import Together
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.graph.partitioned import with_topology
+from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
-from tux.partitioned import with_topology
-from tux.parts import cut
-from tux.together import Together
-from tux.training import Training
-from tux.worker import Worker
+from tux.protocol.encoding import NEVER, pack, unpack
 
 relaxed = settings(deadline=None)  # the first example of a compiled function takes its compilation
 
 #   u0   u1   u2   u3      by BY: u2's edge is on worker 1, the others on worker 0
 #   | \ /| \   |           users are whole; i2 is cut; u3 and i3 have no edge
 #   i0 i1 i2 -'   i3
-SMALL = EdgeData.of(("user", "item"), [0, 0, 1, 1, 2], [0, 1, 1, 2, 2], {"value": np.arange(5)}, vertices={"item": [3], "user": [3]})
+SMALL = EdgeData.of(
+    ("user", "item"),
+    [0, 0, 1, 1, 2],
+    [0, 1, 1, 2, 2],
+    {"value": np.arange(5)},
+    vertices={"item": [3], "user": [3]},
+)
 BY = [0, 0, 0, 0, 1]
 
 
 def ratings(m=45, users=14, items=9):
-    """Few ratings, so that held-out ones need rows that no training edge brings; some of their ends are unseen."""
+    """Few ratings, so that held-out ones need rows that no training edge brings; some of their
+    ends are unseen.
+    """
     left, right = random_pairs(users, items, m + 20, seed=1)
     values = np.random.default_rng(2).integers(1, 6, m + 23).astype("f4")
     train = from_arrays(left[:m], right[:m], ends=("user", "item"), value=values[:m])
@@ -48,11 +58,16 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0):
 
 def news(*fields):
     """A packed message in which all values (r, *shape) of each field are new."""
-    return pack((values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8)) for values in map(np.asarray, fields))
+    return pack(
+        (values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8))
+        for values in map(np.asarray, fields)
+    )
 
 
 def opened(arrays, fields, rows):
-    """Values and marks of each field that a packed message says of `rows`: 0 where it says nothing."""
+    """Values and marks of each field that a packed message says of `rows`: 0 where it says
+    nothing.
+    """
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
         values, marks = np.zeros_like(field), np.zeros(field.shape, np.uint8)
@@ -64,20 +79,40 @@ def opened(arrays, fields, rows):
 
 
 class Team:
-    """k workers that run one program together; `delivery` decides the order in which messages arrive and workers go on."""
+    """k workers that run one program together; `delivery` decides the order in which messages
+    arrive and workers go on.
+    """
 
-    def __init__(self, program, edges, test=None, *, k=2, by="random", seed=0, slack=0, delivery=0, jit=False, check=False):
+    def __init__(
+        self,
+        program,
+        edges,
+        test=None,
+        *,
+        k=2,
+        by="random",
+        seed=0,
+        slack=0,
+        delivery=0,
+        jit=False,
+        check=False,
+    ):
         parts = with_topology(program, cut_up(edges, test, k=k, by=by, seed=seed), edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
-        self.workers = [Worker(program, Graph.of(program, part), rank=rank, **options) for rank, part in enumerate(parts)]
+        self.workers = [
+            Worker(program, Graph.of(program, part), rank=rank, **options)
+            for rank, part in enumerate(parts)
+        ]
         self.together = Together(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):
         """Set-up and `epochs` epochs."""
         trainings = [Training(worker) for worker in self.workers]
-        self.together.finish({rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)})
+        self.together.finish(
+            {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
+        )
         return self
 
     def _steps(self, rank, training, epochs, options):
@@ -88,7 +123,9 @@ class Team:
                 self.records[rank].append(record)
 
     def drive(self, *make, slack=None):
-        """Prepare and run stages once, without set-up: ``make(worker)`` gives a stage, a new one for each worker."""
+        """Prepare and run stages once, without set-up: ``make(worker)`` gives a stage, a new one
+        for each worker.
+        """
         stages, plans = [[each(worker) for each in make] for worker in self.workers], []
         for worker, mine in zip(self.workers, stages, strict=True):
             plans.append(worker.prepare(mine))
@@ -115,11 +152,17 @@ class Team:
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
             if held.cut:
-                found.append((worker.master_ids(vertex), worker.server.tables[vertex].arrays[field]))
+                found.append(
+                    (worker.master_ids(vertex), worker.server.tables[vertex].arrays[field])
+                )
             else:
-                found.append((held.order[: held.known], worker.tables[vertex].arrays[field][: held.known]))
+                found.append(
+                    (held.order[: held.known], worker.tables[vertex].arrays[field][: held.known])
+                )
         ids, arrays = (np.concatenate(each) for each in zip(*found, strict=True))
-        assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), "a vertex has not one master"
+        assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), (
+            "a vertex has not one master"
+        )
         out = np.empty_like(arrays)
         out[ids] = arrays
         return out
@@ -147,12 +190,16 @@ def walked(worker, exchange, block):
     ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
     at = np.concatenate([np.empty(0, int), *ranges])
     edges, graph = worker.graph.edges, worker.graph
-    return np.stack([graph.of_role(role).part.rows[edges.end(role)[at]] for role in edges.declared.roles])
+    return np.stack(
+        [graph.of_role(role).part.rows[edges.end(role)[at]] for role in edges.declared.roles]
+    )
 
 
 @st.composite
 def graphs(draw, most=25):
-    """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two vertex types, however ill cut."""
+    """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two
+    vertex types, however ill cut.
+    """
     ends = draw(st.sampled_from([("page", "page"), ("user", "item")]))
     pairs = draw(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=most))
     k = draw(st.integers(1, 5))
@@ -163,5 +210,11 @@ def graphs(draw, most=25):
     held = draw(st.none() | st.lists(st.tuples(st.integers(0, 11), st.integers(0, 9)), max_size=12))
     test = None
     if held is not None:
-        test = EdgeData.of(ends, [a for a, _ in held], [b for _, b in held], {"value": 100 + np.arange(len(held))}, against=edges.ids)
+        test = EdgeData.of(
+            ends,
+            [a for a, _ in held],
+            [b for _, b in held],
+            {"value": 100 + np.arange(len(held))},
+            against=edges.ids,
+        )
     return edges, test, np.array(assignment, np.int16), k, draw(st.integers(0, 3))

@@ -4,11 +4,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tux.arrow import read_parquet
-from tux.cli import main
-from tux.formats import read_edges
-from tux.networks import to_networkx
-from tux.output import read_metrics
+from tux.arrays.arrow import read_parquet
+from tux.arrays.networks import to_networkx
+from tux.cli.main import main
+from tux.io.read import read_edges
+from tux.run.folder import read_metrics
 
 PROGRAM = "docs/pagerank.py"
 
@@ -48,7 +48,30 @@ def test_pagerank_of_a_real_graph(tmp_path, real_data):
 def test_mf_on_movielens(tmp_path, real_data):
     """Quality is a fact of the data and the seed; speed is shown by bench/."""
     data = real_data / "ratings" / "ml-1m"
-    flags = ["--rank", "64", "--reg", "0.05", "--epochs", "12", "--workers", "1", "--out", str(tmp_path / "out")]
-    assert main(["run", "mf", str(data / "ml-1m.train.dat.gz"), "--test", str(data / "ml-1m.probe.dat.gz"), *flags]) == 0
+    flags = [
+        "--rank",
+        "64",
+        "--reg",
+        "0.05",
+        "--epochs",
+        "12",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert (
+        main(
+            [
+                "run",
+                "mf",
+                str(data / "ml-1m.train.dat.gz"),
+                "--test",
+                str(data / "ml-1m.probe.dat.gz"),
+                *flags,
+            ]
+        )
+        == 0
+    )
     errors = np.array([record["test_rmse"] for record in read_metrics(tmp_path / "out")])
     assert errors.min() <= 0.8455 and np.argmax(errors <= 0.85) < 7

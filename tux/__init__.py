@@ -1,23 +1,24 @@
 """tux: a graph engine for machine learning (in the line of TUX2, NSDI 2017).
 
-A program declares vertex and edge types, plain Python functions on them, and stages; see docs/program.md.
+A program declares vertex and edge types, plain Python functions on them, and stages; see
+docs/program.md.
 """
 
-from tux.fields import data as data
-from tux.fields import delta as delta
-from tux.fields import master as master
-from tux.fields import metric as metric
-from tux.fields import mirror as mirror
-from tux.fields import shared as shared
-from tux.fields import total as total
-from tux.fields import value as value
-from tux.program import Context as Context
-from tux.program import Edge as Edge
-from tux.program import Program as Program
-from tux.program import Vertex as Vertex
-from tux.program import param as param
-from tux.random import constant as constant
-from tux.random import normal as normal
-from tux.random import uniform as uniform
+from tux.base.random import constant as constant
+from tux.base.random import normal as normal
+from tux.base.random import uniform as uniform
+from tux.program.fields import data as data
+from tux.program.fields import delta as delta
+from tux.program.fields import master as master
+from tux.program.fields import metric as metric
+from tux.program.fields import mirror as mirror
+from tux.program.fields import shared as shared
+from tux.program.fields import total as total
+from tux.program.fields import value as value
+from tux.program.params import param as param
+from tux.program.program import Context as Context
+from tux.program.program import Edge as Edge
+from tux.program.program import Program as Program
+from tux.program.program import Vertex as Vertex
 
 __version__ = "0.1.0"

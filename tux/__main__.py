@@ -2,7 +2,7 @@
 
 import sys
 
-from tux.cli import main
+from tux.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,124 @@
+"""What a sparse linear model of two classes tells: its largest weights, its path of penalties,
+and the arrays that others want of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tux.program.program import Program
+
+TOP = 10  # weights that are shown
+PATH = ("objective", "nonzeros", "duality_gap", "test_logloss", "test_accuracy", "test_auc")
+CLASSES = ("-1", "1")  # where none are named
+
+
+class Sparse(Program):
+    """A program of which features have a weight `w`, and the context an intercept `b`; a penalty
+    `l1`, and a number `path` of penalties.
+    """
+
+    def tables(self, fields, ids):
+        """The intercept, if there is one, and the largest weights."""
+        w, names = fields["feature"]["w"], ids["feature"]
+        top = largest(w)[:TOP]
+        rows = [("(intercept)", _intercept(fields))] if self.parameters.get("intercept") else []
+        rows += zip(names[top], w[top], strict=True)
+        return {
+            "weights": {
+                "feature": [str(name) for name, _ in rows],
+                "weight": [f"{each:.6g}" for _, each in rows],
+            }
+        }
+
+    def remarks(self, records):
+        """A path that has ended before its last penalty."""
+        reached = records[-1].get("penalty_l1", self.l1) if records else self.l1
+        if self.path > 1 and reached > self.l1:
+            return [
+                f"the path has ended at l1 {reached:.6g} instead of {self.l1:g}; more --epochs let "
+                "it go on"
+            ]
+        return []
+
+    def history(self, records):
+        """The path."""
+        return {"path": path(records)} if self.path > 1 else {}
+
+    def exports(self):
+        """Weights that are not 0, and what scikit-learn's estimators hold."""
+        return {"weights": weights, "sklearn": sklearn}
+
+
+def largest(w: np.ndarray) -> np.ndarray:
+    """The places of the weights that are not 0, largest first, whatever their sign; equal ones
+    in their order.
+    """
+    (there,) = np.nonzero(w)
+    return there[np.argsort(-np.abs(w[there]), kind="stable")]
+
+
+def path(records: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """A row for each penalty, in the order of the run: what the last epoch's record says of it.
+    What no such record says is left out.
+    """
+    last = {record["penalty_l1"]: record for record in records if "penalty_l1" in record}
+    told = [name for name in PATH if any(name in record for record in last.values())]
+    columns = {
+        name: [f"{record[name]:.8g}" if name in record else "" for record in last.values()]
+        for name in told
+    }
+    return {"penalty_l1": [f"{penalty:.6g}" for penalty in last], **columns}
+
+
+def weights(
+    fields: dict[str, Any], ids: dict[str, Any], parameters: dict[str, Any]
+) -> dict[str, np.ndarray]:
+    """`feature` (k,) ids and `weight` (k,) float64 of the weights that are not 0, largest first;
+    `intercept` float64.
+    """
+    order = largest(fields["feature"]["w"])
+    return {
+        "feature": ids["feature"][order],
+        "weight": fields["feature"]["w"][order],
+        "intercept": np.float64(_intercept(fields)),
+    }
+
+
+def sklearn(
+    fields: dict[str, Any], ids: dict[str, Any], parameters: dict[str, Any]
+) -> dict[str, np.ndarray]:
+    """`coef_` (1, n), `intercept_` (1,) float64 and `classes_` (2,) as in LogisticRegression;
+    `features` (n,): ids of the n columns.
+
+    Columns are in ascending order of the ids. Classes are numbers if both are.
+    """
+    order = np.argsort(ids["feature"], kind="stable")
+    return {
+        "coef_": fields["feature"]["w"][order][None],
+        "intercept_": np.array([_intercept(fields)]),
+        "classes_": np.array(
+            classes(parameters.get("negative", ""), parameters.get("positive", ""))
+        ),
+        "features": ids["feature"][order],
+    }
+
+
+def classes(negative: str, positive: str) -> list[Any]:
+    """The labels of the two classes, as whole numbers or else as numbers if both are, and else
+    as text.
+    """
+    names = [negative or CLASSES[0], positive or CLASSES[1]]
+    for kind in (int, float):
+        try:
+            return [kind(name) for name in names]
+        except ValueError:
+            continue
+    return names
+
+
+def _intercept(fields: dict[str, Any]) -> float:
+    return float(fields["tau"]["b"][0])

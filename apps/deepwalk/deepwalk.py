@@ -1,0 +1,84 @@
+"""DeepWalk: vertices as points, close where random walks from one come by the other.
+
+Walks from every vertex are read as sentences of a text, and skip-gram with negative sampling learns
+a vector of each vertex from what is near it (Perozzi, Al-Rfou and Skiena, KDD 2014); with p or q
+other than 1 walks are those of node2vec (Grover and Leskovec, KDD 2016).
+"""
+
+from __future__ import annotations
+
+from tux.apps.deepwalk.embedding import Embedding
+from tux.apps.deepwalk.skipgram import fill, learn, table
+from tux.apps.deepwalk.walking import Walking, chosen
+from tux.base.random import uniform
+from tux.program.fields import shared
+from tux.program.params import param
+from tux.program.program import Edge, Vertex
+from tux.stages import Generate, MiniBatch
+
+# mini-batches in a round of walks of two workers; times the clocks that rows may be old, and the
+# pairs of workers
+BLOCKS = 5
+# vertices on the walks of a mini-batch of a larger graph, so that what is pulled fits into memory
+TOKENS = 400_000
+
+
+def small(p):
+    """Where vectors start: so close to 0 that all products are small."""
+    return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
+
+
+def with_negatives(walk):
+    """A UDF that makes a walk, step by step, and at its last place the pool of negatives."""
+
+    def make(start, path, noise, at, topology, p, rng):
+        walk(start, path, at, topology, p, rng)
+        if at == len(path) - 1:
+            fill(noise, topology, rng)
+
+    return make
+
+
+class DeepWalk(Walking, Embedding):
+    """Vectors of a graph's vertices, from random walks."""
+
+    dimensions: int = param(128, "length of a vertex's vector", low=1)
+    window: int = param(10, "steps on a walk within which two vertices are near", low=1)
+    negatives: int = param(5, "vertices drawn at random for each that is near", low=1)
+    pool: int = param(100, "vertices among which a walk's negatives are", low=1)
+    step: float = param(0.0275, "learning rate at the start", low=1e-4)
+    batch: int = param(
+        0,
+        "vertices whose walks lie between two exchanges of changes; 0: a fifth of all or less",
+        low=0,
+    )
+    epochs = 1
+    node = Vertex(
+        pulled=True,
+        u=shared("dimensions", init=small, combine="mean"),
+        c=shared("dimensions", combine="mean"),
+    )
+    link = Edge("node", "node")
+
+    def tabulate(self, topology):
+        return table(topology)
+
+    def suited(self, edges):
+        most = max(1, TOKENS // self.length)
+        return (
+            self
+            if self.batch or len(edges.ids["node"]) <= BLOCKS * most
+            else type(self)(**{**self.parameters, "batch": most})
+        )
+
+    def stages(self):
+        walks = Generate(
+            with_negatives(chosen(self)),
+            learn,
+            "node",
+            rounds=self.walks,
+            path="length",
+            noise="pool",
+        )
+        blocks = 0 if self.batch else BLOCKS * (1 + self.slack) * max(1, self.workers // 2)
+        return [MiniBatch(walks, vertices=self.batch, blocks=blocks)]

@@ -1,0 +1,91 @@
+"""Walks: random walks from every vertex of a graph, for other programs to read.
+
+A walk a row, of ids: a line of text with blanks between them, or a list in a Parquet file. Walks
+are those of DeepWalk (Perozzi, Al-Rfou and Skiena, KDD 2014), or with p or q other than 1 those of
+node2vec (Grover and Leskovec, KDD 2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.deepwalk.walk_lines import Lines, check_words
+from tux.apps.deepwalk.walking import Walking, chosen
+from tux.arrays.arrow import Coded, parquet_writer
+from tux.arrays.ragged import Lists
+from tux.base.disk import replacing
+from tux.program.fields import metric, total
+from tux.program.params import param
+from tux.program.program import Context, Edge, Vertex
+from tux.stages import Generate, GlobalSync, MiniBatch
+
+AT_ONCE = 1 << 20  # vertices on the walks of a block
+
+
+def counting(walk):
+    """A UDF that takes a step and counts it."""
+
+    def make(start, path, at, topology, p, rng, tau):
+        walk(start, path, at, topology, p, rng)
+        if at == 0:
+            tau.begun += 1
+        elif path[at] >= 0:
+            tau.taken += 1
+
+    return make
+
+
+def told(tau):
+    """What an epoch reports."""
+    tau.walks, tau.steps = tau.begun, tau.taken
+
+
+class Walks(Walking):
+    """Random walks from every vertex."""
+
+    format: str = param(
+        "text",
+        "walks.txt, a walk a line; or walks.parquet, a column of lists",
+        choices=("text", "parquet"),
+    )
+    epochs = 1
+    node = Vertex(pulled=True)
+    link = Edge("node", "node")
+    tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
+
+    def suited(self, edges):
+        if self.format == "text":
+            check_words(edges.ids["node"].values, do="Take --format parquet.")
+        return self
+
+    def stages(self):
+        walks = Generate(counting(chosen(self)), None, "node", rounds=self.walks, path="length")
+        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(told)]
+
+    def summary(self, tables, records):
+        counts = {
+            name: float(sum(record[name] for record in records)) for name in ("walks", "steps")
+        }
+        return counts | {"steps_per_second": counts["steps"] / max(records[-1]["seconds"], 1e-9)}
+
+    def write(self, folder, lists, ids):
+        paths = (piece["path"] for piece in lists)
+        if self.format == "text":
+            lines = Lines(ids)
+            with replacing(folder / "walks.txt") as part, open(part, "wb") as file:
+                for path in paths:
+                    file.write(lines.of(path))
+            return
+        with parquet_writer(folder / "walks.parquet") as write:
+            for path in paths:
+                bounds, numbers = (
+                    np.concatenate([[0], np.cumsum((path >= 0).sum(axis=1))]),
+                    path[path >= 0],
+                )
+                write(
+                    {
+                        "walk": Lists(
+                            bounds, ids[numbers] if ids.dtype.kind in "iu" else Coded(numbers, ids)
+                        )
+                    }
+                )

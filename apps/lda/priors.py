@@ -1,0 +1,131 @@
+"""The priors of LDA as the context holds them, and their optimisation by Minka's fixed point.
+
+With n_dk occurrences of topic k in document d, N_d in all and A = sum_k alpha_k, a step is (Minka
+2000, Estimating a Dirichlet distribution, eq. 55):
+
+    alpha_k <- alpha_k  sum_d [psi(n_dk + alpha_k) - psi(alpha_k)] / sum_d [psi(N_d + A) - psi(A)]
+
+Where all topics have one alpha, numerators are averaged over topics. One beta for all words goes
+likewise, topics being the documents and words the topics. Every step raises the likelihood of the
+topics as they are drawn, which draws between then follow.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tux.base.random import constant
+from tux.program.fields import total, value
+from tux.stages import Exchange, GlobalSync
+
+LEAST = 1e-6  # of a prior: that of a topic which no longer occurs would be 0, and the topic lost
+STEPS = 3  # of the fixed point at a time
+
+PRIORS = {
+    "alpha": value("f4", "topics", init=lambda p: constant(p.alpha)),
+    "beta": value("f4", init=lambda p: constant(p.beta)),
+    "alpha_sum": value("f8", kept=False),
+    "alpha_mean": value("f4", kept=False),
+    "lean": value("f4", "topics", kept=False),  # alpha over its mean: 1 where all are alike
+    "upto": value("f8", "topics", kept=False),  # sums of lean up to each topic, itself included
+    "passes": value("i4", kept=False),
+    "due": value("b1", kept=False),
+    "alpha_up": total("topics"),
+    "alpha_down": total(),
+    "beta_up": total(),
+}
+"""Fields of the context."""
+
+
+def scaled(x, lean, k):
+    """`x` times what alpha_k is to the mean; `x` where all are alike, `lean` being None: that
+    branch is chosen when it is compiled.
+    """
+    return x if lean is None else x * lean[k]
+
+
+def unevenly(y, lean, upto):
+    """Where `y`, from 0 to K, falls if topic k takes `lean` of k: from k to k + 1."""
+    low = min(np.searchsorted(upto, y, "right"), len(upto) - 1)
+    return low + min(max((y - upto[low]) / lean[low] + 1, 0.0), 1 - 2.0**-24)
+
+
+def spread(tau):
+    """What follows from tau.alpha."""
+    alpha = tau.alpha.astype(np.float64)
+    tau.alpha_sum, tau.alpha_mean = alpha.sum(), alpha.mean()
+    tau.lean[:] = alpha / np.float64(tau.alpha_mean)
+    tau.upto[:] = np.cumsum(tau.lean, dtype=np.float64)
+
+
+def digamma(x):
+    """The logarithmic derivative psi of the gamma function, for x > 0: recurrence up to 10, then
+    its asymptotic series, to 1e-13.
+    """
+    below = 0.0
+    while x < 10:
+        below += 1 / x
+        x += 1
+    y = 1 / (x * x)
+    series = y * (
+        1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132 - y * 691 / 32760))))
+    )
+    return math.log(x) - 0.5 / x - series - below
+
+
+def rise(prior, times):
+    """psi(prior + times) - psi(prior)."""
+    return digamma(np.float64(prior) + times) - digamma(np.float64(prior))
+
+
+def weigh_topics(document, tau):
+    """A document's part of the sums for alpha, when a step is due."""
+    if tau.due:
+        length = 0.0
+        for i in range(document.size):
+            k, times = document.topics[i], np.float64(document.times[i])
+            tau.alpha_up[k] += rise(tau.alpha[k], times)
+            length += times
+        tau.alpha_down += rise(tau.alpha_sum, length)
+
+
+def weigh_words(word, tau, p):
+    """A word's part of the sum for beta."""
+    if tau.due:
+        for k in range(p.topics):
+            if word.n[k] > 0:
+                tau.beta_up += rise(tau.beta, np.float64(word.n[k]))
+
+
+def counted(tau, p):
+    """One epoch more."""
+    tau.passes += 1
+    tau.due = tau.passes % p.optimise == 0
+
+
+def step(tau, p):
+    """A step of the fixed point, of alpha and of beta; none without documents or words."""
+    smooth = float(tau.V) * float(tau.beta)
+    beta_down = tau.V * sum(rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
+    if tau.alpha_down > 0:
+        up = tau.alpha_up if p.asymmetric else tau.alpha_up.mean()
+        tau.alpha[:] = np.maximum(LEAST, tau.alpha * up / tau.alpha_down)
+        spread(tau)
+    if beta_down > 0:
+        tau.beta = max(LEAST, tau.beta * tau.beta_up / beta_down)
+        tau.smooth = tau.V * tau.beta
+
+
+def optimised(program, *before):
+    """Stages at the end of an epoch, if the program's `optimise` asks for any: `before`, when
+    documents do not list their topics.
+    """
+    if not program.optimise:
+        return []
+    steps = [
+        [Exchange(None, enter=weigh_topics), GlobalSync(step, aggregate=weigh_words)]
+        for _ in range(STEPS)
+    ]
+    return [GlobalSync(counted), *before, *(stage for each in steps for stage in each)]

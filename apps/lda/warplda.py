@@ -1,0 +1,182 @@
+"""Latent Dirichlet allocation by Metropolis-Hastings steps, at a cost for an occurrence that does
+not grow with the number of topics.
+
+Two kinds of steps take turns, as in WarpLDA (Chen, Li, Zhu and Chen, VLDB 2016). An occurrence of
+word w in document d has topic s. The document proposes t, the topic of one of its own occurrences
+or, with probability A / (A + N_d), k with probability alpha_k / A (A: the sum); the word does
+likewise with beta. What the one has proposed the other accepts, when its own turn comes, with
+probability
+
+    min(1, (n_t + prior_t)(N_s - 1 + V beta) / ((n_s - 1 + prior_s)(N_t + V beta)))
+
+by its own counts n and priors, and the totals N of the topics: the proposer's part of p(t) / p(s)
+is what it has drawn by. So a document looks at its occurrences alone, and so does a word. Unlike
+there, what is accepted counts at once, and first topics are drawn in turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.lda.lda import GROUP, LDA, count, draw, weigh
+from tux.apps.lda.likelihood import known, occurs, tally
+from tux.apps.lda.priors import scaled, unevenly
+from tux.apps.lda.topic_lists import add
+from tux.program.fields import mirror
+from tux.program.params import param
+from tux.program.program import Edge
+from tux.stages import Apply, Exchange, GlobalSync
+
+# of an occurrence, side by side: its topic, the one proposed, the one that its word has counted
+TOPIC, PROPOSED, COUNTED = 0, 1, 2
+# topics by occurrence up to which a word's counts are read as a whole: its occurrences look at four
+# cache lines each
+SPREAD = 64
+
+
+def begin(word, edges, tau, p, rng):
+    """Give each occurrence of a word its first topic, given those that have one already."""
+    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
+    for edge in edges:
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), alpha, p, rng)
+        add(edge.document, k)
+        edge.z[TOPIC] = edge.z[PROPOSED] = k
+        whole += count(word, q, sums, k, 1, tau)
+
+
+def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
+    """For each occurrence of a document or word with counts `n`: accept what is proposed to it, or
+    not; then propose to the other side.
+
+    `bag`: the topics to propose, if these are not those of `edges`. A topic's prior is `prior`,
+    times its `lean` (K,) if topics differ; `upto` (K,) are then the sums of `lean`. What is None
+    costs nothing: such branches are compiled away.
+    """
+    size, some = len(bag) or len(edges), np.float64(prior)
+    whole, inverse = size + p.topics * some, 1 / some
+    for edge in edges:
+        # What x has before the point draws the proposal, what is behind it decides on the waiting
+        # one. No branches: none is foreseeable.
+        x = rng.uniform() * whole
+        y = x if x < size else (x - size) * inverse
+        if upto is not None and x >= size:
+            y = unevenly(y, lean, upto)
+        k = np.int64(y)
+        u, j = y - k, min(k, size - 1)
+        copied = np.int64(bag[j] if len(bag) else edges[j].z[TOPIC])
+        s, t = np.int64(edge.z[TOPIC]), np.int64(edge.z[PROPOSED])
+        stay = (n[s] - 1 + scaled(prior, lean, s)) * (tau.n[t] + tau.smooth)
+        move = (n[t] + scaled(prior, lean, t)) * (tau.n[s] - 1 + tau.smooth)
+        if s != t and u * stay < move:
+            n[s] -= 1
+            n[t] += 1
+            tau.n[s] -= 1
+            tau.n[t] += 1
+            edge.z[TOPIC] = t
+        edge.z[PROPOSED] = copied if x < size else min(k, p.topics - 1)
+
+
+def topics_of(edges, p):
+    """How often a document has each topic, (K,), which its occurrences' words will have to
+    count.
+    """
+    n = np.zeros(p.topics, np.int32)
+    for edge in edges:
+        n[edge.z[TOPIC]] += 1
+        edge.z[COUNTED] = edge.z[TOPIC]
+    return n
+
+
+def by_document(document, edges, tau, p, rng):
+    """A document's turn."""
+    walk(edges, np.empty(0, np.uint16), topics_of(edges, p), tau.alpha_mean, tau, p, rng)
+
+
+def by_document_unevenly(document, edges, tau, p, rng):
+    """A document's turn where topics differ in alpha."""
+    walk(
+        edges,
+        np.empty(0, np.uint16),
+        topics_of(edges, p),
+        tau.alpha_mean,
+        tau,
+        p,
+        rng,
+        tau.lean,
+        tau.upto,
+    )
+
+
+def by_word(word, edges, tau, p, rng):
+    """A word's turn. It first counts what documents have changed."""
+    cut = len(edges) < word.seen
+    occurrences = read(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
+    for edge in edges:
+        if edge.z[COUNTED] != edge.z[TOPIC]:
+            word.n[edge.z[COUNTED]] -= 1
+            word.n[edge.z[TOPIC]] += 1
+    bag = np.empty(occurrences if cut else 0, np.uint16)
+    fill(bag, word, p)
+    walk(edges, bag, word.n, tau.beta, tau, p, rng)
+
+
+def read(word, p):
+    """How often a word occurs. That is known, but the sum brings its counts into the cache in
+    one sweep.
+    """
+    occurrences = 0
+    for k in range(p.topics):
+        occurrences += word.n[k]
+    return occurrences
+
+
+def fill(bag, word, p):
+    """The topics of all occurrences of a word, of which some lie on other workers; none if the
+    bag is empty.
+    """
+    i = 0
+    for k in range(p.topics if len(bag) else 0):
+        for _ in range(word.n[k]):
+            bag[i] = k
+            i += 1
+
+
+def enlist(document, edges):
+    """List a document's topics, which a model keeps and evaluation reads."""
+    document.size = 0
+    for edge in edges:
+        add(document, np.int64(edge.z[TOPIC]))
+
+
+def enlist_if_due(document, edges, tau):
+    """The same before priors are estimated."""
+    if tau.due:
+        enlist(document, edges)
+
+
+class WarpLDA(LDA):
+    """Topics of documents: each is a mixture of topics, and each topic a distribution of words."""
+
+    sampler: str = param("warp", "how topics are drawn", choices=("warp",))
+    occurrence = Edge("document", "word", repeats="count", z=mirror("u2", 3))
+
+    def setup(self):
+        return [
+            Exchange(tally),
+            Apply("word"),
+            GlobalSync(known, aggregate=occurs),
+            self.sweep(begin, order="pipelined"),
+        ]
+
+    def stages(self):
+        turn = by_document_unevenly if self.asymmetric else by_document
+        return [
+            Exchange(turn),
+            GlobalSync(),
+            self.sweep(by_word, order="rotated"),
+            *self.optimised(Exchange(enlist_if_due)),
+        ]
+
+    def evaluate(self):
+        return [Exchange(enlist), *super().evaluate()]

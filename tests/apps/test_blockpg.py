@@ -1,0 +1,425 @@
+"""BlockPG against a solver that proves its optima: on one worker and many, penalties, weights,
+ill-made data, held-out samples.
+"""
+
+import math
+
+import blockpg_oracle as oracle
+import numpy as np
+import pytest
+from blockpg_oracle import Data, drawn
+from blockpg_team import MADE, fit, found, unbalanced
+from team import Team
+
+from tux.apps.blockpg import blockpg
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.base.errors import ProgramError
+from tux.io.samples import read_samples
+from tux.run.samples import labelled
+
+REAL = {
+    "generated-20k-50k.gz": (2, 11169.26448),
+    "a9a.gz": (1, 10558.7234),
+    "farm-ads-vect.gz": (1, 630.22512),
+}
+
+
+def reaches(team, data, share, l1, l2=0.0, intercept=False):
+    """The model is within `share` of the optimum, and its objective is what the program says."""
+    best, _, _ = oracle.solve(data, l1, l2, intercept)
+    said, w, b = found(team)
+    assert said == pytest.approx(oracle.objective(data, w, l1, l2, b), rel=1e-9)
+    assert best * (1 - 1e-10) <= said <= best * (1 + share)
+    assert all(np.isfinite(team.history("objective"))) and falls(team)
+    return w
+
+
+def falls(team):
+    """The objective never rises; its own rounding apart."""
+    objective = np.array(team.history("objective"))
+    return (np.diff(objective) <= 1e-11 * objective[:-1]).all()
+
+
+# Optima.
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("l1", [0.3, 2.0])
+def test_the_optimum_on_one_worker(seed, l1):
+    data = drawn(seed=seed)
+    reaches(fit(data, l1=l1, seed=seed), data, 1e-9, l1)
+
+
+@pytest.mark.parametrize(("k", "slack"), [(2, 0), (2, 1), (2, 4), (4, 0), (4, 1), (4, 4)])
+def test_the_optimum_on_several_workers(k, slack):
+    team = fit(MADE, k=k, slack=slack, delivery=k + slack, blocks=8)
+    reaches(team, MADE, 1e-6, 1.0)
+    assert all(
+        each == team.history("objective")
+        for each in (team.history("objective", rank) for rank in range(k))
+    )
+    assert (
+        slack == 0
+        or max(record["max_staleness"] for records in team.records for record in records) > 0
+    )
+    assert team.agrees("feature", "w")
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 40])
+def test_blocks_on_one_worker(blocks):
+    reaches(fit(MADE, blocks=blocks, epochs=1000), MADE, 1e-7, 1.0)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data_on_one_worker(real_data, name):
+    real(real_data / "libsvm" / name, *REAL[name], 1e-7)
+
+
+def test_real_data_on_two_workers(real_data):
+    real(
+        real_data / "libsvm" / "generated-20k-50k.gz",
+        *REAL["generated-20k-50k.gz"],
+        1e-6,
+        k=2,
+        slack=1,
+    )
+
+
+def real(path, l1, best, share, **options):
+    """The known optimum of a file is reached, and the objective is that of the weights."""
+    samples = read_samples(path)
+    team = Team(
+        BlockPG(l1=l1, tol=1e-10),
+        labelled(samples, BlockPG()),
+        jit=True,
+        by="source",
+        **{"k": 1, **options},
+    ).train(300, every=1000)
+    said, w, _ = found(team)
+    assert best * (1 - 1e-8) <= said <= best * (1 + share) and falls(team)
+    edges = samples.edges
+    margins = np.bincount(
+        edges.src, edges.fields["value"] * w[edges.dst], minlength=len(samples.label)
+    )
+    assert said == pytest.approx(
+        np.logaddexp(0, -samples.label * margins).sum() + l1 * np.abs(w).sum(), rel=1e-10
+    )
+    assert np.count_nonzero(w) == team.history("nonzeros")[-1]
+
+
+# Penalties, intercept, weights.
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(("l1", "l2"), [(1.0, 1.0), (0.0, 1.0)])
+def test_elastic_net(k, l1, l2):
+    reaches(fit(MADE, k=k, l1=l1, l2=l2, blocks=8 if k > 1 else 0), MADE, 1e-7, l1, l2)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_intercept(k):
+    data = unbalanced()
+    team = fit(data, k=k, intercept=True, blocks=8 if k > 1 else 0)
+    reaches(team, data, 1e-7, 1.0, intercept=True)
+    b = oracle.solve(data, 1.0, intercept=True)[2]
+    assert b < -1 and found(team)[2] == pytest.approx(b, abs=1e-3)
+
+
+def test_an_intercept_alone():
+    """Where no weight is wanted it is the logarithm of the odds."""
+    data = unbalanced()
+    team = fit(data, l1=1e4, intercept=True)
+    said, w, b = found(team)
+    share = (data.y > 0).mean()
+    assert (
+        len(team.records[0]) < 5
+        and not w.any()
+        and b == pytest.approx(math.log(share / (1 - share)), abs=1e-6)
+    )
+    assert said == pytest.approx(
+        -len(data.y) * (share * math.log(share) + (1 - share) * math.log(1 - share)), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_weights_of_samples_and_classes(k):
+    rng = np.random.default_rng(3)
+    data = MADE._replace(
+        c=np.where(rng.random(len(MADE.y)) < 0.1, 0, rng.exponential(size=len(MADE.y)))
+        .astype("f4")
+        .astype("f8")
+    )
+    team = fit(data, k=k, positive_weight=2.5, blocks=8 if k > 1 else 0)
+    reaches(team, data._replace(c=np.where(data.y > 0, 2.5, 1) * data.c), 1e-7, 1.0)
+
+
+def test_a_weight_of_two_is_the_sample_twice():
+    twice = Data(*(np.concatenate([each, each[:50]]) for each in MADE))
+    weighed = MADE._replace(c=np.where(np.arange(len(MADE.y)) < 50, 2.0, 1.0))
+    one, other = (fit(data) for data in (twice, weighed))
+    assert found(one)[0] == pytest.approx(found(other)[0], rel=1e-10)
+    np.testing.assert_allclose(found(one)[1], found(other)[1], atol=1e-4)
+
+
+def test_a_large_penalty_leaves_no_weight():
+    edge = oracle.steepest(MADE)
+    said, w, _ = found(fit(MADE, l1=edge * 1.001))
+    assert not w.any() and said == pytest.approx(len(MADE.y) * math.log(2), rel=1e-12)
+    assert found(fit(MADE, l1=edge * 0.999))[1].any()
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_path_of_penalties(k):
+    """From where all weights are 0 down to l1, in equal steps of the logarithm; each run ends at
+    its own optimum.
+    """
+    team = fit(MADE, path=5, l1=0.5, k=k, tol=1e-11, epochs=1000, blocks=8 if k > 1 else 0)
+    records = team.records[0]
+    last = {record["penalty_l1"]: record for record in records}
+    first = oracle.steepest(MADE)
+    np.testing.assert_allclose(list(last), np.geomspace(first, 0.5, 5), rtol=1e-5)
+    assert list(last) == sorted(last, reverse=True) and len(records) < 1000
+    for penalty, record in last.items():
+        best, w, _ = oracle.solve(MADE, penalty)
+        assert best * (1 - 1e-9) <= record["objective"] <= best * (1 + 1e-6)
+    nonzeros = [record["nonzeros"] for record in last.values()]
+    assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(found(team)[1])
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+def test_a_path_ends_at_the_penalty_itself(count):
+    team = fit(MADE, path=count, l1=1.0, tol=1e-3, epochs=1000, jit=False)
+    penalties = {record["penalty_l1"] for record in team.records[0]}
+    assert len(penalties) == count and min(penalties) == 1.0
+
+
+# Data that are ill made.
+
+ZERO = MADE._replace(x=np.where(np.arange(len(MADE.y))[:, None] % 7 == 0, 0, MADE.x))
+MIXED = MADE._replace(
+    x=(MADE.x * 10 ** np.random.default_rng(0).uniform(-2, 2, MADE.x.shape[1]))
+    .astype("f4")
+    .astype("f8")
+)
+ILL = {
+    "features twice": (MADE._replace(x=np.hstack([MADE.x, MADE.x, MADE.x])), 1.0),
+    "samples without features": (ZERO, 1.0),
+    "a feature of ones": (MADE._replace(x=np.column_stack([MADE.x, np.ones(len(MADE.y))])), 1.0),
+    "a feature of none": (MADE._replace(x=np.column_stack([MADE.x, np.zeros(len(MADE.y))])), 1.0),
+    "large values": (drawn(scale=1e3), 1e3),
+    "large values, small penalty": (drawn(scale=1e3), 1.0),
+    "small values": (drawn(scale=1e-3), 1e-3),
+    "values of all sizes": (MIXED, 1.0),
+    "correlated": (
+        MADE._replace(
+            x=(MADE.x + 3 * np.random.default_rng(5).normal(size=(150, 1)))
+            .astype("f4")
+            .astype("f8")
+        ),
+        1.0,
+    ),
+    "separable": (drawn(noise=0), 0.01),
+    "one class": (MADE._replace(y=np.ones(len(MADE.y))), 1.0),
+    "one sample": (Data(np.array([[1.0, 2.0, 0.5]]), np.ones(1), np.ones(1)), 0.1),
+    "two samples": (
+        Data(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, -1.0]), np.ones(2)),
+        0.1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ILL)
+def test_ill_made_data(name):
+    data, l1 = ILL[name]
+    reaches(fit(data, l1=l1, epochs=2000), data, 1e-7, l1)
+
+
+@pytest.mark.parametrize(
+    "name", ["features twice", "samples without features", "large values", "two samples"]
+)
+def test_ill_made_data_on_workers(name):
+    data, l1 = ILL[name]
+    reaches(fit(data, l1=l1, epochs=1000, k=2, slack=1, blocks=8), data, 1e-6, l1)
+
+
+# Passes.
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
+    """Without damping, features of a block that say the same step over each other; F still
+    falls, and to its minimum.
+    """
+    data, undone, accept = drawn(n=60, p=20, share=1.0), [], blockpg.accept
+    data.x[:] = (data.x + 3 * data.x[:, :1]).astype("f4")
+
+    def watched(tau, p):
+        accept(tau, p)
+        undone.append((bool(tau.undone), float(tau.stiff)))
+
+    monkeypatch.setattr(blockpg, "accept", watched)
+    monkeypatch.setattr(blockpg, "CROWD", 0.0)
+    team = fit(data, blocks=2, k=k, epochs=400)
+    objective, back = np.array(team.history("objective")), np.array([each for each, _ in undone])
+    assert back.sum() > 3 and max(stiff for _, stiff in undone) >= 4
+    assert np.isfinite(objective).all() and falls(team)
+    before = np.concatenate([[len(data.y) * math.log(2)], objective[:-1]])
+    np.testing.assert_allclose(objective[back], before[back], rtol=1e-11)
+    reaches(team, data, 1e-4, 1.0)
+
+
+def test_ends_by_change_and_by_gap():
+    loose, tight, by_gap = fit(MADE, tol=1e-2), fit(MADE), fit(MADE, tol=0.0, gap=1e-3, every=1)
+    assert len(loose.records[0]) < len(tight.records[0]) < 300
+    assert loose.records[0][-1]["change"] <= 1e-2
+    gaps, objective = by_gap.history("duality_gap"), by_gap.history("objective")
+    assert gaps[-1] <= 1e-3 * objective[-1] and all(
+        gap > 1e-3 * F for gap, F in zip(gaps[:-1], objective, strict=False)
+    )
+
+
+@pytest.mark.parametrize(
+    "case", [{}, {"k": 2, "blocks": 8}, {"l2": 1.0}, {"intercept": True}, {"l1": 0.0, "l2": 1.0}]
+)
+def test_duality_gap(case):
+    """Never less than what is missing, and nothing in the end."""
+    data = unbalanced() if "intercept" in case else MADE
+    team = fit(data, every=1, **case)
+    best, _, _ = oracle.solve(
+        data, case.get("l1", 1.0), case.get("l2", 0.0), case.get("intercept", False)
+    )
+    gaps, objective = (np.array(team.history(name)) for name in ("duality_gap", "objective"))
+    assert (gaps >= objective - best - 1e-9 * best).all() and gaps[0] > 0.01 * best > 1e4 * gaps[-1]
+
+
+def test_no_gap_without_a_penalty():
+    assert "duality_gap" not in fit(MADE, l1=0.0, epochs=3, every=1).records[0][-1]
+
+
+@pytest.mark.parametrize("blocks", [0, 3])
+def test_compiled_as_plain(blocks):
+    """Sums in single precision may be taken in another order."""
+    data = drawn(n=14, p=6, share=0.5)
+    compiled, plain = (
+        fit(data, jit=jit, l1=0.2, tol=1e-11, blocks=blocks) for jit in (True, False)
+    )
+    assert compiled.history("objective")[:3] == pytest.approx(
+        plain.history("objective")[:3], rel=1e-5
+    )
+    assert compiled.history("objective")[-1] == pytest.approx(
+        plain.history("objective")[-1], rel=1e-9
+    )
+    np.testing.assert_allclose(found(compiled)[1], found(plain)[1], atol=1e-4)
+
+
+# What lies where, and what travels.
+
+
+def test_samples_are_whole_and_features_cut():
+    team = fit(MADE, k=2, blocks=8, epochs=4)
+    assert all(
+        not worker.graph.vertices["sample"].cut and worker.graph.vertices["feature"].cut
+        for worker in team.workers
+    )
+    assert sum(worker.graph.vertices["sample"].known for worker in team.workers) == len(MADE.y)
+    assert set(team.sent()) == {"feature", "tau"} and team.sent()["feature"] > 0
+
+
+def test_masters_hold_what_mirrors_do_not():
+    team = fit(MADE, k=2, blocks=8, epochs=1)
+    both = {"w", "active", "g", "s"}
+    for worker in team.workers:
+        assert set(worker.tables["feature"].seen("exchange")[0]) == both | {"used"}
+        assert set(worker.server.tables["feature"].seen("apply")[0]) == both | {"before", "moved"}
+
+
+def test_slopes_go_up_and_weights_down():
+    """When features are brought together, two numbers go up and a weight and a mark down for
+    each replica away from its master.
+    """
+    team = fit(MADE, k=2, blocks=8, epochs=3)
+    one, other = team.workers
+    away = sum(
+        np.isin(own.master_ids("feature"), held.graph.vertices["feature"].order).sum()
+        for own, held in ((one, other), (other, one))
+    )
+    up = 1 + 3 + 1  # in set-up, in each pass, for the last duality gap
+    down = up + 3  # and to settle each pass, which asks for nothing
+    assert away > 0
+    assert sum(worker.dense()["feature"] for worker in team.workers) == away * (
+        up * 2 * 8 + down * (8 + 1)
+    )
+
+
+def test_a_partition_that_cuts_samples_is_refused():
+    with pytest.raises(ProgramError, match="sample is cut"):
+        fit(MADE, k=2, by="random")
+
+
+# Held-out samples.
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_held_out_samples(k, intercept):
+    train, test = (
+        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
+    )
+    assert test.x.any(1).all()
+    team = fit(train, test, k=k, blocks=8 if k > 1 else 0, every=1, epochs=5, intercept=intercept)
+    _, w, b = found(team)
+    margins, last = test.x @ w + b, team.records[0][-1]
+    assert last["test_logloss"] == pytest.approx(
+        np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
+    )
+    assert last["test_accuracy"] == pytest.approx(((margins > 0) == (test.y > 0)).mean())
+    assert last["test_auc"] == pytest.approx(oracle.area(margins, test.y), abs=1e-3)
+    assert 0.6 < last["test_auc"] < 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_held_out_samples_without_entries_are_judged(k, intercept):
+    """By the intercept alone; also where there are no others, and where they are fewer than
+    workers.
+    """
+    train, test = (
+        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
+    )
+    bare = np.arange(len(test.y)) % 4 == 0
+    for mixed in (
+        test._replace(x=np.where(bare[:, None], 0, test.x)),
+        Data(*(each[:2] for each in test._replace(x=0 * test.x))),
+    ):
+        team = fit(
+            train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, intercept=intercept
+        )
+        _, w, b = found(team)
+        margins, last = mixed.x @ w + b, team.records[0][-1]
+        assert last["test_logloss"] == pytest.approx(
+            np.logaddexp(0, -mixed.y * margins).mean(), rel=1e-9
+        )
+        assert last["test_accuracy"] == pytest.approx(((margins > 0) == (mixed.y > 0)).mean())
+        if len(set(mixed.y)) > 1:
+            assert last["test_auc"] == pytest.approx(oracle.area(margins, mixed.y), abs=1e-3)
+
+
+def test_features_that_training_has_not_seen_count_nothing():
+    test = drawn(n=30, p=60, seed=4)
+    team = fit(MADE, test, every=1, epochs=3)
+    margins = test.x[:, :40] @ found(team)[1][:40]
+    assert team.records[0][-1]["test_logloss"] == pytest.approx(
+        np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
+    )
+
+
+def test_one_class_has_no_area():
+    test = drawn(n=20, seed=4)._replace(y=np.ones(20))
+    last = fit(MADE, test, every=1, epochs=2).records[0][-1]
+    assert "test_auc" not in last and last["test_logloss"] > 0
+
+
+def test_without_held_out_samples_nothing_is_said_of_them():
+    assert not [
+        name for name in fit(MADE, every=1, epochs=2).records[0][-1] if name.startswith("test_")
+    ]

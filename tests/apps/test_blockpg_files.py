@@ -1,0 +1,186 @@
+"""BlockPG from files and from the command line: labels find their way in, and predictions out."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.arrays.arrow import read_parquet
+from tux.base.errors import DataError, UsageError
+from tux.cli.main import main
+from tux.run.samples import labelled
+from tux.run.session import run
+from tux.synthetic.clicks import clicks, write_clicks
+
+MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """libsvm files to train and to test on, and the run of a model."""
+    folder = tmp_path_factory.mktemp("clicks")
+    write_clicks(MADE, folder / "train.svm", folder / "test.svm")
+    argv = [
+        "run",
+        "blockpg",
+        str(folder / "train.svm"),
+        "--test",
+        str(folder / "test.svm"),
+        "--l1",
+        "3",
+        "--out",
+        str(folder / "run"),
+    ]
+    assert main(argv) == 0
+    return folder
+
+
+def last(folder):
+    return json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def weights(folder):
+    table = read_parquet(folder / "model" / "feature.parquet")
+    return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
+
+
+def test_a_run_from_files_is_one_from_memory(files):
+    train, test = MADE.split()
+    known = labelled(train, BlockPG())
+    result = run(BlockPG(l1=3.0), known, labelled(test, BlockPG(), known))
+    told = last(files / "run")
+    assert told["objective"] == pytest.approx(result.records[-1]["objective"], rel=1e-12)
+    for name in ("test_logloss", "test_accuracy", "test_auc"):
+        assert told[name] == result.records[-1][name]
+    assert result.records[-1]["test_auc"] > 0.7
+    record = json.loads((files / "run" / "run.json").read_text())
+    assert record["parameters"]["negative"] == "-1" and record["parameters"]["positive"] == "+1"
+    assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
+
+
+def test_predictions_are_the_models_probabilities(files, capsys):
+    capsys.readouterr()
+    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sample,probability"
+    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
+    w, rows = weights(files / "run"), (files / "test.svm").read_text().splitlines()
+    margins = [
+        sum(w.get(int(entry.split(":")[0]), 0.0) for entry in row.split()[1:]) for row in rows
+    ]
+    assert np.allclose(found, 1 / (1 + np.exp(-np.array(margins))), atol=1e-6)
+    unlabelled = files / "plain.svm"
+    unlabelled.write_text("".join(row.split(" ", 1)[1] + "\n" for row in rows[:3]))
+    assert main(["predict", str(files / "run"), str(unlabelled)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == lines[1:4]
+
+
+def test_workers_and_tables_of_words(tmp_path):
+    rng = np.random.default_rng(1)
+    colour = rng.choice(["red", "green", "blue"], 300)
+    size = rng.normal(size=300)
+    spam = np.where(size + (colour == "red") + rng.normal(size=300) > 0.5, "spam", "ham")
+    rows = [f"{c},{s:.4f},{k}" for c, s, k in zip(colour, size, spam, strict=True)]
+    (tmp_path / "mail.csv").write_text("\n".join(["colour,size,kind", *rows]) + "\n")
+    base = [
+        "run",
+        "blockpg",
+        str(tmp_path / "mail.csv"),
+        "--label",
+        "kind",
+        "--intercept",
+        "--l1",
+        "1",
+        "--tol",
+        "1e-12",
+    ]
+    for k in (1, 2):
+        assert main([*base, "--workers", str(k), "--out", str(tmp_path / f"out{k}")]) == 0
+    one, two = weights(tmp_path / "out1"), weights(tmp_path / "out2")
+    assert set(one) == {"colour=red", "colour=green", "colour=blue", "size"}
+    assert last(tmp_path / "out1")["objective"] == pytest.approx(
+        last(tmp_path / "out2")["objective"], rel=1e-6
+    )
+    assert one == pytest.approx(two, abs=1e-3) and one["size"] > 0.5 > one["colour=blue"]
+    record = json.loads((tmp_path / "out2" / "run.json").read_text())
+    assert (record["parameters"]["negative"], record["parameters"]["positive"]) == ("ham", "spam")
+    swapped = ["--negative", "spam", "--positive", "ham", "--out", str(tmp_path / "out3")]
+    assert main([*base, *swapped]) == 0
+    assert weights(tmp_path / "out3")["size"] == pytest.approx(-one["size"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 1:1\n2 2:1\n3 1:1\n", "3 kinds"),
+        ("1 1:1\n1 2:1\n", "one kind"),
+        ("1 0:1\n0 1:1\n", "x.svm:1"),
+        ("1 1:nan\n0 1:1\n", "x.svm:1"),
+    ],
+)
+def test_bad_input_is_told_with_its_line(tmp_path, capsys, text, words):
+    (tmp_path / "x.svm").write_text(text)
+    assert main(["run", "blockpg", str(tmp_path / "x.svm")]) == 3
+    told = capsys.readouterr().err
+    assert (
+        words in told
+        or words.replace("3 kinds", "3") in told
+        or words.replace("one kind", "only") in told
+    )
+
+
+def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
+    (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
+    assert (
+        main(
+            [
+                "run",
+                "blockpg",
+                str(tmp_path / "x.svm"),
+                "--l1",
+                "0.1",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
+    w = weights(tmp_path / "out")
+    assert w[1] > 0 > w[2]
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
+    (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
+    (tmp_path / "t.svm").write_text("1\n0 2:1\n0\n1 1:1\n")
+    argv = [
+        "run",
+        "blockpg",
+        str(tmp_path / "x.svm"),
+        "--test",
+        str(tmp_path / "t.svm"),
+        "--l1",
+        "0.1",
+        "--intercept",
+    ]
+    assert main([*argv, "--workers", str(k), "--out", str(tmp_path / "out")]) == 0
+    w, b = (
+        weights(tmp_path / "out"),
+        read_parquet(tmp_path / "out" / "model" / "tau.parquet")["b"][0],
+    )
+    y, margins = np.array([1, -1, -1, 1]), np.array([b, b + w[2], b, b + w[1]])
+    assert last(tmp_path / "out")["test_logloss"] == pytest.approx(
+        np.logaddexp(0, -y * margins).mean(), rel=1e-6
+    )
+    assert last(tmp_path / "out")["test_accuracy"] == ((margins > 0) == (y > 0)).mean()
+
+
+def test_flags_that_do_not_go_together(tmp_path):
+    (tmp_path / "x.svm").write_text("1 1:1\n0 2:1\n")
+    with pytest.raises(UsageError, match="one class is named"):
+        run(BlockPG(negative="no"), tmp_path / "x.svm")
+    with pytest.raises(UsageError, match="no columns of edges"):
+        run(BlockPG(), tmp_path / "x.svm", columns="a,b,c")
+    with pytest.raises(DataError, match="sample.label"):
+        run(BlockPG(), MADE.split()[0].edges)

@@ -1,0 +1,226 @@
+"""BlockPG's functions in plain Python against their formulas, and what comes back: tables,
+exports, an estimator of scikit-learn.
+"""
+
+import math
+from types import SimpleNamespace as Row
+
+import numpy as np
+import pytest
+from blockpg_team import MADE, fit, found, unbalanced
+
+from tux.apps.blockpg import blockpg, logistic, quality, span, weights
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.run.export import export
+from tux.run.session import run
+
+# Functions in plain Python.
+
+
+def test_renew():
+    """Slope and curvature are the derivatives of the loss."""
+    for label, m, c in ((1.0, 0.7, 2.0), (-1.0, 0.7, 0.5), (1.0, -800.0, 1.0), (-1.0, -800.0, 1.0)):
+        sample, tau = (
+            Row(label=label, m=m, c=c, near=3),
+            Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0),
+        )
+        logistic.renew(sample, tau)
+        chance = 1 / (1 + np.exp(min(label * m, 700)))
+        assert tau.loss == pytest.approx(c * np.logaddexp(0, -label * m))
+        assert sample.r == pytest.approx(-label * c * chance, rel=1e-12, abs=1e-300)
+        assert sample.h == pytest.approx(c * chance * (1 - chance), rel=1e-12, abs=1e-300)
+        assert sample.u == pytest.approx(max(c * chance * (1 - chance), 0.25 * c) * 2 * 1.2)
+
+
+def entries(values, **samples):
+    """Edges of a feature to samples, given by their fields."""
+    rows = [
+        Row(**dict(zip(samples, each, strict=True))) for each in zip(*samples.values(), strict=True)
+    ]
+    return [
+        Row(value=np.float32(value), sample=row) for value, row in zip(values, rows, strict=True)
+    ]
+
+
+def test_gather():
+    edges = entries([2, -1], r=[0.5, 0.25], u=[1.0, 3.0], near=[0, 2])
+    calm = {"full": False, "crowd": 0.0, "top": 0.25}
+    for active, tau, g, s in (
+        (True, calm, 0.75, 7.0),
+        (False, calm, 0.0, 0.0),
+        (False, calm | {"full": True}, 0.75, 1.25),
+        (False, calm | {"full": True, "crowd": 0.5}, 0.75, 0.25 * (4 + 1 * 2)),
+    ):
+        feature = Row(active=active, g=0.0, s=0.0)
+        blockpg.gather(feature, edges, Row(**tau))
+        assert (feature.g, feature.s) == pytest.approx((g, s))
+
+
+@pytest.mark.parametrize("w", [-1.3, 0.0, 0.4])
+@pytest.mark.parametrize("g", [-3.0, -0.2, 0.9, 5.0])
+def test_step_goes_to_the_minimum_of_the_model(w, g):
+    feature = Row(w=w, g=g, s=2.0, active=False)
+    blockpg.step(feature, Row(full=True, l1=1.0), Row(l2=0.5))
+    grid = np.concatenate([[0.0], np.linspace(-6, 6, 120_001)])
+    model = g * (grid - w) + (grid - w) ** 2 + np.abs(grid) + 0.25 * grid**2
+    assert feature.w == pytest.approx(grid[model.argmin()], abs=2e-4)
+    assert feature.active == (w != 0 or abs(g) > 1)
+
+
+def test_step_leaves_what_is_at_rest():
+    feature = Row(w=0.0, g=9.0, s=2.0, active=False)
+    blockpg.step(feature, Row(full=False, l1=1.0), Row(l2=0.0))
+    assert feature.w == 0 and not feature.active
+
+
+def test_scatter():
+    edges = entries([2, -1], m=[1.0, 1.0], r=[0.5, 0.5], h=[0.25, 0.125])
+    feature = Row(w=0.75, used=0.25)
+    blockpg.scatter(feature, edges)
+    assert [edge.sample.m for edge in edges] == [2.0, 0.5] and feature.used == 0.75
+    assert [edge.sample.r for edge in edges] == [0.5 + 0.25, 0.5 - 0.0625]
+    blockpg.scatter(feature, edges)
+    assert [edge.sample.m for edge in edges] == [2.0, 0.5]
+
+
+def test_a_search_takes_the_minimum_of_a_quadratic():
+    """Two directions, no penalty: the model's minimiser, all the way."""
+    tau = Row(
+        curves=np.diag([2.0, 4.0, 0, 0]),
+        slopes=np.array([1.0, -2.0, 0, 0]),
+        norms=np.zeros((3, 3)),
+        pulls=np.zeros(3),
+    )
+    tau.signs, tau.l1, tau.model, tau.model_slopes = np.zeros(3), 0.0, np.zeros((4, 4)), np.zeros(4)
+    tau.x = span._direction(tau, Row(l2=0.0))
+    np.testing.assert_allclose(tau.x, [-0.5, 0.5, 0, 0], rtol=1e-6)
+    tau.lengths = tau.squares = np.zeros(len(span.SHARES))
+    span.choose(tau, Row(l2=0.0))
+    np.testing.assert_allclose(tau.x, [-0.5, 0.5, 0, 0], rtol=1e-6)
+
+
+def test_a_pass_beyond_all_numbers_is_not_searched():
+    tau = Row(
+        curves=np.full((4, 4), np.inf),
+        slopes=np.full(4, np.nan),
+        norms=np.zeros((3, 3)),
+        pulls=np.zeros(3),
+        signs=np.zeros(3),
+    )
+    tau.l1, tau.model, tau.model_slopes = 1.0, np.zeros((4, 4)), np.zeros(4)
+    assert not span._direction(tau, Row(l2=0.0)).any()
+
+
+def test_probability():
+    edges = [Row(value=2.0, feature=Row(w=0.5)), Row(value=-1.0, feature=Row(w=3.0))]
+    assert quality.probability(Row(), edges, Row(b=0.25)) == pytest.approx(
+        1 / (1 + math.exp(2 - 0.25))
+    )
+    assert quality.probability(Row(), [], Row(b=0.0)) == 0.5
+    assert (
+        quality.probability(Row(), edges, Row(b=800.0)) == 1
+        and quality.probability(Row(), edges, Row(b=-600.0)) < 1e-200
+    )
+
+
+# What comes back.
+
+FIELDS = {"feature": {"w": np.array([0.0, -2.0, 0.5, 0.0, 2.0])}, "tau": {"b": np.array([-0.25])}}
+IDS = {"feature": np.array([30, 7, 2, 9, 1])}
+
+
+def test_the_largest_weights():
+    told = BlockPG().tables(FIELDS, IDS)["weights"]
+    assert told == {"feature": ["7", "1", "2"], "weight": ["-2", "2", "0.5"]}
+    many = {"feature": {"w": np.arange(1.0, 40)}}
+    assert BlockPG().tables(many, {"feature": np.arange(39)})["weights"]["feature"] == [
+        str(n) for n in range(38, 28, -1)
+    ]
+    assert BlockPG().tables({"feature": {"w": np.zeros(3)}}, {"feature": np.arange(3)})[
+        "weights"
+    ] == {"feature": [], "weight": []}
+
+
+def test_export_of_weights():
+    out = BlockPG().exports()["weights"](FIELDS, IDS, {})
+    assert (
+        out["feature"].tolist() == [7, 1, 2]
+        and out["weight"].tolist() == [-2, 2, 0.5]
+        and out["intercept"] == -0.25
+    )
+
+
+def test_features_that_are_words():
+    words = {"feature": np.array(["sky=blue", "age", "sky=red", "x", "b"], np.dtypes.StringDType())}
+    assert BlockPG().tables(FIELDS, words)["weights"]["feature"] == ["age", "b", "sky=red"]
+    assert weights.weights(FIELDS, words, {})["feature"].tolist() == ["age", "b", "sky=red"]
+    out = weights.sklearn(FIELDS, words, {})
+    assert out["features"].tolist() == sorted(words["feature"].tolist()) and out[
+        "coef_"
+    ].tolist() == [[-2, 2, 0, 0.5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (("", ""), [-1, 1]),
+        (("0", "1"), [0, 1]),
+        (("-1", "+1"), [-1, 1]),
+        (("1", "1.5"), [1.0, 1.5]),
+        (("ham", "spam"), ["ham", "spam"]),
+        (("1", "two"), ["1", "two"]),
+    ],
+)
+def test_classes_of_an_export(names, classes):
+    out = weights.sklearn(FIELDS, IDS, dict(zip(("negative", "positive"), names, strict=True)))[
+        "classes_"
+    ]
+    assert out.tolist() == classes and out.dtype.kind in "ifU" and not out.dtype.hasobject
+
+
+def test_a_table_of_the_path():
+    records = [
+        {"penalty_l1": 4.0, "objective": 9.5, "nonzeros": 1.0},
+        {"penalty_l1": 4.0, "objective": 9.0, "nonzeros": 0.0, "test_auc": 0.5},
+        {"penalty_l1": 2.0, "objective": 7.0, "nonzeros": 3.0},
+        {"epoch": 4},
+    ]
+    assert BlockPG(path=2).history(records)["path"] == {
+        "penalty_l1": ["4", "2"],
+        "objective": ["9", "7"],
+        "nonzeros": ["0", "3"],
+        "test_auc": ["0.5", ""],
+    }
+    assert BlockPG().history(records) == {} and weights.path([])["penalty_l1"] == []
+
+
+def test_an_export_is_a_fitted_estimator():
+    """The lines that docs/blockpg.md shows."""
+    LogisticRegression = pytest.importorskip("sklearn.linear_model").LogisticRegression
+    data = unbalanced()
+    team = fit(data, intercept=True)
+    _, w, b = found(team)
+    ids = {"feature": np.arange(data.x.shape[1])}
+    held = {"feature": {"w": w}, "tau": {"b": np.array([b])}}
+    model = weights.sklearn(held, ids, {"negative": "ham", "positive": "spam"})
+
+    fitted = LogisticRegression()
+    fitted.coef_, fitted.intercept_, fitted.classes_ = (
+        model[name] for name in ("coef_", "intercept_", "classes_")
+    )
+    chances = fitted.predict_proba(data.x[:, model["features"]])[:, 1]
+
+    np.testing.assert_allclose(chances, 1 / (1 + np.exp(-(data.x @ w + b))), rtol=1e-9)
+    assert set(fitted.predict(data.x)) <= {"ham", "spam"}
+    assert fitted.score(data.x, np.where(data.y > 0, "spam", "ham")) > 0.85
+
+
+def test_from_run_to_export(tmp_path):
+    result = run(BlockPG(l1=0.5, tol=1e-6), MADE.edges(), out=tmp_path / "out", every=1000)
+    out = export(tmp_path / "out", "weights")
+    w = result.worker.tables["feature"].arrays["w"][result.worker.graph.vertices["feature"].row_of]
+    assert dict(zip(out["feature"].tolist(), out["weight"].tolist(), strict=True)) == {
+        j: w[j] for j in np.flatnonzero(w)
+    }
+    assert export(tmp_path / "out", "sklearn")["coef_"].tolist() == [w.tolist()]
+    assert (tmp_path / "out" / "model" / "weights.tsv").read_text().startswith("feature\tweight\n")

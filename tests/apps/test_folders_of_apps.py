@@ -1,0 +1,297 @@
+"""What ``tux partition`` writes, run by the apps: the model is that of the file, labels and
+weights of samples included.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.mf.mf import MF
+from tux.arrays.arrow import read_parquet, write_parquet
+from tux.base.errors import DataError, UsageError
+from tux.cli.info import info
+from tux.cli.main import main
+from tux.graph.store import read_manifest
+from tux.io.samples import read_samples
+from tux.partition import aweto, bicut, random
+from tux.run import compare_cuts
+from tux.run.inputs import load
+from tux.run.session import run
+from tux.synthetic.clicks import clicks, write_clicks
+
+RNG = np.random.default_rng(11)
+WALKS = {"dimensions": 4, "walks": 3, "length": 6, "window": 2, "negatives": 2, "step": 0.1}
+TESTED = ("objective", "test_logloss", "test_accuracy", "test_auc")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of its own, and three methods: as many as there are would only be slow."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        compare_cuts, "PARTITIONERS", {"random": random, "bicut": bicut, "aweto": aweto}
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def tux(capsys):
+    """Run a command; returns exit code, standard output and standard error."""
+
+    def run_it(words):
+        code = main(words.split())
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run_it
+
+
+@pytest.fixture
+def samples(here):
+    """libsvm files of more features than samples, one to train and one to test on; the first has
+    rows of zeros.
+    """
+    write_clicks(
+        clicks(60, 100, 5, 10, seed=3, test_share=0.3), here / "train.svm", here / "test.svm"
+    )
+    text = (here / "train.svm").read_text()
+    (here / "train.svm").write_text("-1\n+1\n-1\n-1\n" + text)
+    return here
+
+
+def fit(program, source, test=None, **how):
+    """A run in plain Python."""
+    return run(program, source, test, **{"jit": False, "epochs": 2} | how)
+
+
+def rows(result, kind):
+    """The fields of a type's vertices that are the model, by the dense index of those of
+    training.
+    """
+    table, vertices = result.worker.tables[kind], result.worker.graph.vertices[kind]
+    order = vertices.row_of[: vertices.known]
+    return {
+        name: table.arrays[name][order] for name, field in table.declared.items() if field.in_model
+    }
+
+
+def same(one, other, *kinds):
+    """Whether two runs have learned the same, but for the rounding of changes that a single
+    worker does not send to itself.
+    """
+    for kind in kinds:
+        mine, others = rows(one, kind), rows(other, kind)
+        assert mine
+        for name, array in mine.items():
+            np.testing.assert_allclose(array, others[name], rtol=1e-5, atol=1e-6)
+
+
+def known(edges):
+    """What is known of samples."""
+    return {name: values.tolist() for name, values in edges.vertex_fields["sample"].items()}
+
+
+def told(result):
+    """What is said of the last epoch."""
+    return pytest.approx({name: result.records[-1].get(name) for name in TESTED}, rel=1e-6)
+
+
+# ---- samples
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
+    assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0
+    program = BlockPG(l1=0.5, blocks=4)
+    stored = fit(program, "parts", "test.svm", epochs=4)
+    direct = fit(program, "train.svm", "test.svm", epochs=4, workers=k)
+    assert told(stored).expected == told(direct) and stored.records[-1]["test_auc"] is not None
+    same(stored, direct, "feature")
+    for result in (stored, direct):
+        parameters = result.worker.program.parameters
+        assert (parameters["negative"], parameters["positive"]) == ("-1", "+1")
+
+
+def test_what_is_told_of_samples(samples, tux):
+    code, out, _ = tux("partition train.svm --parts 2 --method random,bicut,aweto --out parts")
+    assert (
+        code == 0
+        and " samples and " in out
+        and "two types, as they are samples, labelled -1 or +1" in out
+    )
+    assert "Methods that cut samples do not win" in out and read_manifest(
+        samples / "parts"
+    ).partitioner in ("bicut", "aweto")
+    found = info("parts")
+    assert (
+        found["labels"] == "-1 or +1"
+        and "whole" in found["sample"]
+        and found["sample"].endswith("with label")
+    )
+
+
+def test_the_other_class_may_be_named_first(samples, tux):
+    assert tux("partition train.svm --parts 1 --method bicut --out parts")[0] == 0
+    one = fit(BlockPG(intercept=True, l1=0.5), "parts", "test.svm")
+    other = fit(BlockPG(intercept=True, l1=0.5, negative="1", positive="-1"), "parts", "test.svm")
+    np.testing.assert_allclose(rows(one, "feature")["w"], -rows(other, "feature")["w"], atol=1e-9)
+    assert one.records[-1]["test_auc"] == pytest.approx(other.records[-1]["test_auc"])
+    with pytest.raises(UsageError, match="the classes -1 and [+]1"):
+        fit(BlockPG(negative="a", positive="b"), "parts")
+
+
+def test_a_table_with_weights(here, tux):
+    x, size = RNG.normal(size=60), RNG.choice(["s", "m"], 60)
+    kind = np.where(x + (size == "s") + RNG.normal(size=60) > 0.4, "spam", "ham")
+    lines = [
+        f"{a:.3f},{b},{1 + i % 3},{c}"
+        for i, (a, b, c) in enumerate(zip(x, size, kind, strict=True))
+    ]
+    (here / "mail.csv").write_text("\n".join(["x,size,often,kind", *lines]) + "\n")
+    assert (
+        tux("partition mail.csv --parts 2 --method bicut --label kind --weight often --out parts")[
+            0
+        ]
+        == 0
+    )
+    assert read_manifest(here / "parts").classes == ["ham", "spam"]
+    how = {"label": "kind", "weight": "often"}
+    stored, direct = (
+        load(BlockPG(), source, "mail.csv", **how) for source in ("parts", "mail.csv")
+    )
+    assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
+    assert (
+        set(known(stored.train)["weight"]) == {1, 2, 3} and len(known(stored.test)["label"]) == 120
+    )
+    assert tux("partition mail.csv --parts 2 --method bicut --label kind --out plain")[0] == 0
+    with pytest.raises(AssertionError):
+        same(*(fit(BlockPG(blocks=2), folder) for folder in ("parts", "plain")), "feature")
+
+
+def test_labels_of_another_file_and_weights_of_one(samples, tux):
+    read = read_samples("train.svm")
+    lines = (samples / "train.svm").read_text().splitlines()
+    (samples / "bare.svm").write_text("".join(line.partition(" ")[2] + "\n" for line in lines))
+    (samples / "labels.txt").write_text("".join(f"{label:+.0f}\n" for label in read.label))
+    assert (
+        tux("partition bare.svm --parts 1 --method bicut --labels labels.txt --out parts")[0] == 0
+    )
+    assert tux("partition train.svm --parts 1 --method bicut --out others")[0] == 0
+    assert known(load(BlockPG(), "parts").train) == known(load(BlockPG(), "others").train)
+    assert tux("partition bare.svm --parts 1 --method bicut --out none")[0] == 0
+    with pytest.raises(
+        DataError, match="(?s)its sources have no labels.*--help|its samples have no labels"
+    ):
+        fit(BlockPG(), "none")
+
+
+@pytest.mark.parametrize("labels", [["1", "2", "3"], ["7", "7", "7"]])
+def test_labels_that_are_not_of_two_kinds_are_left_out(here, tux, labels):
+    (here / "x.svm").write_text(
+        "".join(f"{label} {1 + at}:2 {3 + at}:4\n" for at, label in enumerate(labels * 3))
+    )
+    code, out, _ = tux("partition x.svm --parts 2 --method bicut --out parts")
+    # others may be place holders
+    assert code == 0 and ("labels are left out: 3 kinds of labels" in out) == (labels[0] == "1")
+    assert "two types, as it is a svm file" in out
+    manifest = read_manifest(here / "parts")
+    assert manifest.fields == ["value"] and manifest.classes == [] and manifest.edges == 18
+    result = fit(MF(rank=2, step=0.001), "parts", epochs=1)
+    assert result.records[0]["train_rmse"] > 0
+    with pytest.raises(DataError, match="have no labels, which BlockPG reads"):
+        fit(BlockPG(), "parts")
+
+
+def test_programs_without_labels_take_the_folder_too(here, tux):
+    (here / "x.svm").write_text(
+        "".join(f"{i % 2} {1 + i % 3}:2 {4 + i % 5}:4\n" for i in range(30))
+    )
+    assert tux("partition x.svm --parts 1 --method bicut --out parts")[0] == 0 and read_manifest(
+        here / "parts"
+    ).classes == ["0", "1"]
+    same(*(fit(MF(rank=2, step=0.01), source) for source in ("parts", "x.svm")), "item", "user")
+
+
+def test_samples_that_are_cut_are_refused(samples, tux):
+    code, out, _ = tux("partition train.svm --parts 2 --method random --out parts")
+    assert (
+        code == 0 and "Some samples are cut: programs that need each whole will refuse this." in out
+    )
+    with pytest.raises(
+        DataError, match="its samples are cut, by random, but each sample is needed whole"
+    ) as caught:
+        fit(BlockPG(), "parts")
+    assert "--method bicut" in caught.value.do
+
+
+def test_features_that_are_hashes(here, tux):
+    ids = np.sort(RNG.integers(2**62, 2**64 - 1, 12, dtype=np.uint64))
+    (here / "h.svm").write_text(
+        "".join(f"{i % 2} {ids[i % 5]}:1 {ids[5 + i % 7]}:{1 + i % 3}\n" for i in range(40))
+    )
+    assert tux("partition h.svm --parts 2 --method bicut --out parts")[0] == 0
+    fit(BlockPG(l1=0.01), "parts", "h.svm", out="run")
+    assert tux("export run --format weights --out run.json")[0] == 0
+    found = json.loads((here / "run.json").read_text())
+    assert found["feature"] and set(found["feature"]) <= set(ids.tolist())
+    assert read_parquet(here / "run" / "model" / "feature.parquet")["id"].tolist() == ids.tolist()
+    code, out, _ = tux("predict run h.svm")
+    assert code == 0 and len(out.splitlines()) == 41 and len(set(out.split(",")[2:])) > 5
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "what"),
+    [
+        ("train.svm --parts 2 --label x", 2, "no columns with names"),
+        ("train.svm --parts 2 --labels train.svm", 3, "has labels itself"),
+        ("train.svm --parts 2 --one-type --label x", 2, "two types of vertices"),
+        ("train.svm --parts 2 --columns a,b --labels x", 2, "no columns of edges"),
+        ("r.csv --parts 2 --label rating", 3, "3 kinds of labels instead of two"),
+        ("r.csv --parts 2 --label stars", 3, "no column 'stars'"),
+        ("bad.svm --parts 2", 3, "bad.svm:3"),
+    ],
+)
+def test_mistakes(samples, tux, words, code, what):
+    (samples / "r.csv").write_text("user,item,rating\n1,2,3\n2,3,4\n3,4,5\n")
+    (samples / "bad.svm").write_text("1 1:1\n0 2:1\n1 2:x\n")
+    found, _, err = tux(f"partition {words}")
+    assert found == code and what in err
+
+
+# ---- edges
+
+
+def test_one_part_of_ratings(here, tux):
+    lines = [f"{u},{i},{1 + (u * i) % 5}" for u in range(20) for i in range(10) if (u + i) % 3]
+    (here / "r.csv").write_text("user,item,rating\n" + "\n".join(lines) + "\n")
+    assert tux("partition r.csv --parts 1 --method random --out parts")[0] == 0
+    stored, direct = (fit(MF(rank=2, step=0.01), source, "r.csv") for source in ("parts", "r.csv"))
+    same(stored, direct, "user", "item")
+    assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
+
+
+@pytest.mark.parametrize(("k", "weighted"), [(1, True), (1, False), (2, True)])
+def test_walks_on_a_folder(here, tux, k, weighted):
+    ids = np.append(RNG.integers(2**63, 2**64 - 1, 11, dtype=np.uint64), np.uint64(7))
+    edges = sorted({(int(ids[a]), int(ids[b])) for a, b in RNG.integers(0, 12, (40, 2)) if a != b})
+    src, dst = np.array(edges, np.uint64).T
+    write_parquet("g.parquet", {"src": src, "dst": dst, "weight": 1 + np.arange(len(edges)) % 4})
+    assert tux(f"partition g.parquet --parts {k} --one-type --method random --out parts")[0] == 0
+    program = DeepWalk(**WALKS, weighted=weighted)
+    stored = fit(program, "parts", epochs=1)
+    direct = fit(program, "g.parquet", epochs=1, workers=k, partitioner="random")
+    same(stored, direct, "node")
+    assert set(stored.worker.graph.vertices["node"].ids.values.tolist()) == set(ids.tolist())
+
+
+def test_what_a_folder_cannot_do(here, tux):
+    (here / "g.txt").write_text("".join(f"{a} {b}\n" for a, b in RNG.integers(0, 9, (30, 2))))
+    assert tux("partition g.txt --parts 1 --one-type --method random --out parts")[0] == 0
+    with pytest.raises(DataError, match="hold no numbers; the program wants weight"):
+        fit(DeepWalk(**WALKS, weighted=True), "parts")
+    with pytest.raises(UsageError, match="cut already, so no edges can be held out"):
+        fit(DeepWalk(**WALKS, hold=0.2), "parts")

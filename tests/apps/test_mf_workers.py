@@ -1,0 +1,119 @@
+"""MF on several workers reaches what one reaches, whichever side is larger and however it is
+cut.
+"""
+
+import gzip
+from functools import cache
+
+import numpy as np
+import pytest
+from team import trained
+
+from tux.apps.mf.mf import MF
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.run.session import run
+from tux.synthetic import ratings as synthetic_ratings
+
+EPOCHS = 6
+NEAR = 1.005  # the largest ratio of the test RMSE to that of one worker
+
+SHAPES = {"wide": (80, 1200), "even": (400, 400), "tall": (1200, 80)}  # users, items
+
+
+def drawn(users, items):
+    """20,000 ratings with a power law at both ends, of which 40% are held out."""
+    return synthetic_ratings.ratings(users, items, 20_000, rank=3, test_share=0.4).split()
+
+
+@cache
+def ratings(shape):
+    train, test = drawn(*SHAPES[shape])
+    pairs = train["user"], train["item"]
+    edges = from_arrays(*pairs, ends=("user", "item"), value=train["rating"])
+    pairs, values = (test["user"], test["item"]), {"value": test["rating"]}
+    return edges, EdgeData.of(("user", "item"), *pairs, values, against=edges.ids)
+
+
+@cache
+def best(shape, k=1, by="bicut", slack=0):
+    """The best test RMSE of a run with default parameters."""
+    edges, held = ratings(shape)
+    team = trained(MF(), edges, EPOCHS, held, k=k, by=by, slack=slack, delivery=1, jit=True)
+    assert all(np.isfinite(team.gather(name, "f")).all() for name in ("user", "item"))
+    return min(team.history("test_rmse"))
+
+
+# Where both ends are cut, an epoch has many more clocks: there the larger teams are left out.
+WORKERS_AND_SLACK = {
+    "bicut": [(2, 0), (2, 4), (4, 2), (8, 0)],
+    "random": [(2, 0), (2, 4), (4, 0)],
+    "ne": [(2, 2), (4, 0)],
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "k", "slack"),
+    [(by, k, slack) for by, pairs in WORKERS_AND_SLACK.items() for k, slack in pairs],
+)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_workers_reach_what_one_reaches(shape, by, k, slack):
+    assert best(shape, k, by, slack) < NEAR * best(shape)
+
+
+@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize(("users", "items"), [(3, 2000), (2000, 3)])
+def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
+    train, _ = synthetic_ratings.ratings(users, items, 5000, rank=2, test_share=0.1).split()
+    edges = from_arrays(train["user"], train["item"], ends=("user", "item"), value=train["rating"])
+    team = trained(MF(rank=8), edges, 4, k=5, by="bicut", slack=slack, jit=True)
+    errors = team.history("train_rmse")
+    assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
+
+
+@pytest.mark.parametrize("partitioner", ["bicut", "auto", "random"])
+def test_processes(partitioner, tmp_path):
+    files = []
+    for name, part in zip(("train", "test"), drawn(*SHAPES["wide"]), strict=True):
+        rows = zip(*(part[column].tolist() for column in ("user", "item", "rating")), strict=True)
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_text("".join(f"{u} {i} {r}\n" for u, i, r in rows))
+    told = {"workers": 2, "slack": 2, "partitioner": partitioner}
+    records = run(MF(), files[0], test=files[1], epochs=EPOCHS, **told).records
+    assert min(record["test_rmse"] for record in records) < NEAR * best("wide")
+
+
+def epinions(folder, to):
+    """Fold 5 of the Epinions ratings is held out."""
+    source = folder / "ratings" / "epinions" / "epinions.ratings.txt.gz"
+    train, test = to / "train.txt", to / "test.txt"
+    with gzip.open(source, "rt") as lines, train.open("w") as most, test.open("w") as held:
+        for line in lines:
+            *rating, fold = line.split()
+            (held if fold == "5" else most).write("\t".join(rating) + "\n")
+    return train, test
+
+
+def movielens(folder, to):
+    """The official split 1 of MovieLens 100K."""
+    folder = folder / "ratings" / "ml-100k"
+    return folder / "u1.base.gz", folder / "u1.test.gz"
+
+
+@pytest.mark.parametrize(("files", "workers"), [(epinions, 2), (movielens, 3)])
+def test_real_ratings(files, workers, real_data, tmp_path):
+    train, test = files(real_data, tmp_path)
+    best = []
+    for k in (1, workers):
+        records = run(MF(), train, test=test, epochs=8, workers=k).records
+        best.append(min(record["test_rmse"] for record in records))
+    assert best[1] < NEAR * best[0]
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_movielens_1m(workers, real_data):
+    train, test = (
+        real_data / "ratings" / "ml-1m" / f"ml-1m.{name}.dat.gz" for name in ("train", "probe")
+    )
+    records = run(MF(rank=64), train, test=test, epochs=6, workers=workers).records
+    assert min(record["test_rmse"] for record in records) < 0.8505

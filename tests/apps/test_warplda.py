@@ -1,0 +1,357 @@
+"""WarpLDA: its steps as plain Python and against enumeration, counts that stay true on many
+workers, topics found, and how it is chosen.
+"""
+
+import gzip
+from types import SimpleNamespace as Row
+
+import lda_oracle as oracle
+import numpy as np
+import pytest
+from lda_team import ENDS, Sampling, bags, counts, drawn
+from programs import start
+from warplda_team import FINE, Fixed, Warped, occurrence
+
+from tux.apps.lda import likelihood, warplda
+from tux.apps.lda.lda import LDA
+from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
+from tux.arrays.edges import EdgeData
+from tux.base.errors import UsageError
+from tux.engine.training import Training
+from tux.run.folder import read_run
+from tux.run.predict import reopened
+from tux.run.session import run
+from tux.run.watcher import Silent
+
+
+def parameters(topics=4, alpha=0.5, beta=0.25):
+    return Row(topics=topics, alpha=alpha, beta=beta)
+
+
+def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
+    """The first of some occurrences, of (topic, proposed) each, on a fine grid of numbers: how
+    often it gets and proposes each topic.
+    """
+    k, p = len(n), parameters(topics=len(n))
+    got, proposed = np.zeros(k), np.zeros(k)
+    for i in range(FINE):
+        edges = [occurrence(*pair) for pair in topics]
+        now, tau = np.array(n), Row(n=np.array(totals), smooth=smooth)
+        warplda.walk(
+            edges,
+            np.array(bag, int),
+            now,
+            prior,
+            tau,
+            p,
+            Fixed((i + 0.5) / FINE, *[0.5] * (len(edges) - 1)),
+        )
+        first = edges[0].z
+        changed = np.bincount([edge.z[TOPIC] for edge in edges], minlength=k) - np.bincount(
+            [s for s, _ in topics], minlength=k
+        )
+        assert np.array_equal(now - n, changed) and np.array_equal(tau.n - totals, changed)
+        got[first[TOPIC]] += 1 / FINE
+        proposed[first[PROPOSED]] += 1 / FINE
+    return got, proposed
+
+
+def test_a_proposal_is_accepted_as_the_rule_says():
+    """And what is proposed next is a topic of one of the occurrences, or any."""
+    n, totals, prior, smooth = [3, 1, 0, 2], [9, 8, 2, 5], 0.5, 2.0
+    got, proposed = walked([(0, 1), (0, 0), (1, 1), (3, 3), (0, 0), (3, 3)], n, totals)
+    chance = (n[1] + prior) * (totals[0] - 1 + smooth) / ((n[0] - 1 + prior) * (totals[1] + smooth))
+    assert 0.3 < chance < 0.9
+    np.testing.assert_allclose(got, [1 - chance, chance, 0, 0], atol=12 / FINE)
+    np.testing.assert_allclose(proposed, np.array([3.5, 1.5, 0.5, 2.5]) / 8, atol=12 / FINE)
+
+
+def test_a_better_topic_is_always_accepted_and_the_same_changes_nothing():
+    assert walked([(1, 0), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx([1, 0])
+    assert walked([(1, 1), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx([0, 1])
+
+
+def test_a_cut_word_proposes_by_all_its_occurrences():
+    """However its own are distributed: one here of topic 0, nine elsewhere."""
+    bag = np.empty(10, np.uint16)
+    warplda.fill(bag, Row(n=np.array([1, 6, 0, 3])), parameters())
+    assert bag.tolist() == [0, *[1] * 6, *[3] * 3]
+    _, proposed = walked([(0, 0)], [1, 6, 0, 3], [5, 9, 4, 6], bag)
+    np.testing.assert_allclose(proposed, np.array([1.5, 6.5, 0.5, 3.5]) / 12, atol=12 / FINE)
+    found, rng, p = np.zeros(4), np.random.default_rng(0), parameters()
+    for _ in range(2000):
+        word, edges = Row(n=np.array([1, 6, 0, 3]), seen=10), [occurrence(0)]
+        warplda.by_word(word, edges, Row(n=np.array([5, 9, 4, 6]), smooth=2.0, beta=0.25), p, rng)
+        found[edges[0].z[PROPOSED]] += 1
+    expected = np.array([1.25, 6.25, 0.25, 3.25]) / 11
+    assert np.abs(found / 2000 - expected).max() < 0.05
+
+
+def test_the_very_ends_of_random_numbers():
+    for x in (0.0, 1 - 2.0**-53):
+        edges = [occurrence(0), occurrence(1)]
+        warplda.walk(
+            edges,
+            np.empty(0, int),
+            np.array([1, 1, 0, 0]),
+            0.1,
+            Row(n=np.array([1, 1, 0, 0]), smooth=1.0),
+            parameters(),
+            Fixed(x, x),
+        )
+        assert all(0 <= edge.z[PROPOSED] < 4 for edge in edges)
+
+
+@pytest.mark.parametrize("topics", [3, 200])
+def test_a_word_counts_what_documents_have_changed(topics):
+    """Whether or not its counts are read as a whole."""
+    n = np.zeros(topics, int)
+    n[:3] = 2, 0, 1
+    word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0, beta=0.25)
+    edges = [occurrence(1, counted=0), occurrence(0), occurrence(1, counted=2)]
+    warplda.by_word(word, edges, tau, parameters(topics=topics), np.random.default_rng(0))
+    assert (
+        word.n[:3].tolist() == [1, 2, 0]
+        and word.n.sum() == 3
+        and [edge.z[TOPIC] for edge in edges] == [1, 0, 1]
+    )
+
+
+def test_a_document_remembers_what_words_have_counted():
+    p, rng = parameters(topics=3), np.random.default_rng(0)
+    edges, tau = (
+        [occurrence(0, 1), occurrence(0, 2), occurrence(2, 0)],
+        Row(n=np.array([5, 5, 5]), smooth=1.0, alpha_mean=0.5),
+    )
+    moved = 0
+    for _ in range(50):
+        before = [edge.z[TOPIC] for edge in edges]
+        warplda.by_document(Row(), edges, tau, p, rng)
+        assert [edge.z[COUNTED] for edge in edges] == before
+        moved += before != [edge.z[TOPIC] for edge in edges]
+    assert moved and tau.n.sum() == 15
+
+
+# Steps without delay leave the posterior as it is.
+
+
+def fresh(truth, z, rng, walk):
+    """One sweep: each token is proposed a topic by its document, then by its word, each of which
+    is decided on at once.
+    """
+    p, k = parameters(truth.topics, truth.alpha, truth.beta), truth.topics
+    tau = Row(n=np.bincount(z, minlength=k), smooth=(truth.words.max() + 1) * truth.beta)
+    for i, (d, w) in enumerate(zip(truth.documents, truth.words, strict=True)):
+        edge = occurrence(z[i])
+        for ids, own, prior in (
+            (truth.documents, d, truth.alpha),
+            (truth.words, w, truth.beta),
+            (truth.documents, d, truth.alpha),
+        ):
+            walk([edge], z[ids == own], np.bincount(z[ids == own], minlength=k), prior, tau, p, rng)
+            z[i] = edge.z[TOPIC]
+
+
+def forgets_itself(edges, bag, n, prior, tau, p, rng):
+    """`walk` that leaves the token in its own counts."""
+    n[edges[0].z[TOPIC]] += 1
+    warplda.walk(edges, bag, n, prior, tau, p, rng)
+
+
+@pytest.mark.parametrize(("walk", "right"), [(warplda.walk, True), (forgets_itself, False)])
+def test_states_are_visited_as_the_posterior_says(walk, right):
+    rng = np.random.default_rng(0)
+    truth = oracle.Tiny(np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1]), 2, 0.4, 0.5)
+    visits, z, place = np.zeros(32), rng.integers(0, 2, 5), 2 ** np.arange(5)[::-1]
+    for _ in range(1000):
+        for _ in range(5):
+            fresh(truth, z, rng, walk)
+        visits[z @ place] += 1
+    chance = oracle.chance(visits, truth.posterior())
+    assert chance > 0.001 if right else chance < 1e-9
+
+
+# The program: counts, likelihood, topics found.
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("slack", [0, 2])
+def test_counts_are_true_after_every_epoch(k, slack):
+    team = Warped(WarpLDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
+    before = counts(team.workers)[1]
+    for _ in range(4):
+        team.epoch()
+        team.check()
+        assert team.likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
+    assert not np.array_equal(counts(team.workers)[1], before)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_plain_python_does_the_same(k):
+    teams = [Warped(WarpLDA(topics=5, parts=4), drawn(), k=k, jit=jit) for jit in (True, False)]
+    for _ in range(3):
+        for team in teams:
+            team.epoch()
+            team.check()
+    one, other = (
+        np.concatenate([worker.graph.edges.fields["z"] for worker in team.workers])
+        for team in teams
+    )
+    assert np.array_equal(one, other)
+
+
+CORNERS = {
+    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
+    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
+    "one token": bags([0], [0]),
+    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
+    "a word without tokens": EdgeData.of(
+        ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+@pytest.mark.parametrize(("k", "topics"), [(1, 300), (3, 2)])
+def test_corner_cases(name, k, topics):
+    team = Warped(WarpLDA(topics=topics), CORNERS[name], k=k).check()
+    for _ in range(3):
+        team.epoch()
+        assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
+
+
+KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_known_topics_are_found(k):
+    """By one of three chains, as one alone may join two topics for long."""
+    edges = bags(KNOWN.documents, KNOWN.words)
+    by_document, by_word = (
+        oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)
+        for rows in (KNOWN.documents, KNOWN.words)
+    )
+    truth = oracle.log_likelihood(by_document, by_word, 0.1, 0.1) / len(KNOWN.words)
+    for seed in range(3):
+        team = Sampling(WarpLDA(topics=5, alpha=0.1, beta=0.1, parts=4), edges, k=k, seed=seed)
+        for epoch in range(150):
+            team.epoch()
+            if epoch % 10 == 9 and team.likelihood() >= truth:
+                if (
+                    oracle.likeness(
+                        team.gather("word", "n").T, KNOWN.phi[:, edges.ids["word"].values]
+                    )
+                    >= 0.9
+                ):
+                    return
+    pytest.fail("no chain has found the topics")
+
+
+# How it is chosen.
+
+
+class Said(Silent):
+    """Keeps what is said."""
+
+    def __init__(self):
+        self.lines = []
+
+    def say(self, text):
+        self.lines.append(text)
+
+
+def corpus_of(tokens):
+    """The edges of two words, in one document."""
+    return EdgeData.of(ENDS, [0, 0], [0, 1], {"count": np.array([1, tokens - 1])})
+
+
+@pytest.mark.parametrize(
+    ("topics", "least"), [(4, likelihood.MANY), (1000, 1000 * likelihood.EACH)]
+)
+def test_auto_goes_by_occurrences_and_topics(topics, least):
+    program = LDA(topics=topics, alpha=0.2)
+    cut_already = EdgeData.of(ENDS, [], [], {"count": np.array([], int)})
+    for edges, kind, sampler in (
+        (corpus_of(least - 1), LDA, "sparse"),
+        (corpus_of(least), WarpLDA, "warp"),
+        (cut_already, WarpLDA, "warp"),
+    ):
+        chosen = program.suited(edges)
+        assert type(chosen) is kind and chosen.parameters == {
+            **program.parameters,
+            "sampler": sampler,
+        }
+        assert type(chosen.suited(edges)) is kind
+
+
+def test_what_is_named_is_taken():
+    sparse, warp = LDA(sampler="sparse"), LDA(topics=7, sampler="warp")
+    assert sparse.suited(corpus_of(10**7)) is sparse
+    assert (
+        type(warp.suited(corpus_of(5))) is WarpLDA
+        and warp.suited(corpus_of(5)).parameters == warp.parameters
+    )
+    with pytest.raises(UsageError, match="sampler"):
+        WarpLDA(sampler="sparse")
+
+
+def test_an_automatic_choice_is_told(monkeypatch):
+    said = Said()
+    assert type(run(LDA(topics=3), drawn(), epochs=1, watch=said).worker.program) is LDA
+    monkeypatch.setattr(likelihood, "MANY", 10)
+    monkeypatch.setattr(likelihood, "EACH", 5)
+    assert type(run(LDA(topics=3), drawn(), epochs=1, watch=said).worker.program) is WarpLDA
+    assert [line for line in said.lines if "sampler" in line] == [
+        f"sampler {name}, which suits these data" for name in ("sparse", "warp")
+    ]
+
+
+@pytest.mark.parametrize(("workers", "sampler"), [(1, "sparse"), (1, "warp"), (2, "warp")])
+def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
+    said = Said()
+    result = run(
+        LDA(topics=4, sampler=sampler),
+        drawn(),
+        out=tmp_path / "run",
+        epochs=2,
+        workers=workers,
+        watch=said,
+    )
+    kind = {"sparse": LDA, "warp": WarpLDA}[sampler]
+    recorded = read_run(tmp_path / "run")
+    assert (
+        type(result.worker.program) is kind
+        and recorded.parameters["sampler"] == sampler
+        and recorded.parameters["topics"] == 4
+    )
+    assert type(reopened(recorded, lambda text: pytest.fail(text))) is kind
+    assert not any("sampler" in line for line in said.lines)
+    assert result.worker.tables["word"].arrays["n"].sum() == drawn().fields["count"].sum()
+
+
+def test_held_out_documents_are_judged():
+    train = drawn(documents=40, words=8, mean=10)
+    test = EdgeData.of(
+        ENDS, [100, 100, 101], [0, 1, 2], {"count": np.array([2, 3, 4])}, against=train.ids
+    )
+    records = run(WarpLDA(topics=3), train, test, epochs=2).records
+    assert 1 < records[-1]["test_perplexity"] < 8
+
+
+def test_processes_count_the_same():
+    edges, program = drawn(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
+    result, team = run(program, edges, workers=2, epochs=3), Warped(program, edges, k=2, by="bicut")
+    for record in result.records:
+        team.epoch()
+        assert record["loglik_per_token"] == team.check().likelihood()
+
+
+@pytest.mark.slow
+def test_kos(real_data):
+    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
+        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
+    edges = EdgeData.of(ENDS, document, word, {"count": count})
+    records = list(
+        Training(start(WarpLDA(topics=100, alpha=0.1, beta=0.01), edges)).epochs(20, every=20)
+    )
+    assert records[-1]["loglik_per_token"] > -8.95

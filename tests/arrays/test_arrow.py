@@ -1,0 +1,149 @@
+"""The door to pyarrow: packed streams, Parquet, text, and files that appear whole or not at all."""
+
+import ast
+import bz2
+import gzip
+import os
+import resource
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tux.arrays import arrow
+from tux.base.errors import DataError, DiskError
+
+COLUMNS = {
+    "id": np.array([7, 3, 2**40]),
+    "p": np.arange(6, dtype=np.float32).reshape(3, 2),
+    "name": np.array(["a,b", 'say "x"', "ü"], arrow.STRING),
+    "on": np.array([True, False, True]),
+}
+
+
+def test_no_other_file_imports_pyarrow():
+    for path in Path(arrow.__file__).parents[1].glob("*/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [getattr(node, "module", None) or ""]
+            )
+            assert path.name == "arrow.py" or not any(
+                name.split(".")[0] == "pyarrow" for name in names
+            ), path
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [bytes, gzip.compress, bz2.compress, lambda b: pa.compress(b, codec="zstd", asbytes=True)],
+)
+def test_a_stream_is_unpacked_whatever_its_name(tmp_path, pack):
+    path = tmp_path / "data.xyz"
+    path.write_bytes(pack(b"hello\n" * 100))
+    with arrow.open_stream(path) as stream:
+        assert stream.read() == b"hello\n" * 100
+
+
+def test_what_cannot_be_opened_says_why(tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04....")
+    for path, words in (
+        (tmp_path, "folder"),
+        (tmp_path / "none", "no such file"),
+        (tmp_path / "a.zip", "zip file"),
+    ):
+        with pytest.raises(DataError, match=words):
+            arrow.open_stream(path)
+
+
+def test_parquet_returns_what_was_written(tmp_path):
+    path = tmp_path / "t.parquet"
+    arrow.write_parquet(path, COLUMNS)
+    back = arrow.read_parquet(path)
+    assert list(back) == list(COLUMNS)
+    for name, array in COLUMNS.items():
+        assert (
+            back[name].dtype == array.dtype
+            and (back[name] == array).all()
+            and back[name].shape == array.shape
+        )
+    assert list(arrow.read_parquet(path, ["p"])) == ["p"]
+    with pytest.raises(DataError, match="'q'"):
+        arrow.read_parquet(path, ["q"])
+
+
+def test_parquet_without_rows_keeps_shapes_and_types(tmp_path):
+    path = tmp_path / "t.parquet"
+    arrow.write_parquet(path, {name: array[:0] for name, array in COLUMNS.items()})
+    back = arrow.read_parquet(path)
+    assert {name: (array.dtype, array.shape) for name, array in back.items()} == {
+        name: (array.dtype, (0, *array.shape[1:])) for name, array in COLUMNS.items()
+    }
+
+
+def test_writers_take_chunks(tmp_path):
+    halves = [
+        {name: array[rows] for name, array in COLUMNS.items()}
+        for rows in (slice(0, 2), slice(2, 3))
+    ]
+    with arrow.parquet_writer(tmp_path / "t.parquet") as write:
+        for half in halves:
+            write(half)
+    assert (arrow.read_parquet(tmp_path / "t.parquet")["p"] == COLUMNS["p"]).all()
+    with arrow.text_writer(tmp_path / "t.tsv", "\t") as write:
+        for half in halves:
+            write(half)
+    arrow.write_text(tmp_path / "u.tsv", COLUMNS, "\t")
+    assert (tmp_path / "t.tsv").read_text() == (tmp_path / "u.tsv").read_text()
+
+
+def test_text_has_one_column_a_dimension_and_is_packed_by_name(tmp_path):
+    arrow.write_text(
+        tmp_path / "t.csv.gz", {"id": COLUMNS["id"], "p": COLUMNS["p"] / 10}, header=True
+    )
+    lines = gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode().splitlines()
+    assert lines == ["id,p_0,p_1", "7,0,0.1", "3,0.2,0.3", "1099511627776,0.4,0.5"]
+    arrow.write_text(tmp_path / "t.txt", {"a": np.array([1, 2])}, header=False)
+    assert (tmp_path / "t.txt").read_text() == "1\n2\n"
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    for write in (arrow.write_parquet, arrow.write_text):
+        with pytest.raises(DiskError, match="none"):
+            write(tmp_path / "none" / "t", COLUMNS)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_one_may_not_write_to(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(DiskError):
+        arrow.write_parquet(tmp_path / "t", COLUMNS)
+
+
+@pytest.mark.parametrize("write", [arrow.write_parquet, arrow.write_text])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, write):
+    path = tmp_path / "t"
+    path.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(DiskError, match="cannot be written"):
+            write(path, {"x": np.random.default_rng(0).random(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == ["t"] and path.read_text() == "old"
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    for writer in (arrow.parquet_writer, arrow.text_writer):
+        with pytest.raises(KeyError), writer(tmp_path / "t") as write:
+            write({"x": np.arange(3)})
+            raise KeyError
+    assert os.listdir(tmp_path) == []
+
+
+def test_encode_gives_each_value_once():
+    for column in (np.array([5, 2**50, 5]), np.array(["b", "", "b"], arrow.STRING)):
+        codes, values = arrow.encode(column)
+        assert len(values) == 2 and values[codes].tolist() == column.tolist()

@@ -1,0 +1,51 @@
+"""Columns of integers: joined and narrowed without a digit lost."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tux.arrays.integers import joined, narrow, of_python
+
+SIGNED, UNSIGNED = st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1)
+ARRAYS = st.one_of(
+    st.lists(st.integers(-(2**31), 2**31 - 1)).map(lambda values: np.array(values, np.int32)),
+    st.lists(SIGNED).map(lambda values: np.array(values, np.int64)),
+    st.lists(UNSIGNED).map(lambda values: np.array(values, np.uint64)),
+)
+
+
+@given(ARRAYS)
+def test_narrow(values):
+    found = narrow(values)
+    assert found.tolist() == values.tolist()
+    first = next(
+        kind
+        for kind in (np.int32, np.int64, np.uint64)
+        if all(np.iinfo(kind).min <= v <= np.iinfo(kind).max for v in values.tolist())
+    )
+    assert found.dtype == first
+
+
+@given(st.lists(ARRAYS, max_size=4))
+def test_joined(pieces):
+    values, found = [value for piece in pieces for value in piece.tolist()], joined(pieces)
+    if found is None:
+        assert min(values) < 0 and any(piece.dtype == np.uint64 for piece in pieces)
+    else:
+        assert found.tolist() == values and found.dtype.kind in "iu"
+
+
+@given(st.lists(SIGNED | UNSIGNED | st.integers()))
+def test_of_python(values):
+    found = of_python(values)
+    if found is None:
+        assert (
+            min(values) < -(2**63)
+            or max(values) >= 2**64
+            or min(values) < 0
+            and max(values) >= 2**63
+        )
+    else:
+        assert found.tolist() == values and (found.dtype == np.int64) == (
+            max(values, default=0) < 2**63
+        )

@@ -1,0 +1,124 @@
+"""The folder of compiled kernels: the first that can be ours and private; at worst a temporary
+one and a warning.
+"""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tux.base import cache
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home of its own, without any cache, and no answers from before."""
+    cache._chosen.cache_clear()
+    for name in ("TUX_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    yield tmp_path
+    cache._chosen.cache_clear()
+
+
+def mode(folder):
+    return stat.S_IMODE(folder.stat().st_mode)
+
+
+def blocked(path):
+    """A path below which no folder can be made, even by root."""
+    path.write_text("a file")
+    return path / "cache"
+
+
+def test_order_of_choice(home, monkeypatch):
+    assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "xdg"))
+    assert cache.cache_folder() == home / "xdg" / "tux"
+    monkeypatch.setenv("TUX_CACHE_DIR", str(home / "chosen" / "deep"))
+    assert cache.cache_folder() == home / "chosen" / "deep"
+
+
+def test_folders_are_made_private(home, monkeypatch):
+    monkeypatch.setenv("TUX_CACHE_DIR", str(home / "new"))
+    assert mode(cache.cache_folder()) == 0o700
+    (home / "open").mkdir(mode=0o755)
+    (home / "open").chmod(0o777)
+    monkeypatch.setenv("TUX_CACHE_DIR", str(home / "open"))
+    assert cache.cache_folder() == home / "open" and mode(home / "open") == 0o700
+
+
+def test_a_folder_that_cannot_be_made_falls_through(home, monkeypatch):
+    monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "file")))
+    assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+
+
+def test_anothers_folder_is_not_used(home, monkeypatch):
+    theirs = home / "theirs"
+    theirs.mkdir(mode=0o777)
+    monkeypatch.setenv("TUX_CACHE_DIR", str(theirs))
+    monkeypatch.setattr(os, "getuid", lambda: theirs.stat().st_uid + 1)
+    with pytest.warns(UserWarning, match="theirs: it belongs to another user"):
+        folder = cache.cache_folder()
+    assert folder.is_dir() and theirs not in (folder, *folder.parents) and mode(folder) == 0o700
+
+
+def test_an_unwritable_folder_is_not_used(home, monkeypatch):
+    locked = home / "locked"
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, how: str(path) != str(locked) and access(path, how)
+    )
+    monkeypatch.setenv("TUX_CACHE_DIR", str(locked))
+    assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+
+
+def test_when_all_fail_there_is_a_warning_and_a_temporary_folder(home, monkeypatch):
+    monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "one")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked(home / "two")))
+    with pytest.warns(
+        UserWarning, match="compiled kernels are not kept .*one.*two.*set TUX_CACHE_DIR"
+    ):
+        folder = cache.cache_folder()
+    assert folder.is_dir() and mode(folder) == 0o700
+    assert cache.cache_folder() == folder  # once a process, and warned once
+
+
+def test_a_change_of_the_environment_is_seen(home, monkeypatch):
+    for name in ("a", "b"):
+        monkeypatch.setenv("TUX_CACHE_DIR", str(home / name))
+        assert cache.cache_folder() == home / name
+
+
+def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_the_end(home):
+    """Where no cache can be kept: both processes name the same folder, one of them warns, and
+    the folder goes with its owner.
+    """
+    child = "from tux.base.cache import cache_folder; print(cache_folder())"
+    parent = (
+        f"import subprocess, sys; {child}; sys.stdout.flush(); subprocess.run([sys.executable, "
+        f"'-c', {child!r}], check=True)"
+    )
+    temporary = home / "temporary"
+    temporary.mkdir()
+    own = {
+        "TUX_CACHE_DIR": str(blocked(home / "one")),
+        "XDG_CACHE_HOME": str(blocked(home / "two")),
+        "TMPDIR": str(temporary),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", parent],
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = ran.stdout.split()
+    assert (
+        first == second
+        and first.startswith(str(temporary))
+        and ran.stderr.count("are not kept") == 1
+    )
+    assert os.listdir(temporary) == []

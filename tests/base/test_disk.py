@@ -1,0 +1,102 @@
+"""Files that cannot be written: what is told, and that nothing half-written is left."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tux.base.disk import disk_error, replacing, writing
+from tux.base.errors import DiskError
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "do"),
+    [
+        (OSError(errno.ENOSPC, "pyarrow's own words"), "No space left on device", "free space"),
+        (OSError("46349 requested and 24544 written"), "No space left on device", "free space"),
+        (PermissionError(errno.EACCES, "x"), "Permission denied", "may write to"),
+        (
+            FileNotFoundError(errno.ENOENT, "x"),
+            "No such file or directory",
+            "make the folder first",
+        ),
+        (OSError(errno.ENOTEMPTY, "x"), "Directory not empty", "another name"),
+        (OSError("something else"), "something else", "another one"),
+    ],
+)
+def test_an_error_of_the_system_is_told_with_advice_that_fits(error, what, do):
+    told = disk_error("some/file", error)
+    assert (
+        told.what == f"some/file cannot be written: {what}"
+        and do in told.do
+        and told.exit_code == 6
+    )
+
+
+def test_writing_names_the_file(tmp_path):
+    with (
+        pytest.raises(DiskError, match="the report cannot be written: Is a directory"),
+        writing("the report"),
+    ):
+        tmp_path.write_text("x")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(ValueError, match="midway"), replacing(tmp_path / "a") as part:
+        part.write_text("new")
+        raise ValueError("midway")
+    assert (tmp_path / "a").read_text() == "old" and os.listdir(tmp_path) == ["a"]
+    with replacing(tmp_path / "a") as part:
+        part.write_text("new")
+    assert (tmp_path / "a").read_text() == "new" and os.listdir(tmp_path) == ["a"]
+
+
+def limited(folder, argv, size, **environment):
+    """A command none of whose files may be larger than `size` bytes, which to a program is like
+    a full disk.
+    """
+    ran = subprocess.run(
+        [sys.executable, "-m", "tux", *argv],
+        cwd=folder,
+        env={**os.environ, **environment},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in ran.stderr and "fault of tux" not in ran.stderr
+    return ran.returncode, ran.stderr
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = (f"u{i % 997},{i % 991},{i % 5 + 1}\n" for i in range(20_000))
+    (tmp_path / "train.csv").write_text("user,item,rating\n" + "".join(rows))
+    return tmp_path
+
+
+RUN = ["run", "mf", "train.csv", "--rank", "8", "--epochs", "1", "--no-jit"]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--out", "out"], ["--workers", "2"], ["--workers", "2", "--out", "out"]],
+    ids=" ".join,
+)
+def test_a_disk_that_takes_no_more_of_a_run_is_told(folder, flags):
+    """The model does not fit, or with several workers their parts."""
+    (folder / "temporary").mkdir()
+    code, err = limited(folder, [*RUN, *flags], 16_000, TMPDIR=str(folder / "temporary"))
+    assert code == 6 and "cannot be written: File too large\n  free space there" in err
+    assert os.listdir(folder / "temporary") == [] and not (folder / "out" / "model").exists()
+
+
+def test_a_cache_that_takes_no_more_is_told(folder):
+    code, err = limited(
+        folder, [*RUN[:-1], "--out", "out"], 4000, TUX_CACHE_DIR=str(folder / "cache")
+    )
+    assert code == 6 and f"{folder / 'cache'}" in err and "TUX_CACHE_DIR" in err

@@ -1,0 +1,86 @@
+"""Advice of messages and summaries names what helps: flags that mean something, and what a run
+has found.
+"""
+
+import pytest
+
+from tux.cli.main import main
+
+
+@pytest.fixture
+def told(tmp_path, capsys, monkeypatch):
+    """Run a command in an empty folder; its exit code and all that it says."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv):
+        code = main(list(argv))
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    return run
+
+
+def made(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def test_plain_text_without_its_form(tmp_path, told):
+    text = made(tmp_path / "texts.txt", "the cat sat\nthe dog, sat on a mat\na b c d e f g\n")
+    code, out = told("run", "lda", text)
+    assert code == 3 and "--form text" in out
+    assert "--form text" not in told("run", "mf", text)[1]
+
+
+def test_samples_whose_labels_are_not_found(tmp_path, told):
+    table = made(tmp_path / "table.csv", "a,b,click\n1,2,0\n3,4,1\n2,2,1\n")
+    code, out = told("run", "blockpg", table)
+    assert code == 3 and "--label" in out and "click" in out
+
+
+def test_classes_that_are_not_in_the_file(tmp_path, told):
+    samples = made(
+        tmp_path / "samples.svm",
+        "".join(f"{label} 1:1 2:{label + 2}\n" for label in (-1, 1, 1, -1)),
+    )
+    code, out = told("run", "blockpg", samples, "--negative", "no", "--positive", "yes")
+    assert code == 2 and "--negative and --positive" in out and "'-1', '1'" in out
+
+
+def test_held_out_edges_mean_nothing_to_walks(tmp_path, told):
+    links = made(tmp_path / "links.txt", "a b\nb c\n")
+    code, out = told("run", "walks", links, "--test", links)
+    assert code == 2 and "does not judge its model" in out and not (tmp_path / "out").exists()
+    assert (
+        "--test" not in told("run", "walks", "--help")[1]
+        and "--test" in told("run", "mf", "--help")[1]
+    )
+
+
+def test_info_tells_the_scores(tmp_path, told):
+    links = made(
+        tmp_path / "links.txt",
+        "".join(f"{a} {(a * 7 + 3) % 20}\n{a} {(a + 1) % 20}\n" for a in range(20)),
+    )
+    labels = made(tmp_path / "labels.txt", "".join(f"{a} {a % 3}\n" for a in range(20)))
+    assert (
+        told("run", "deepwalk", links, "--labels", labels, "--dimensions", "4", "--out", "run1")[0]
+        == 0
+    )
+    code, out = told("info", "run1")
+    assert code == 0 and "micro_f1_50 0." in out and "macro_f1_90" in out
+
+
+def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, told):
+    code, out = told("run", "blockpg", "--intercept", "--path", "20", "--epochs", "4")
+    assert code == 0 and "(intercept)" in out and "inf" not in out.split()
+    assert "the path has ended at l1" in out and "--epochs" in out
+    code, out = told("run", "blockpg", "--epochs", "4")
+    assert code == 0 and "(intercept)" not in out and "the path has ended" not in out
+
+
+def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, told):
+    """The second topic has one word, and so no coherence."""
+    from tux.cli.main import _cell
+
+    assert _cell(float("nan")) == "-" and _cell(0.5) == "0.5" and _cell("nan") == "nan"

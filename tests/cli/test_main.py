@@ -1,0 +1,419 @@
+"""The command line: each mistake is told with what, where and what to do, and ends with its own
+exit code.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tux import __version__
+from tux.cli import main as cli_main
+from tux.cli.main import main
+
+RATINGS = "user,item,rating\n" + "".join(f"u{i % 7},{i % 11},{i % 5 + 1}\n" for i in range(70))
+RUN = ["--epochs", "2", "--no-jit", "--rank", "4"]
+SOON = 300.0  # seconds after which a command counts as hung
+
+DEGREES = '''
+"""Count the edges of pages.
+
+    degree(v) = number of edges into v
+"""
+from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
+from tux.stages import Apply, Exchange, GlobalSync
+
+
+def count(dst, tau):
+    dst.seen += 1
+    tau.edges += 1
+
+
+def keep(v):
+    v.degree = v.seen
+
+
+def report(tau):
+    tau.objective = tau.edges
+
+
+class Degrees(Program):
+    """Degrees of pages."""
+
+    scale: float = param(1.0, "multiplies nothing", low=0, high=2)
+    exact: bool = param(False, "means nothing")
+    mode: str = param("slow", "means nothing either", choices=("slow", "fast"))
+    page = Vertex(seen=delta("i4"), degree=value("i4"))
+    link = Edge("page", "page")
+    tau = Context(edges=total(), objective=metric())
+
+    def stages(self):
+        return [Exchange(count), Apply("page", keep), GlobalSync(report)]
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test works in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ratings(here):
+    (here / "ratings.csv").write_text(RATINGS)
+    return "ratings.csv"
+
+
+@pytest.fixture
+def tux(capsys):
+    """Run the command line; returns exit code, standard output and standard error, which never
+    hold a traceback.
+    """
+
+    def run(*argv):
+        code = main([str(word) for word in argv])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run
+
+
+# ---- flags
+
+
+def test_help_names_commands_and_apps(tux):
+    code, out, err = tux("--help")
+    assert code == 0 and not err
+    assert all(
+        word in out
+        for word in ("run", "generate", "predict", "info", "doctor", "mf", "Matrix factorization")
+    )
+    assert tux()[0] == 2
+    assert tux("--version") == (0, f"tux {__version__}\n", "")
+    for command in (
+        "run",
+        "generate",
+        "generate ratings",
+        "generate graph",
+        "predict",
+        "info",
+        "doctor",
+        "run mf",
+    ):
+        assert tux(*command.split(), "--help")[0] == 0
+
+
+def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
+    (here / "degrees.py").write_text(DEGREES)
+    _, out, _ = tux("run", "degrees.py", "--help")
+    flat = " ".join(out.split())
+    assert "degree(v) = number of edges into v" in out
+    assert "--scale X multiplies nothing [from 0 to 2, default 1]" in flat
+    assert "--exact" in flat and "--no-exact" not in flat and "--mode slow|fast" in flat
+
+
+@pytest.mark.parametrize(
+    ("argv", "what", "do"),
+    [
+        ("rum mf", "unknown command rum", "did you mean run?"),
+        ("run", "name the app first", "mf"),
+        ("run mg", "unknown app 'mg'", "did you mean mf?"),
+        ("run mf --ranq 3", "unknown flag --ranq", "did you mean --rank?"),
+        ("run mf ratings.csv more", "unknown argument more", "--help"),
+        ("run mf --rank 0", "rank = 0 is out of range", "--rank must be at least 1"),
+        ("run mf --rank x", "--rank: a whole number is needed, not 'x'", "--help"),
+        ("run mf --step nan", "--step: a number is needed, not 'nan'", "--help"),
+        ("run mf --epochs 0", "--epochs: at least 1 is needed", "--help"),
+        ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),
+        ("run mf --workers 0", "--workers: at least 1 is needed", "--help"),
+        (
+            "run mf --nnodes 2 --node-rank 2 --rdzv localhost:1",
+            "--node-rank 2 of --nnodes 2",
+            "number the machines",
+        ),
+        ("run mf --nnodes 2 --node-rank 0 --rdzv 10.0.0.1:1", "needs a key", "--key-file"),
+        ("run mf --test ratings.csv", "--test without DATA", "name the file"),
+        ("run mf ratings.csv --columns a,b", "columns 'a,b'", "Give 3"),
+        ("run none.py", "no such file: ", "built-in name"),
+        ("generate", "generate: what?", "ratings"),
+        ("generate rating --out x.csv", "generate: what?", "did you mean ratings?"),
+        ("generate ratings", "required: --out", "--help"),
+        ("generate ratings --users 0 --out x.csv", "--users: at least 1 is needed", "--help"),
+        ("generate ratings --out x.doc", "does not say which kind", "end its name"),
+        ("generate graph --vertices 5 --edges 25 --out x.csv", "25 edges between 5", "from 1 to 2"),
+        ("predict out", "needs DATA or --pairs FILE", "--help"),
+        ("predict --pairs x.csv", "required: DIR", "--help"),
+        ("info", "required: DIR|GRAPH", "--help"),
+        ("info ratings.csv --types a", "--types a are not two types", "user,item"),
+    ],
+)
+def test_usage(tux, ratings, here, argv, what, do):
+    code, _, err = tux(*argv.split())
+    assert code == 2
+    first, *rest = err.splitlines()
+    assert first.startswith("error: ") and what in first
+    assert do in " ".join(rest)
+    assert os.listdir(here) == ["ratings.csv"]
+
+
+# ---- data
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "where"),
+    [
+        (None, "no such file: bad.csv", ""),
+        ("", "holds no edge", ""),
+        ("user,item,rating\n", "holds no edge", ""),
+        (RATINGS + "u1,2\n" + RATINGS[17:], "2 columns instead of 3", "bad.csv:72"),
+        (RATINGS + "u1,2,nan\n", "value is nan, not finite", "bad.csv:72"),
+        (RATINGS + "u1,2,five\n", "not a number", "bad.csv:72"),
+        ("user,item\n1,2\n3,4\n", "2 columns, but 3 are needed", "bad.csv:1"),
+    ],
+)
+def test_bad_data(tux, here, content, what, where):
+    if content is not None:
+        (here / "bad.csv").write_text(content)
+    code, _, err = tux("run", "mf", "bad.csv", *RUN, "--out", "out")
+    assert code == 3
+    assert what in err.splitlines()[0] and where in err
+    assert not (here / "out").exists()
+
+
+def test_missing_column(tux, here):
+    (here / "bad.csv").write_text(RATINGS)
+    code, _, err = tux("run", "mf", "bad.csv", *RUN, "--columns", "user,item,stars")
+    assert code == 3
+    assert "no column 'stars'" in err and "bad.csv" in err and "--columns" in err
+
+
+def test_bad_rows_can_be_skipped(tux, here):
+    (here / "bad.csv").write_text(RATINGS + "u1,2\nu1,2,nan\n" + RATINGS[17:])
+    code, out, err = tux("run", "mf", "bad.csv", *RUN, "--on-bad-row", "skip", "--out", "out")
+    assert code == 0
+    assert "warning: 2 bad rows of bad.csv skipped; the first is bad.csv:72: 2 columns" in err
+    assert "warning: 70 rows of bad.csv repeat a (user, item) pair; kept" in err
+    sizes = json.loads((here / "out" / "run.json").read_text())["sizes"]
+    assert (sizes["edges"], sizes["duplicates"], sizes["skipped"]) == (140, 70, 2)
+
+
+def test_unseen_ids_of_the_test_file(tux, here, ratings):
+    (here / "test.csv").write_text("user,item,rating\nu1,3,4\nu99,3,4\nu98,77,1\n")
+    code, out, err = tux("run", "mf", ratings, "--test", "test.csv", *RUN)
+    assert code == 0
+    assert "warning: 2 users of test.csv never occur in training" in err
+    assert "warning: 1 item of test.csv never occurs" in err
+    assert "test_rmse" in out and "3 held out" in out
+
+
+# ---- the output folder
+
+
+def test_output_folder_exists(tux, here, ratings):
+    (here / "out").mkdir()
+    assert tux("run", "mf", ratings, *RUN, "--out", "out")[0] == 0  # an empty one will do
+    code, _, err = tux("run", "mf", ratings, *RUN, "--out", "out")
+    assert code == 2
+    assert err == "error: output folder out exists\n  name a new folder with --out\n"
+    assert tux("run", "mf", ratings, *RUN, "--out", ratings)[0] == 2
+
+
+def test_output_folder_cannot_be_made(tux, ratings):
+    code, out, err = tux("run", "mf", ratings, *RUN, "--out", f"{ratings}/out")
+    assert code == 6
+    assert err.startswith(f"error: {ratings}/out cannot be written: ")
+    assert "epoch" not in out
+
+
+def test_divergence_names_vertex_field_and_value(tux, here, ratings):
+    with np.errstate(all="ignore"):
+        code, _, err = tux(
+            "run", "mf", ratings, "--epochs", "5", "--rank", "8", "--step", "1e9", "--out", "out"
+        )
+    assert code == 3
+    what, do = err.splitlines()[-2:]
+    assert "f became nan in epoch" in what and what.startswith(("error: user u", "error: item "))
+    assert "--step" in do
+    assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl"}
+    assert "results" not in json.loads((here / "out" / "run.json").read_text())
+
+
+# ---- running
+
+
+def test_plain_lines(tux, ratings):
+    code, out, err = tux("run", "mf", ratings, *RUN)
+    lines = out.splitlines()
+    assert code == 0 and not err
+    assert lines[0] == "mf: rank 4, step 0.1, reg 0.05, warm 4, batch 0; seed 0"
+    assert lines[1] == "data: ratings.csv: 7 users, 11 items, 70 ratings"
+    assert [line.split()[1] for line in lines if line.startswith("epoch")] == ["1/2", "2/2"]
+    assert "--out DIR keeps it" in lines[-1]
+
+
+def test_flags_and_data_in_any_order(tux, ratings):
+    outs = [
+        tux("run", "mf", *order)[1]
+        for order in ([ratings, *RUN], [*RUN, ratings], [*RUN, "--workers", "1", ratings])
+    ]
+    assert len({out.split("\n")[1] for out in outs}) == 1
+
+
+def test_without_data_it_says_so(tux, here):
+    code, out, _ = tux("run", "mf", "--epochs", "1")
+    assert code == 0
+    assert "generated, as no DATA is named: 2,000 users, 1,000 items" in out
+    assert "the truth behind these ratings has an RMSE of 0.5" in out
+
+
+def test_generated_graph_for_a_program_without_edge_data(tux, here):
+    (here / "degrees.py").write_text(DEGREES)
+    code, out, _ = tux(
+        "run", "degrees.py:Degrees", "--no-jit", "--epochs", "1", "--exact", "--mode", "fast"
+    )
+    assert code == 0
+    assert "pages, 20,000 links" in out and "objective 20,000" in out
+    assert tux("run", "degrees.py", "--mode", "quick")[0] == 2
+
+
+def test_a_program_that_cannot_be_fed_needs_data(tux, here):
+    (here / "degrees.py").write_text(
+        DEGREES.replace('Edge("page", "page")', 'Edge("page", "page", a=value_("f4"))').replace(
+            "param, total", "param, total, data as value_"
+        )
+    )
+    code, _, err = tux("run", "degrees.py")
+    assert code == 2
+    assert err == "error: Degrees needs DATA\n  name a file of edges: page, page, a\n"
+
+
+def test_interrupt(tux, here, ratings):
+    (here / "degrees.py").write_text(
+        DEGREES.replace(
+            "    tau.objective = ",
+            "    tau.rounds += 1\n    if tau.rounds > 1: raise KeyboardInterrupt\n    "
+            "tau.objective = ",
+        ).replace("objective=metric()", "objective=metric(), rounds=value('i4')")
+    )
+    code, _, err = tux("run", "degrees.py", ratings, "--columns", "1,2", "--no-jit", "--out", "out")
+    assert code == 130
+    assert err.splitlines()[-2:] == [
+        "error: interrupted after 1 epoch",
+        "  out/metrics.jsonl holds them; no model was written",
+    ]
+    assert len((here / "out" / "metrics.jsonl").read_text().splitlines()) == 1
+    assert not (here / "out" / "model").exists()
+
+
+def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch):
+    class Callback:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0)  # where the interrupt is raised, and dropped
+
+    def command(argv):
+        Callback()
+        time.sleep(SOON)
+        return 0
+
+    monkeypatch.setattr(cli_main, "_command", command)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+# ---- the user's file
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ("def keep(v):", "def keep(v:", 15, "SyntaxError"),
+        ("def keep(v):", "nothing\ndef keep(v):", 15, "NameError: name 'nothing'"),
+        ('delta("i4")', "delta(combine='mode')", 29, "cannot be combined by 'mode'"),
+        ("return [Exchange(count)", "return [Exchange(missing)", 34, "NameError: name 'missing'"),
+        ("    tau.objective = ", "    tau.objective = 1 / 0 + ", 20, "ZeroDivisionError"),
+        ("def keep(v):", "def keep(v, w):", 15, "parameter 'w'"),
+        ("    v.degree = ", "    v.degree = v.sean + ", 16, "sean"),
+    ],
+)
+def test_errors_in_a_users_file(tux, here, old, new, line, what):
+    assert old in DEGREES
+    (here / "degrees.py").write_text(DEGREES.replace(old, new))
+    for jit in ([], ["--no-jit"]):
+        code, _, err = tux("run", "degrees.py", "--epochs", "1", *jit)
+        assert code == 2
+        assert what in err.splitlines()[0]
+        assert f"  at {here}/degrees.py:{line}" in err.splitlines()
+
+
+def test_which_program_of_a_file(tux, here):
+    (here / "two.py").write_text(DEGREES + "\n\nclass Second(Degrees):\n    pass\n")
+    code, _, err = tux("run", "two.py")
+    assert code == 2 and "2 programs in two.py" in err and "two.py:Degrees or two.py:Second" in err
+    code, _, err = tux("run", "two.py:Secund")
+    assert code == 2 and "did you mean Second?" in err
+    (here / "none.py").write_text("")
+    assert "no program in none.py" in tux("run", "none.py")[2]
+    (here / "flag.py").write_text(DEGREES.replace("scale: float", "seed: float"))
+    assert "parameter seed has the name of a flag" in tux("run", "flag.py")[2]
+
+
+def test_debug_shows_the_traceback(here, capsys):
+    assert main(["run", "none.py", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+# ---- the other commands
+
+
+def test_generate_and_info(tux, here):
+    code, out, _ = tux(
+        *(
+            "generate ratings --users 50 --items 40 --ratings 600 --out a.csv.gz --test b.parquet "
+            "--test-share 0.2"
+        ).split()
+    )
+    assert code == 0 and "a.csv.gz: " in out and "the truth itself has an RMSE of 0." in out
+    code, out, _ = tux("info", "a.csv.gz", "--types", "user,item")
+    found = dict(line.split("  ", 1) for line in out.splitlines())
+    assert found["users"].strip() == "50" and found["duplicates"].strip() == "0"
+    assert "quantiles 0.5: " in out and " to 5, mean " in out
+    assert (
+        tux(*"generate graph --vertices 100 --edges 300 --out g.tsv".split())[1]
+        == "g.tsv: 300 edges\n"
+    )
+    code, out, _ = tux("info", "g.tsv", "--types", "page,page")
+    assert code == 0 and "degrees, in" in out and "300" in out
+    assert tux("generate", "graph", "--out", "g.tsv")[0] == 2
+    assert tux("info", "none")[0] == 3
+
+
+def test_doctor(tux):
+    code, out, _ = tux("doctor")
+    assert code == 0
+    assert all(
+        word in out
+        for word in ("python", "numba", "cores", "memory", "vectors of", "writable", "all is well")
+    )
+
+
+def test_as_programs(here):
+    run = lambda *argv: subprocess.run(  # noqa: E731
+        [sys.executable, "-m", "tux", *argv], capture_output=True, text=True, timeout=SOON
+    )
+    assert run("--version").stdout == f"tux {__version__}\n"
+    assert run("run", "mf", "--rank", "0").returncode == 2
+    heavy = (
+        "import sys; from tux.cli.main import main; main(['--help']); print({'numba', 'pyarrow', "
+        "'rich'} & set(sys.modules))"
+    )
+    assert subprocess.run(
+        [sys.executable, "-c", heavy], capture_output=True, text=True, timeout=SOON
+    ).stdout.endswith("set()\n")

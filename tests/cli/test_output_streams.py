@@ -1,0 +1,60 @@
+"""Commands whose standard output is full, closed, or no longer read: real processes, each with
+an exit code and a message.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TUX = [sys.executable, "-m", "tux"]
+RUN = ["run", "mf", "train.csv", "--rank", "2", "--epochs", "2", "--no-jit", "--out", "out"]
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = (f"u{i % 7},{i % 11},{i % 5 + 1}\n" for i in range(70))
+    (tmp_path / "train.csv").write_text("user,item,rating\n" + "".join(rows))
+    return tmp_path
+
+
+def shell(folder, argv, redirection):
+    """Run a command in the folder, its streams redirected by a shell: (exit code, standard
+    output, standard error).
+    """
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", *TUX, *argv]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in ran.stderr and "Exception ignored" not in ran.stderr
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@FULL
+@pytest.mark.parametrize("argv", [RUN, ["doctor"], ["--help"], ["info", "train.csv"]], ids=" ".join)
+def test_a_full_standard_output_is_told(folder, argv):
+    code, _, err = shell(folder, argv, "> /dev/full")
+    assert code == 6
+    assert err.splitlines()[-2:] == [
+        "error: standard output cannot be written: No space left on device",
+        "  free space there, or write to another disk",
+    ]
+
+
+def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
+    code, _, err = shell(folder, RUN, ">&-")
+    assert (code, err) == (0, "") and sorted(os.listdir(folder / "out")) == [
+        "metrics.jsonl",
+        "model",
+        "run.json",
+    ]
+
+
+def test_a_closed_standard_error_leaves_the_exit_code(folder):
+    assert shell(folder, ["run", "nothing"], "2>&-")[0] == 2
+
+
+@FULL
+def test_a_full_standard_error_leaves_the_exit_code(folder):
+    assert shell(folder, ["run", "nothing"], "2> /dev/full")[0] == 2

@@ -1,0 +1,170 @@
+"""What the launcher and its workers tell each other: it comes back as it was, and what is not of
+it is refused.
+"""
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tux.base import errors
+from tux.base.errors import Refused, TuxError
+from tux.cluster.control import (
+    MOST_BYTES,
+    Beat,
+    Bye,
+    Failed,
+    Go,
+    Hello,
+    Record,
+    Trained,
+    as_error,
+    failed,
+    pack,
+    unpack,
+)
+from tux.protocol.message import Message, decode, encode
+
+CONTROLS = [
+    Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "höst", "tcp://127.0.0.1:1"),
+    Go([]),
+    Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
+    Beat(),
+    Record({}),
+    Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
+    Trained(0.25, 7),
+    Failed(3, "what", "where", "do", "Traceback ..."),
+    Failed(1, "", "", ""),
+    Bye(),
+    Bye("it was interrupted"),
+    Beat(paused=True),
+]
+KINDS = [
+    errors.UsageError,
+    errors.DataError,
+    errors.PeerLost,
+    errors.DeadlinePassed,
+    errors.DiskError,
+    errors.Refused,
+]
+
+
+def carrying(content, *more):
+    """A control message with these bytes in it."""
+    return Message("control", 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
+
+
+def refused(message):
+    with pytest.raises(Refused, match="worker 1 was refused") as error:
+        unpack(message)
+    assert "\n" not in error.value.what and error.value.exit_code == 7
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: type(control).__name__)
+def test_there_and_back(control):
+    message = pack(control, 1, 2)
+    assert (message.kind, message.source, message.dest) == ("control", 1, 2)
+    assert unpack(message) == control
+    frames = [bytes(frame) for frame in encode(message, 77)]
+    assert unpack(decode(frames, 77, 2)) == control
+
+
+def test_a_value_that_is_no_number():
+    (found,) = unpack(pack(Record({"x": float("nan")}), 1, 2)).fields.values()
+    assert found != found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "shutdown"},
+        {"type": "trained", "seconds": "0.5", "best_epoch": 1},
+        {"type": "trained", "seconds": 0.5},
+        {"type": "trained", "seconds": 0.5, "best_epoch": 1.5},
+        {"type": "record", "fields": {"epoch": "1"}},
+        {"type": "record", "fields": [1, 2]},
+        {"type": "go", "addresses": "ipc:///x"},
+        {"type": 3},
+        {"seconds": 0.5, "best_epoch": 1},
+        ["beat"],
+        "beat",
+        None,
+        7,
+    ],
+    ids=str,
+)
+def test_what_is_of_another_type(content):
+    refused(carrying(msgspec.msgpack.encode(content)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x81", b"\xc1", b'{"type": "beat"}', b"GET / HTTP/1.1\r\n\r\n", b"\x91" * 100_000],
+    ids=["nothing", "map cut short", "no type", "JSON", "HTTP", "deep nesting"],
+)
+def test_what_is_no_control_at_all(content):
+    refused(carrying(content))
+
+
+@given(st.binary(max_size=64))
+def test_random_bytes_raise_nothing_but_refusals(content):
+    try:
+        unpack(carrying(content))
+    except Refused:
+        pass
+
+
+def test_trailing_bytes():
+    refused(carrying(msgspec.msgpack.encode(Beat()) + b"\0"))
+
+
+def test_no_buffer_or_two():
+    refused(Message("control", 1, 2))
+    refused(carrying(msgspec.msgpack.encode(Beat()), np.zeros(1, np.uint8)))
+
+
+def test_more_bytes_than_any_control_has():
+    content = msgspec.msgpack.encode(Failed(1, "x" * MOST_BYTES, "", ""))
+    refused(carrying(content))
+    refused(Message("control", 1, 2, arrays=[np.zeros(MOST_BYTES + 1, np.uint8)]))
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize("kind", [*KINDS, TuxError])
+def test_errors_keep_their_kind_words_and_place(kind):
+    error = as_error(unpack(pack(failed(kind("it broke", where="mf.py:3", do="mend it")), 0, 2)))
+    assert type(error) is kind and str(error) == "it broke\n  at mf.py:3\n  mend it"
+
+
+def test_an_error_in_the_program_is_one_of_usage():
+    error = as_error(failed(errors.ProgramError("no such field", where="mf.py:3")))
+    assert isinstance(error, errors.UsageError) and error.exit_code == 2
+
+
+def test_an_error_brings_its_traceback_for_those_who_ask():
+    def strange():
+        raise errors.DataError("it broke")
+
+    try:
+        strange()
+    except TuxError as raised:
+        error = as_error(failed(raised))
+    assert "in strange" in "".join(error.__notes__) and "strange" not in str(error)
+
+
+def test_an_error_with_endless_words_still_fits():
+    message = pack(
+        failed(errors.DataError("x" * 3 * MOST_BYTES, where="ü" * MOST_BYTES, do="y" * MOST_BYTES)),
+        0,
+        2,
+    )
+    assert message.arrays[0].nbytes < MOST_BYTES
+    assert as_error(unpack(message)).what.startswith("xxx")
+
+
+def test_an_unknown_code_is_an_error_all_the_same():
+    error = as_error(Failed(99, "from the future", "", ""))
+    assert type(error) is TuxError and error.what == "from the future"

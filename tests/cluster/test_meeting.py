@@ -1,0 +1,154 @@
+"""Machines that meet, or fail to, on addresses of this one: who is missing, what differs, and
+where the job's folder has gone.
+"""
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+from kill_loop import Running
+
+from tux.base.errors import DiskError
+from tux.cluster import crew as workers_of_a_machine
+from tux.cluster import job_folder
+
+HARD = 60.0  # seconds after which a command counts as hung
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start ``tux run mf`` on a few ratings, as one of several machines if it gets a rank:
+    ``start(0, "--nnodes", 2)``.
+    """
+    running = []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    (tmp_path / "other").write_bytes(bytes(range(1, 33)))
+    rows = "".join(f"{u},{i},{(u * i) % 5 + 1}\n" for u in range(8) for i in range(8))
+    (tmp_path / "ratings.csv").write_text(f"user,item,rating\n{rows}")
+
+    def begin(rank=None, *argv, key="key"):
+        folder = tmp_path / str(len(running))
+        folder.mkdir()
+        machine = (
+            ["--node-rank", rank, "--rdzv", address, "--key-file", tmp_path / key]
+            if rank is not None
+            else []
+        )
+        running.append(
+            Running(
+                folder,
+                "run",
+                "mf",
+                tmp_path / "ratings.csv",
+                "--no-jit",
+                "--rank",
+                2,
+                *machine,
+                *argv,
+            )
+        )
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.__exit__()
+
+
+def over(running, code):
+    """The run ends with an exit code and leaves nothing; the error that it tells."""
+    assert running.wait(HARD) == code, running.told()
+    err = running.told()[1]
+    assert running.until(lambda: not running.left()), running.left()
+    assert "Traceback" not in err and err.count("error: ") == 1
+    return err[err.index("error: ") :]
+
+
+def test_a_machine_alone_waits_no_longer_than_it_may(start):
+    assert over(start(1, "--nnodes", 2, "--timeout", 2), 5).startswith(
+        "error: no answer from machine 0 at 127.0.0.1:"
+    )
+    err = over(start(0, "--nnodes", 3, "--timeout", 2), 5)
+    assert (
+        err.startswith("error: waited 2 s for machines 1, 2 (workers 1, 2) to join at 127.0.0.1:")
+        and "--timeout" in err
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (
+            ["--seed", 1],
+            ["--slack", 2],
+            ["--seed is 0, and 1 on machine 0", "--slack is 2, and 0 on machine 0"],
+        ),
+        (["--workers", 2], [], ["--workers is 1, and 2 on machine 0"]),
+        ([], ["--workers", 2], ["--workers is 2, and 1 on machine 0"]),
+    ],
+)
+def test_what_differs_is_named_on_both_machines(start, first, second, told):
+    running = [start(rank, "--nnodes", 2, *flags) for rank, flags in enumerate((first, second))]
+    errors = [over(each, 7) for each in running]
+    for text in told:
+        assert all(text in err for err in errors), errors
+    assert errors[1].startswith("error: machine 0 ended the job: worker ")
+
+
+def test_who_has_another_key_is_told_by_the_launcher(start):
+    first, second = (
+        start(0, "--nnodes", 2, "--timeout", 20),
+        start(1, "--nnodes", 2, "--timeout", 10, key="other"),
+    )
+    assert "all have the same key" in over(second, 5)
+    over(first, 5)
+    told = [line for line in first.told()[1].splitlines() if line.startswith("warning: ")]
+    assert any(
+        "from outside this job refused" in line and "without this job's key" in line
+        for line in told
+    ), told
+
+
+def test_two_machines_of_one_rank(start):
+    running = [start(rank, "--nnodes", 3) for rank in (0, 1, 1)]
+    assert "two processes say that they are worker 1" in over(running[0], 7)
+    assert "error: machine 0 ended the job: two processes" in over(
+        next(r for r in running[1:] if ended(r)), 7
+    )
+
+
+def ended(running):
+    """Whether a run ends: of two that are taken for one, the second may be gone from the
+    launcher's sight.
+    """
+    return running.wait(HARD / 4) is not None
+
+
+@pytest.mark.parametrize(
+    "ready", [lambda r: r.workers(), lambda r: (r.folder / "out" / "metrics.jsonl").exists()]
+)
+def test_a_job_whose_folder_is_removed_ends(start, ready):
+    running = start(
+        None, "--workers", 2, "--epochs", 1_000_000, "--eval-every", 100, "--out", "out"
+    )
+    assert running.until(lambda: ready(running) or running.process.poll() is not None, HARD)
+    (folder,) = running.tmp.glob("tux-job-*")
+    shutil.rmtree(folder)
+    err = over(running, 6)
+    assert f"the temporary folder of this job was removed: {folder}" in err and "TMPDIR" in err
+
+
+def test_folders_of_a_job(tmp_path):
+    folder, parts = job_folder.make(tmp_path)
+    try:
+        job_folder.check(folder, parts)
+        parts.rmdir()
+        with pytest.raises(DiskError, match=str(parts)):
+            job_folder.check(folder, parts)
+    finally:
+        job_folder.remove(folder)
+    assert not Path(folder).exists() and not parts.exists()
+    assert workers_of_a_machine.Crew(None, folder, []).processes == {}

@@ -1,0 +1,119 @@
+"""Where a command runs in a job of several machines: flags, environments, keys."""
+
+import pytest
+
+from tux.base.errors import DataError, UsageError
+from tux.cluster.place import PORT, find
+
+
+def place(machines=2, rank=0, meeting="127.0.0.1:5000", key=None, insecure=False, **environment):
+    return find(machines, rank, meeting, key, insecure=insecure, environment=environment)
+
+
+def test_one_machine_is_no_place():
+    assert find(None, None, None, None, insecure=False, environment={}) is None
+    assert place(machines=1) is None
+
+
+def test_flags():
+    found = place(rank=1)
+    assert (found.machines, found.rank, found.host, found.port, found.secret) == (
+        2,
+        1,
+        "127.0.0.1",
+        5000,
+        None,
+    )
+    assert found.launcher == "tcp://127.0.0.1:5000" and found.own() == "tcp://127.0.0.1:*"
+    assert place(meeting="localhost").port == PORT
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rank": 2}, "--node-rank 2 of --nnodes 2"),
+        ({"machines": 1, "rank": 1}, "--node-rank 1 of --nnodes 1"),
+        (
+            {"machines": None, "rank": 1},
+            "--node-rank and --rdzv without --nnodes: this would train alone",
+        ),
+        ({"machines": None, "rank": 0, "meeting": None}, "--node-rank without --nnodes"),
+        ({"machines": None}, "--rdzv without --nnodes"),
+        ({"machines": None, "meeting": None, "key": "job.key"}, "--key-file without --nnodes"),
+        ({"machines": None, "meeting": None, "insecure": True}, "--insecure without --nnodes"),
+        ({"rank": None}, "--node-rank"),
+        ({"rank": -1}, "--node-rank"),
+        ({"meeting": None}, "--rdzv"),
+        ({"meeting": "127.0.0.1:http"}, "HOST:PORT"),
+        ({"meeting": "127.0.0.1:99999"}, "HOST:PORT"),
+        ({"meeting": ":5000"}, "HOST:PORT"),
+        ({"meeting": "no.such.host.invalid:1"}, "no such host"),
+        ({"meeting": "10.1.2.3:5000"}, "key"),
+    ],
+)
+def test_what_does_not_fit_together_is_told(given, message):
+    with pytest.raises(UsageError, match=message):
+        place(**given)
+
+
+def test_a_key_is_needed_between_machines_unless_it_is_waived(tmp_path):
+    key = tmp_path / "job.key"
+    key.write_bytes(bytes(32))
+    found = place(meeting="10.1.2.3:5000", key=str(key))
+    assert len(found.secret) == 32
+    assert place(meeting="10.1.2.3:5000", TUX_JOB_KEY="words").secret not in (None, found.secret)
+    assert place(meeting="10.1.2.3:5000", insecure=True).secret is None
+
+
+def test_short_and_missing_keys(tmp_path):
+    key = tmp_path / "job.key"
+    with pytest.raises(DataError, match="cannot be read"):
+        place(key=str(key))
+    key.write_bytes(bytes(31))
+    with pytest.raises(UsageError, match="31 bytes"):
+        place(key=str(key))
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (
+            {
+                "TORCHELASTIC_RUN_ID": "x",
+                "WORLD_SIZE": "3",
+                "RANK": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": "7",
+            },
+            (3, 2, "127.0.0.1", 7),
+        ),
+        (
+            {
+                "SLURM_STEP_ID": "0",
+                "SLURM_NTASKS": "4",
+                "SLURM_PROCID": "3",
+                "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",
+            },
+            (4, 3, "127.0.0.1", PORT),
+        ),
+        ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}, (2, 1, "127.0.0.9", 9)),
+    ],
+)
+def test_the_environments_of_other_launchers(environment, expected):
+    meeting = "127.0.0.9:9" if "OMPI_COMM_WORLD_SIZE" in environment else None
+    found = find(None, None, meeting, None, insecure=False, environment=environment)
+    assert (found.machines, found.rank, found.host, found.port) == expected
+
+
+def test_a_rank_that_contradicts_the_environment_is_told():
+    slurm = {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_PROCID": "1"}
+    with pytest.raises(UsageError, match="--node-rank 0, but the environment says 1"):
+        place(machines=None, rank=0, **slurm)
+    assert place(machines=None, rank=1, **slurm).rank == 1
+
+
+def test_flags_win_over_the_environment():
+    found = place(
+        WORLD_SIZE="9", RANK="8", TORCHELASTIC_RUN_ID="x", MASTER_ADDR="a", MASTER_PORT="1"
+    )
+    assert (found.machines, found.rank) == (2, 0)

@@ -1,0 +1,25 @@
+"""Stale Synchronous Parallel between real processes: the seven assertions over ZeroMQ, where
+nobody draws the order of deliveries.
+"""
+
+import pytest
+from probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
+
+from tux.run.session import run
+
+
+@pytest.mark.parametrize("slack", [0, 1, 3])
+def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
+    program = Probed(slots=WORKERS, folder=str(tmp_path), allowed=slack)
+    run(
+        program,
+        edges(),
+        epochs=PASSES,
+        jit=False,
+        workers=WORKERS,
+        slack=slack,
+        partitioner="random",
+    )
+    assert Told(scenario(slack), tmp_path).check() == slack, (
+        "the stalest read is as stale as the slack allows"
+    )

@@ -1,0 +1,70 @@
+"""A worker's messages before the launcher has told it where the others are."""
+
+import types
+
+import pytest
+
+from tux.base.errors import Refused
+from tux.cluster.control import Bye, Go, pack
+from tux.cluster.job import Job
+from tux.cluster.wire import Message
+from tux.cluster.worker_process import Peer
+
+
+@pytest.fixture
+def peer(tmp_path):
+    """Worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
+    job = Job(
+        number=1,
+        graph="",
+        app="mf",
+        parameters={},
+        traits={},
+        workers=2,
+        launcher=f"ipc://{tmp_path}/launcher",
+        listen=f"ipc://{tmp_path}/{{}}",
+        secret=None,
+        seed=0,
+        slack=0,
+        jit=False,
+        check=False,
+        epochs=1,
+        every=1,
+        patience=0,
+        keep_best=False,
+        deadline=5,
+        largest=1000,
+    )
+    job.write(tmp_path)
+    made = Peer(tmp_path, 0, Job.read(tmp_path))
+    made.worker = types.SimpleNamespace(
+        server=types.SimpleNamespace(handle=lambda message: message.kind == "up")
+    )
+    yield made
+    made.post.close()
+
+
+def arrives(peer, message):
+    """As the socket thread does with a message."""
+    if not peer._handle(message):
+        peer.post.inbox.put(message)
+
+
+def test_who_has_met_all_may_speak_before_we_have(peer):
+    for kind, turn in [("down", 0), ("up", 0), ("down", 1)]:
+        arrives(peer, Message(kind, 1, 0, turn))
+    arrives(peer, pack(Go(["a", "b"]), 2, 0))
+    arrives(peer, Message("down", 1, 0, 2))
+    assert peer._meet() == ["a", "b"]
+    assert [(message.kind, message.clock) for message in peer.post.arrived()] == [
+        ("down", 0),
+        ("down", 1),
+        ("down", 2),
+    ]
+
+
+def test_a_job_may_end_before_it_begins(peer):
+    arrives(peer, Message("down", 1, 0, 0))
+    arrives(peer, pack(Bye(), 2, 0))
+    with pytest.raises(Refused, match="machine 0 ended the job"):
+        peer._meet()

@@ -1,0 +1,274 @@
+"""Mirror fields that are part of a model: lists as long as they are meant, from any number of
+workers, in files and back.
+"""
+
+import numpy as np
+import pytest
+from programs import start
+from team import trained
+
+from tux import Edge, Program, Vertex, mirror, shared
+from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.edges import EdgeData
+from tux.arrays.ragged import Lists
+from tux.base.errors import DiskError, ProgramError
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.rows.table import PIECE, Table, pieces
+from tux.run.folder import RunFolder, fill, tables_of
+from tux.stages import Apply, Exchange
+
+#   bag 30: 2 x word 0, 1 x word 1;   bag 10: nothing;   bag 20: 3 x word 1, 1 x word 2
+BAGS = EdgeData.of(
+    ("bag", "word"),
+    [30, 30, 20, 20],
+    [0, 1, 1, 2],
+    {"count": np.array([2, 1, 3, 1], np.int32)},
+    vertices={"bag": [10, 20, 30]},
+)
+_LIST = {"kept": True, "length": "size"}
+
+
+class Bags(Program):
+    """Each bag lists every other of its edges by number; and, after an epoch, what all their
+    words have counted.
+    """
+
+    bag = Vertex(
+        whole=True,
+        held=mirror("u2", "edges", **_LIST),
+        size=mirror("i4"),
+        every=mirror("f4", "edges", kept=True),
+        most=mirror(kept=True),
+    )
+    word = Vertex(n=shared("i4"))
+    occurrence = Edge("bag", "word", repeats="count")
+
+    def stages(self):
+        return [Exchange(look, over="bag"), Apply("word")]
+
+    def evaluate(self):
+        return [Exchange(list_all, over="bag")]
+
+    def tables(self, fields, ids, edges=()):
+        pairs = sorted(
+            {
+                (int(ids["bag"][b]), int(ids["word"][w]))
+                for piece in edges
+                for b, w in zip(*piece, strict=True)
+            }
+        )
+        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
+
+
+def look(bag, edges):
+    bag.size = 0
+    for i in range(len(edges)):
+        edges[i].word.n += 1
+        if i % 2 == 0:
+            bag.held[bag.size] = i
+            bag.size += 1
+
+
+def list_all(bag, edges):
+    for i in range(len(edges)):
+        bag.every[i] = edges[i].word.n + 0.5
+    bag.most = len(edges)
+
+
+def model(worker):
+    columns = worker.model("bag")
+    return {
+        f: [x.tolist() for x in column] if isinstance(column, Lists) else column.tolist()
+        for f, column in columns.items()
+    }
+
+
+def holder(program, edges):
+    """A worker without edges, as the launcher has one."""
+    none = np.empty(0, np.int32)
+    return Worker(
+        program,
+        Graph.whole(program, EdgeData(edges.ends, edges.ids, none, none, {}), None, 0),
+        jit=False,
+    )
+
+
+def test_a_model_has_lists_of_the_length_that_their_field_says():
+    worker = start(Bags(), BAGS, jit=False)
+    list(Training(worker).epochs(1))
+    found = model(worker)
+    assert list(found) == ["held", "every", "most"]
+    assert found["held"] == [[], [0, 2], [0, 2]] and found["most"] == [0, 4, 3]
+    assert worker.model("word")["n"].tolist() == [2, 4, 1]
+    # when all have counted
+    assert [sorted(each) for each in found["every"]] == [[], [1.5, 4.5, 4.5, 4.5], [2.5, 2.5, 4.5]]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_lists_of_many_workers_meet_by_vertex(k):
+    rng = np.random.default_rng(0)
+    bags, words = np.divmod(np.arange(30 * 8), 8)
+    data = EdgeData.of(
+        ("bag", "word"),
+        bags,
+        words,
+        {"count": rng.integers(0, 4, 240).astype(np.int32)},
+        vertices={"bag": np.arange(32)},
+    )
+    team = trained(Bags(), data, 2, k=k, by="source") if k > 1 else None
+    workers = team.workers if team else [start(Bags(), data, jit=False)]
+    if not team:
+        list(Training(workers[0]).epochs(2))
+    one = holder(Bags(), data)
+    for worker in reversed(workers):
+        for message in worker.rows(k):
+            one.take_rows(message)
+    every = one.model("bag")["every"]
+    lengths = np.bincount(data.src, data.fields["count"], 32)
+    assert (
+        every.counts.tolist() == lengths.tolist()
+        and one.model("bag")["most"].tolist() == lengths.tolist()
+    )
+    total = one.model("word")["n"]
+    assert total.sum() == 2 * data.fields["count"].sum()
+    assert [each.tolist() for each in one.model("bag")["held"]] == [
+        list(range(0, n, 2)) for n in lengths.astype(int)
+    ]
+    for bag, mine in enumerate(every):
+        own = [
+            total[w] + 0.5
+            for w, n in zip(
+                data.dst[data.src == bag], data.fields["count"][data.src == bag], strict=True
+            )
+            for _ in range(n)
+        ]
+        assert sorted(mine.tolist()) == sorted(own)
+
+
+def test_a_model_with_lists_is_written_and_asked(tmp_path):
+    worker = start(Bags(), BAGS, jit=False)
+    training = Training(worker)
+    list(training.epochs(1))
+    tables = tables_of(worker, training.edges())
+    RunFolder(tmp_path / "out").write_model(worker, tables)
+    assert (
+        tables["pairs"]["pair"] == ["20 1", "20 2", "30 0", "30 1"]
+        and tables_of(worker)["pairs"]["pair"] == []
+    )
+    stored = read_parquet(tmp_path / "out" / "model" / "bag.parquet")
+    assert stored["id"].tolist() == [10, 20, 30] and list(stored) == ["id", "held", "every", "most"]
+    found = model(worker)
+    for field in ("held", "every"):
+        assert [mine.tolist() for mine in stored[field]] == found[field]
+    assert stored["held"].values.dtype == np.uint16 and stored["every"].values.dtype == np.float32
+    fresh = start(Bags(), BAGS, jit=False)
+    fill(tmp_path / "out", fresh)
+    assert fresh.model("word")["n"].tolist() == [2, 4, 1] and fresh.model("bag")[
+        "most"
+    ].tolist() == [0, 4, 3]
+    assert fresh.tables["bag"].arrays["size"].sum() == 0
+
+
+def test_lists_as_a_column(tmp_path):
+    lists = Lists(np.array([0, 2, 2, 5]), np.arange(5, dtype=np.uint8))
+    assert (
+        len(lists) == 3 and lists.counts.tolist() == [2, 0, 3] and lists[-1].tolist() == [2, 3, 4]
+    )
+    with pytest.raises(IndexError):
+        lists[3]
+    write_parquet(tmp_path / "a.parquet", {"x": np.arange(3), "l": lists})
+    back = read_parquet(tmp_path / "a.parquet", ["l"])["l"]
+    assert (
+        back.bounds.tolist() == [0, 2, 2, 5]
+        and back.values.tolist() == [0, 1, 2, 3, 4]
+        and back.values.dtype == np.uint8
+    )
+    write_parquet(
+        tmp_path / "b.parquet", {"l": Lists(np.zeros(1, np.int64), np.empty(0, np.float32))}
+    )
+    assert len(read_parquet(tmp_path / "b.parquet")["l"]) == 0
+    with pytest.raises(DiskError):
+        write_parquet(tmp_path / "none" / "c.parquet", {"l": lists})
+
+
+def test_pieces_hold_so_many_entries():
+    declared = {"x": mirror("u1", "edges")}
+    table = Table.allocate("bag", declared, 6, np.array([PIECE, 0, 3, PIECE + 5, 1, 0]))
+    found = pieces(table, 6)
+    assert (
+        found[0][0] == 0
+        and found[-1][1] == 6
+        and all(a[1] == b[0] for a, b in zip(found, found[1:], strict=False))
+    )
+    sizes = [int(table.bounds[hi] - table.bounds[lo]) for lo, hi in found]
+    assert sum(sizes) == table.bounds[-1] and max(sizes) <= 2 * PIECE + 5 and len(found) > 1
+    assert pieces(table, 0) == [(0, 0)]
+
+
+def test_gathered_in_any_order():
+    found = Lists.gathered(
+        [
+            (np.array([4, 0]), np.array([1, 2]), np.int16([7, 8, 9])),
+            (np.array([2]), np.array([0]), np.int16([])),
+        ],
+        5,
+        np.dtype("i2"),
+    )
+    assert [each.tolist() for each in found] == [[8, 9], [], [], [], [7]]
+    assert len(Lists.gathered([], 3, np.dtype("f4"))) == 3
+
+
+def test_declarations_that_cannot_be():
+    with pytest.raises(ProgramError, match=r"(?s)held is kept.*whole=True"):
+        Vertex(held=mirror("u2", "edges", kept=True))
+    with pytest.raises(ProgramError, match=r"only one of shape \(\"edges\",\)"):
+        mirror("u2", 3, length="size")
+    for fields in ({}, {"size": mirror("f4")}, {"size": shared("i4")}, {"size": mirror("i4", 2)}):
+        with pytest.raises(ProgramError, match="the length 'size'"):
+            Vertex(whole=True, held=mirror("u2", "edges", length="size"), **fields)
+    with pytest.raises(ProgramError, match="a model has no edges"):
+        Edge("a", "b", x=mirror(kept=True))
+
+
+def test_a_team_in_processes_brings_lists_home(tmp_path):
+    (tmp_path / "bags.py").write_text(PROCESSES)
+    from tux.program.sources import find
+    from tux.run.session import run
+
+    program = find(str(tmp_path / "bags.py")).program()
+    result = run(program, BAGS, out=tmp_path / "out", epochs=1, workers=2, jit=False)
+    held = read_parquet(tmp_path / "out" / "model" / "bag.parquet")
+    found = {bag: held["held"][i].tolist() for i, bag in enumerate(held["id"].tolist())}
+    assert found == {10: [], 20: [7, 7, 7, 7], 30: [7, 7, 7]}
+    assert result.tables["pairs"]["pair"] == ["20 1", "20 2", "30 0", "30 1"]
+    assert result.results["pairs"] == 4
+
+
+PROCESSES = """
+from tux import Edge, Program, Vertex, mirror, shared
+from tux.stages import Exchange
+
+
+def look(bag, edges):
+    for i in range(len(edges)):
+        bag.held[i] = 7
+
+
+class Bags(Program):
+    bag = Vertex(whole=True, held=mirror("u2", "edges", kept=True))
+    word = Vertex()
+    occurrence = Edge("bag", "word", repeats="count")
+
+    def stages(self):
+        return [Exchange(look)]
+
+    def tables(self, fields, ids, edges):
+        both = [pair for piece in edges for pair in zip(*piece)]
+        pairs = sorted({(int(ids["bag"][b]), int(ids["word"][w])) for b, w in both})
+        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
+
+    def summary(self, tables, records):
+        return {"pairs": len(tables["pairs"]["pair"])}
+"""

@@ -1,0 +1,140 @@
+"""Lists on disk: whatever the workers that wrote them, they are read in one order; damage is
+noticed, and so is a full disk.
+"""
+
+import io
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tux.base.errors import DiskError, Refused
+from tux.engine import spool
+from tux.engine.spool import Kept, Spool
+
+N, ROUNDS = 23, 3
+WIDTHS = {"path": 4, "noise": 2}
+
+
+def made(number, vertices):
+    """The lists of some vertices in a round."""
+    rng = np.random.default_rng([number, 5])
+    every = {name: rng.integers(-1, N, (N, width)) for name, width in WIDTHS.items()}
+    return {name: rows[vertices].astype(np.int32) for name, rows in every.items()}
+
+
+def written(home, block=5):
+    """A file for each worker, in memory, as workers write them; `home` (N,) is the worker of
+    each vertex.
+    """
+    files = [io.BytesIO() for _ in range(home.max() + 1)]
+    for worker, file in enumerate(files):
+        kept = Spool("page", WIDTHS, lambda file=file: file)
+        mine = np.flatnonzero(home == worker).astype(np.int32)
+        for number in range(ROUNDS):
+            for low in range(0, N, block):
+                here = mine[(mine >= low) & (mine < low + block)]
+                kept.append(here, made(number, here))
+        assert kept.flushed() is file
+    return files
+
+
+ORDERS = {"page": np.random.default_rng(0).permutation(N), "other": np.arange(3)}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5, N + 4])
+@pytest.mark.parametrize("piece", [1, 200, 1 << 20])
+def test_all_workers_files_are_one(monkeypatch, workers, piece):
+    monkeypatch.setattr(spool, "PIECE", piece)
+    home = np.random.default_rng(workers).integers(0, workers, N)
+    kept = Kept(written(np.append(home[:-1], workers - 1)), ORDERS)
+    assert kept.head.over == "page" and kept.order is ORDERS["page"]
+    pieces = list(kept.pieces())
+    assert (len(pieces) > 3) == (piece < 1000)
+    for name in WIDTHS:
+        found = np.concatenate([each[name] for each in pieces])
+        assert np.array_equal(
+            found, np.concatenate([made(number, np.arange(N))[name] for number in range(ROUNDS)])
+        )
+
+
+def test_a_file_goes_over_the_wire_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "PIECE", 100)
+    kept = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
+    for _ in range(2):
+        kept.append(np.arange(N, dtype=np.int32), made(0, np.arange(N)))
+    pieces = list(kept.pieces())
+    assert len(pieces) > 5 and max(map(len, pieces)) <= 100
+    for each in pieces:
+        spool.append(tmp_path / "there", each)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    kept.file.close()
+    with Kept.of([tmp_path / "there"], ORDERS) as found:
+        assert found.rounds == 2
+    assert all(file.closed for file in found.files)
+
+
+def test_nothing_is_kept_where_no_file_is_wanted():
+    kept = Spool("page", WIDTHS, None)
+    kept.append(np.arange(N, dtype=np.int32), made(0, np.arange(N)))
+    assert kept.flushed() is None and not list(kept.pieces())
+
+
+def files_with(change):
+    files = written(np.arange(N) % 2)
+    raw = bytearray(files[1].getvalue())
+    return [files[0], io.BytesIO(change(raw, raw.index(b"\n") + 1))]
+
+
+def number(raw, at, place, value):
+    raw[at + 4 * place : at + 4 * place + 4] = np.int32(value).tobytes()
+    return raw
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw, at: raw[:-1],
+        lambda raw, at: raw + b"x",
+        lambda raw, at: raw[: -4 * 7],
+        lambda raw, at: raw[at:],
+        lambda raw, at: b"",
+        lambda raw, at: raw.replace(b"page", b"none", 1),
+        lambda raw, at: raw.replace(b'"path":4', b'"path":6', 1),
+        lambda raw, at: raw.replace(b'"path":4', b'"path":-9', 1),
+        lambda raw, at: number(raw, at, 0, 0),  # a vertex of another worker
+        lambda raw, at: number(raw, at, 2, N),
+        lambda raw, at: number(raw, at, 2, -2),
+        # in the second round the first vertex is another
+        lambda raw, at: number(raw, at, 7 * (N // 2), 5),
+    ],
+)
+def test_damage_is_noticed(change):
+    with pytest.raises(Refused, match="damaged"):
+        list(Kept(files_with(change), ORDERS).pieces())
+
+
+def test_a_file_that_shrinks_is_noticed():
+    files = written(np.zeros(N, int))
+    kept = Kept(files, ORDERS)
+    files[0].truncate(len(files[0].getvalue()) - 3)
+    with pytest.raises(Refused, match="damaged"):
+        list(kept.pieces())
+
+
+def test_an_unknown_type_is_refused():
+    with pytest.raises(Refused):
+        Kept(written(np.zeros(N, int)), {"other": np.arange(N)})
+
+
+def test_a_full_disk_is_told():
+    rows = np.arange(N, dtype=np.int32), made(0, np.arange(N))
+    with (
+        open("/dev/full", "wb", buffering=0) as full,
+        pytest.raises(DiskError, match="file of lists cannot be written: No space left"),
+    ):
+        Spool("page", WIDTHS, lambda: full).append(*rows)
+    with pytest.raises(DiskError):
+        Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)
+    with pytest.raises(DiskError):
+        Kept.of(["/nowhere/lists"], ORDERS)

@@ -1,0 +1,286 @@
+"""The loop over epochs: records, evaluations, patience, the check for NaN, and what counts as
+training time.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from programs import Spy, start
+
+import tux.engine.training
+import tux.engine.worker
+from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, total, value
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.base.errors import DataError
+from tux.engine.training import Training
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+EDGES = from_arrays(["ann", "bob", "bob"], [1, 2, 3], ends=("user", "item"))
+HELD = EdgeData.of(("user", "item"), ["cyd"], [3], {}, against=EDGES.ids)
+
+
+class Scripted(Program):
+    """State that equals the number of epochs run; evaluations give the losses of a script."""
+
+    user = Vertex(x=value("f8"), pair=shared("f4", 2), noise=mirror("f4"), d=delta())
+    item = Vertex(n=value("i4"))
+    link = Edge("user", "item", state=mirror("f8"))
+    tau = Context(epoch=value("i8"), n=total("i8"), train_loss=metric(), loss=metric())
+    monitor = "loss"
+
+    def __init__(self, *losses, more=()):
+        super().__init__()
+        self.losses, self.more, self.evaluated, self.set_up = losses, more, [], 0
+
+    def setup(self):
+        return [Spy(lambda worker, block: setattr(self, "set_up", self.set_up + 1))]
+
+    def stages(self):
+        def turn(tau):
+            tau.epoch += 1
+            tau.train_loss = 100 - tau.epoch
+
+        return [
+            MiniBatch(Exchange(walk), Apply("user", step), vertices=1),
+            GlobalSync(turn),
+            *self.more,
+        ]
+
+    def evaluate(self):
+        def look(tau):
+            self.evaluated.append(int(tau.epoch))
+            tau.loss = self.losses[tau.epoch - 1]
+
+        return [GlobalSync(look)]
+
+
+def walk(link):
+    link.state += 1
+
+
+def step(user):
+    user.x += 1
+    user.pair[1] = user.x
+
+
+def trained(program, most=20, **options):
+    """The training, its records, and its worker."""
+    worker = start(program, EDGES, HELD, jit=False)
+    training = Training(worker)
+    return training, list(training.epochs(most, **options)), worker
+
+
+def test_the_last_epoch_is_evaluated_whatever_ends_the_run():
+    class Ending(Scripted):
+        def converged(self, metrics):
+            return metrics["train_loss"] <= 95
+
+    program = Ending(*range(9, 0, -1))
+    _, records, _ = trained(program, every=3)
+    assert program.evaluated == [3, 5] and records[-1]["loss"] == 5
+
+
+def test_one_record_an_epoch():
+    program = Scripted(5, 4, 3)
+    training, records, worker = trained(program, 3)
+    assert (
+        [r["epoch"] for r in records] == [1, 2, 3]
+        and program.set_up == 1
+        and program.evaluated == [1, 2, 3]
+    )
+    assert [r["clock"] for r in records] == [worker.clock // 3 * (i + 1) for i in range(3)]
+    assert [(r["train_loss"], r["loss"]) for r in records] == [(99, 5), (98, 4), (97, 3)]
+    assert {
+        "seconds",
+        "edges_per_second",
+        "compute_s",
+        "wait_s",
+        "apply_s",
+        "send_s",
+        "bytes_sent",
+        "max_staleness",
+    } < set(records[0])
+    assert (training.best_epoch, training.best) == (3, 3) and worker.edges_visited == 9
+
+
+def test_every_other_epoch_and_the_last_are_evaluated():
+    program = Scripted(9, 8, 7, 6, 5, 4, 3)
+    trained(program, 7, every=3)
+    assert program.evaluated == [3, 6, 7]
+
+
+def test_an_epoch_without_evaluation_has_no_such_metric():
+    _, records, _ = trained(Scripted(9, 8, 7, 6, 5), 5, every=2)
+    assert [r.get("loss") for r in records] == [None, 8, None, 6, 5] and all(
+        "train_loss" in r for r in records
+    )
+
+
+def test_patience_counts_evaluations():
+    _, records, worker = trained(Scripted(5, 3, 4, 3, 2, 1), patience=2)
+    assert len(records) == 4 and worker.epoch == 4  # 3 is not lower than 3
+    program = Scripted(*[9, 5, 9, 6, 9, 7, 9, 4], 1)
+    _, records, _ = trained(program, every=2, patience=2)
+    assert program.evaluated == [2, 4, 6] and len(records) == 6
+
+
+@pytest.mark.parametrize(("most", "options"), [(20, {"patience": 2}), (4, {"keep_best": True})])
+def test_the_model_of_the_best_epoch_is_put_back(most, options):
+    training, records, worker = trained(Scripted(5, 3, 4, 6, 2), most, **options)
+    assert (training.best_epoch, training.best, len(records)) == (2, 3, 4)
+    user = worker.tables["user"].arrays
+    assert user["x"][:2].tolist() == [2, 2] and user["pair"][:2].tolist() == [[0, 2], [0, 2]]
+    assert worker.tau.epoch == 2 and worker.metrics()["loss"] == 3
+    # no part of the model: not copied
+    assert worker.graph.edges.fields["state"].tolist() == [4, 4, 4]
+
+
+def test_the_best_epoch_may_be_found_again_and_again():
+    training, _, worker = trained(Scripted(9, 5, 7, 4, 6, 3, 8, 5), 8, keep_best=True)
+    assert training.best_epoch == 6 and worker.tables["user"].arrays["x"][:2].tolist() == [6, 6]
+
+
+def test_the_lengths_of_lists_are_put_back_with_the_lists():
+    class Listing(Program):
+        """The lists of users are as long as the epoch's number, up to what there is room for."""
+
+        user = Vertex(
+            whole=True, seen=mirror("u2", "edges", length="size", kept=True), size=mirror("i4")
+        )
+        item = Vertex()
+        link = Edge("user", "item")
+        tau = Context(epoch=value("i8"), loss=metric())
+        monitor = "loss"
+
+        def stages(self):
+            def enter(user, tau):
+                user.size = 2 if tau.epoch == 1 else 0
+                for i in range(len(user.seen)):
+                    user.seen[i] = tau.epoch + 7
+
+            def turn(tau):
+                tau.loss = abs(tau.epoch - 1)
+                tau.epoch += 1
+
+            return [Exchange(None, enter=enter), GlobalSync(turn)]
+
+    worker = start(Listing(), EDGES, HELD, jit=False)
+    list(Training(worker).epochs(3, keep_best=True))
+    lists = worker.model("user")["seen"]
+    assert [each.tolist() for each in lists][1] == [8, 8]
+
+
+def test_the_last_epoch_is_not_copied_if_it_is_the_best(monkeypatch):
+    copied = []
+    monkeypatch.setattr(
+        Training, "_copy_model", lambda training: copied.append(training.best_epoch)
+    )
+    trained(Scripted(3, 4, 2), 3, keep_best=True)
+    assert copied == [1]
+
+
+def test_the_last_evaluation_counts_too():
+    training, _, worker = trained(Scripted(9, 5, 9, 6, 4), 5, every=2, patience=3)
+    assert (training.best_epoch, training.best) == (5, 4) and worker.tables["user"].arrays["x"][
+        :2
+    ].tolist() == [5, 5]
+
+
+def test_a_program_may_end_the_run():
+    class Enough(Scripted):
+        def converged(self, metrics):
+            return metrics["loss"] < 4
+
+    training, records, _ = trained(Enough(5, 4, 3, 2, 1))
+    assert len(records) == 3 and (training.best_epoch, training.best) == (3, 3)
+
+
+def test_unless_asked_for_the_last_state_stays():
+    training, records, worker = trained(Scripted(5, 3, 4, 6, 7), 5)
+    assert (
+        len(records) == 5
+        and worker.tables["user"].arrays["x"][:2].tolist() == [5, 5]
+        and training.best_epoch == 2
+    )
+
+
+def test_a_metric_that_is_not_monitored_never_stops():
+    class Unwatched(Scripted):
+        monitor = ""
+
+    training, records, _ = trained(Unwatched(5, 6, 7, 8), 4, patience=1)
+    assert len(records) == 4 and training.best_epoch == 0
+
+
+def spoil(field, *at, to=np.nan, epoch=2):
+    """A stage that puts a wrong number into a user's field in one epoch."""
+
+    def put(worker, block):
+        if worker.epoch + 1 == epoch:
+            row = worker.graph.vertices["user"].row_of[1]
+            worker.tables["user"].arrays[field][(row, *at)] = to
+
+    return Spy(put)
+
+
+@pytest.mark.parametrize(
+    ("field", "at", "to", "message"),
+    [
+        ("x", (), np.nan, "user bob: x became nan in epoch 2"),
+        ("x", (), -np.inf, "user bob: x became -inf in epoch 2"),
+        ("pair", (1,), np.inf, "user bob: pair became inf in epoch 2"),
+    ],
+)
+def test_numbers_that_stop_being_finite_are_told(field, at, to, message):
+    with pytest.raises(DataError, match=message) as error:
+        trained(Scripted(*range(9), more=[spoil(field, *at, to=to)]), 5)
+    assert "smaller --step" in error.value.do
+
+
+def test_infinities_of_both_signs_are_told():
+    with pytest.raises(DataError, match="pair became -?inf in epoch 2"):
+        trained(
+            Scripted(*range(9), more=[spoil("pair", 0, to=np.inf), spoil("pair", 1, to=-np.inf)]), 5
+        )
+
+
+def test_deltas_may_be_infinite_between_epochs():
+    # d starts at 0; identities of min and max are infinite
+    assert len(trained(Scripted(3, 2, 1), 3)[1]) == 3
+    trained(Scripted(3, 2, 1, more=[spoil("d", to=np.inf)]), 3)
+
+
+def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
+    """By a clock that only stages move: 1 s by set-up, 10 s by an epoch, 1000 s by an
+    evaluation.
+    """
+    now = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr(tux.engine.training, "time", clock)
+    monkeypatch.setattr(tux.engine.worker, "time", clock)
+
+    def spend(seconds, what=""):
+        def run(worker, block):
+            now[0] += seconds
+            if what:
+                worker.seconds[what] += seconds
+
+        return Spy(run)
+
+    class Timed(Scripted):
+        def setup(self):
+            return [spend(1)]
+
+        def stages(self):
+            return [Exchange(walk), Apply("user", step), spend(10, "compute")]
+
+        def evaluate(self):
+            return [spend(1000, "compute")]
+
+    training, records, _ = trained(Timed(), 3)
+    assert [r["seconds"] for r in records] == [11, 21, 31] and training.seconds == 31
+    assert [r["compute_s"] for r in records] == [10, 10, 10] and [
+        r["edges_per_second"] for r in records
+    ] == [0.3] * 3

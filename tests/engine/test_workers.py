@@ -1,0 +1,487 @@
+"""Several workers in one process: the answer does not depend on how many they are, how the graph
+is cut, or when messages arrive.
+"""
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import oracle
+import pytest
+from programs import Components, Degrees, Spy
+from team import BY, SMALL, Team, ratings, trained
+
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    data,
+    delta,
+    metric,
+    mirror,
+    param,
+    shared,
+    total,
+    uniform,
+    value,
+)
+from tux.apps.mf.mf import MF
+from tux.arrays.networks import from_arrays, from_networkx
+from tux.base.errors import DataError, ProgramError, TuxError
+from tux.program.sources import find
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+PageRank = find(str(Path(__file__).parents[2] / "docs" / "pagerank.py")).program
+
+cuts = pytest.mark.parametrize(
+    ("k", "by"), [(k, by) for k in (1, 2, 3, 4) for by in ("random", "bicut")]
+)
+
+
+def digraph(kind, m=120):
+    """A random digraph with pages that have no links, loops, and a page without any edge."""
+    graph = nx.gnm_random_graph(40, m, seed=3, directed=True)
+    graph.remove_edges_from([edge for edge in graph.edges if edge[0] % 7 == 0])
+    graph.add_edges_from([(3, 3), (8, 8)])
+    graph.add_node(40)
+    return from_networkx(graph, ends=(kind, kind))
+
+
+RATINGS, HELD = ratings()
+
+
+@cuts
+@pytest.mark.parametrize("delivery", [0, 1])
+def test_pagerank(k, by, delivery):
+    edges = digraph("page")
+    team = trained(PageRank(damping=0.6), edges, 60, k=k, by=by, delivery=delivery)
+    rank = team.gather("page", "rank")
+    np.testing.assert_allclose(rank, oracle.pagerank(edges, 0.6), atol=1e-8)
+    assert team.agrees("page", "rank") and abs(rank.sum() - 1) < 1e-12
+    assert len({len(records) for records in team.records}) == 1, (
+        "all workers stop at the same epoch"
+    )
+
+
+@cuts
+def test_degrees(k, by):
+    edges = digraph("node")
+    team = trained(Degrees(), edges, 2, k=k, by=by, delivery=k)
+    out, into = oracle.degrees(edges)
+    assert np.array_equal(team.gather("node", "outdegree"), out) and np.array_equal(
+        team.gather("node", "indegree"), into
+    )
+    assert team.agrees("node", "indegree") and sum(
+        worker.edges_visited for worker in team.workers
+    ) == 2 * len(edges)
+
+
+@cuts
+def test_components_by_least_labels(k, by):
+    edges = digraph("node", m=45)
+    expected = oracle.components(
+        edges, Team(Components(), edges, k=k, by=by).gather("node", "label")
+    )
+    team = trained(Components(), edges, 15, k=k, by=by, delivery=k)
+    assert (
+        np.array_equal(team.gather("node", "label"), expected) and 1 < len(np.unique(expected)) < 41
+    )
+    assert (
+        team.agrees("node", "label") and [worker.tau.changed for worker in team.workers] == [0] * k
+    )
+
+
+def gradients(user, item, rating, tau, p):
+    err = np.float64(rating.value)
+    for d in range(p.rank):
+        err -= user.f[d] * item.f[d]
+    for d in range(p.rank):
+        user.g[d] += err * item.f[d] - p.reg * user.f[d]
+        item.g[d] += err * user.f[d] - p.reg * item.f[d]
+    tau.n += 1
+    tau.sse += err * err
+
+
+def follow(v, p):
+    for d in range(p.rank):
+        v.f[d] += p.step * v.g[d]
+
+
+def measure(user, item, rating, tau, p):
+    err = np.float64(rating.value)
+    for d in range(p.rank):
+        err -= user.f[d] * item.f[d]
+    tau.n += 1
+    tau.sse += err * err
+
+
+def report(tau):
+    tau.loss = (tau.sse / tau.n) ** 0.5
+
+
+def report_test(tau):
+    tau.test_loss = (tau.sse / tau.n) ** 0.5
+
+
+class GradientMF(Program):
+    """Matrix factorization by the gradient of each block: nothing that one worker reads is
+    written by another in the same clock.
+    """
+
+    rank: int = param(3)
+    step: float = param(0.02, dtype="f8")
+    reg: float = param(0.05, dtype="f8")
+    size: int = param(3)
+
+    user = item = Vertex(f=value("f8", "rank", init=uniform(0, 1)), g=delta("f8", "rank"))
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(n=total(), sse=total(), loss=metric(), test_loss=metric())
+    monitor = "test_loss"
+
+    def stages(self):
+        inner = [Exchange(gradients, over="item"), Apply("item", follow), Apply("user", follow)]
+        return [MiniBatch(*inner, vertices=self.size), GlobalSync(report)]
+
+    def evaluate(self):
+        return [Exchange(measure, held_out=True), GlobalSync(report_test)]
+
+
+def factorized(epochs=4, program=GradientMF, size=3, **options):
+    return trained(
+        program(**({} if program is MF else {"size": size})), RATINGS, epochs, HELD, **options
+    )
+
+
+def state(team):
+    """All factors, in bytes."""
+    return [team.gather(name, "f").tobytes() for name in ("user", "item")]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return factorized(k=1)
+
+
+@cuts
+def test_gradients_are_those_of_one_worker(k, by, alone):
+    team = factorized(k=k, by=by, delivery=5)
+    for name in ("loss", "test_loss"):  # unseen users and items among the held-out
+        np.testing.assert_allclose(team.history(name), alone.history(name), rtol=1e-10)
+        assert all(team.history(name, rank) == team.history(name) for rank in range(k)), (
+            "all workers know the same metrics"
+        )
+    for name in ("user", "item"):
+        np.testing.assert_allclose(team.gather(name, "f"), alone.gather(name, "f"), rtol=1e-10)
+        assert team.agrees(name, "f")
+    assert team.history("clock") == [4, 8, 12, 16]  # three blocks and the GlobalSync
+    assert alone.history("loss")[-1] < 0.8 * alone.history("loss")[0]
+
+
+@pytest.mark.parametrize("program", [GradientMF, MF])
+def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
+    teams = [factorized(2, program, k=3, delivery=delivery) for delivery in (0, 0, 1, 2)]
+    same = [
+        (
+            state(team),
+            [
+                {key: r[key] for key in r if key[-2:] != "_s" and "second" not in key}
+                for r in team.records[1]
+            ],
+        )
+        for team in teams
+    ]
+    assert same[0] == same[1] == same[2] == same[3]
+    assert {record["max_staleness"] for team in teams for record in team.records[0]} == {0}
+
+
+def test_slack_2_converges_too(alone):
+    base, states = alone.history("loss"), set()
+    for delivery in range(6):
+        team = factorized(size=1, k=3, slack=2, delivery=delivery)
+        assert (
+            base[-1] * 0.9 < team.history("loss")[-1] < base[0] * 0.8
+            and team.history("max_staleness")[-1] == 2
+        )
+        assert len({worker.metrics()["loss"] for worker in team.workers}) == 1
+        assert team.agrees("user", "f") and team.agrees("item", "f"), (
+            "all clocks are drained at the end"
+        )
+        states.add(tuple(state(team)))
+    assert len(states) > 1, "at slack 2 the order of delivery is seen"
+
+
+def test_one_worker_is_fresh_at_any_slack(alone):
+    assert state(factorized(k=1, slack=4)) == state(alone)
+
+
+@pytest.mark.parametrize("by", ["random", "bicut"])
+def test_compiled_teams(by, alone):
+    team = factorized(2, k=2, by=by, jit=True)
+    for name in ("loss", "test_loss"):
+        np.testing.assert_allclose(team.history(name), alone.history(name)[:2], rtol=1e-10)
+
+
+def count_item(item):
+    item.n += 1
+
+
+def keep_degree(item):
+    item.degree = item.n
+
+
+def pass_on(user, item):
+    user.sum += item.degree
+
+
+def keep_sum(user):
+    user.total += user.sum
+
+
+class Relay(Program):
+    """Each user's sum of its items' degrees: the second Exchange of a block needs what its first
+    Apply has made.
+    """
+
+    user = Vertex(sum=delta("i8"), total=value("i8"))
+    item = Vertex(n=delta("i8"), degree=value("i8"))
+    link = Edge("user", "item")
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []  # (worker, block, segment)
+
+    def noting(self, segment):
+        return Spy(lambda worker, block: self.seen.append((worker.rank, block.number, segment)))
+
+    def stages(self):
+        first = [
+            self.noting("first"),
+            Exchange(count_item, over="item"),
+            Apply("item", keep_degree),
+        ]
+        second = [self.noting("second"), Exchange(pass_on, over="item"), Apply("user", keep_sum)]
+        return [MiniBatch(*first, *second, vertices=1, order="fixed")]
+
+
+@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize("by", ["random", "bicut", BY])
+def test_a_second_exchange_sees_what_the_apply_before_it_has_made(slack, by):
+    for delivery in range(4):
+        team = trained(Relay(), SMALL, 1, k=2, by=by, slack=slack, delivery=delivery)
+        assert team.gather("item", "degree").tolist() == [1, 2, 2, 0]
+        assert team.gather("user", "total").tolist() == [3, 4, 2, 0]
+        for rank in range(2):
+            order = [
+                (block, segment) for worker, block, segment in team.program.seen if worker == rank
+            ]
+            firsts = [block for block, segment in order if segment == "first"]
+            assert (
+                firsts == [0, 1, 2, 3] == [block for block, segment in order if segment == "second"]
+            )
+            for block in range(4):
+                assert all(
+                    (done, "second") in order[: order.index((block, "first"))]
+                    for done in range(block - slack)
+                ), "SSP"
+            if slack == 0:
+                assert order == [
+                    (block, segment) for block in range(4) for segment in ("first", "second")
+                ]
+
+
+def test_first_segments_of_later_blocks_run_before_an_earlier_blocks_second():
+    overtook = set()
+    for delivery in range(5):
+        seen = trained(Relay(), SMALL, 1, by=BY, slack=2, delivery=delivery).program.seen
+        for rank in range(2):
+            mine = [(block, segment) for worker, block, segment in seen if worker == rank]
+            overtook |= {
+                later
+                for later in (1, 2, 3)
+                if mine.index((later, "first")) < mine.index((0, "second"))
+            }
+    assert overtook == {1, 2}
+
+
+class Still(MF):
+    """MF that never learns: its factors are those of the set-up."""
+
+    def stages(self):
+        return [GlobalSync()]
+
+
+@cuts
+def test_held_out_errors_are_those_of_one_worker_for_equal_parameters(k, by):
+    (record,) = trained(Still(rank=3), RATINGS, 1, HELD, k=k, by=by, delivery=2).records[-1]
+    (single,) = trained(Still(rank=3), RATINGS, 1, HELD, k=1).records[0]
+    assert (
+        record["test_rmse"] == pytest.approx(single["test_rmse"], rel=1e-6)
+        and record["test_rmse"] > 0
+    )
+
+
+def raise_both(user, item):
+    user.x, item.x = user.x + 1, item.x + 1
+
+
+class Shared(Program):
+    """Counts edges at both ends in place, and brings the counts of one type together."""
+
+    user = item = Vertex(x=shared("f8"))
+    link = Edge("user", "item")
+    applied: str = param("item")
+
+    def stages(self):
+        return [Exchange(raise_both), Apply(self.applied)]
+
+
+def test_a_cut_type_whose_changes_nothing_brings_together_is_refused():
+    with pytest.raises(ProgramError, match=r'(?s)item is cut.*item\.x.*Apply\("item"\)'):
+        trained(Shared(applied="user"), SMALL, 1, by=BY)
+    with pytest.raises(
+        ProgramError, match=r'(?s)user is cut.*user\.x.*Apply\("user"\).*--partitioner bicut'
+    ):
+        trained(Shared(), SMALL, 1, by=[0, 1, 0, 1, 0])
+    whole = trained(Shared(), SMALL, 2, by=BY)
+    assert whole.gather("user", "x").tolist() == [4, 4, 2, 0] and whole.gather(
+        "item", "x"
+    ).tolist() == [2, 4, 4, 0]
+
+
+def note_item(item, tau):
+    item.sum += item.n
+    tau.items += 1
+
+
+def sum_up(item, tau):
+    tau.edges += item.sum
+
+
+def remember(tau):
+    tau.n_items, tau.n_edges = tau.items, tau.edges
+
+
+def count_here(user, item, tau):
+    item.n += 1
+    tau.visits += 1
+
+
+class Census(Program):
+    """Counts by every way into the context: Exchange in place, Apply on masters, and aggregation
+    over masters.
+    """
+
+    user = Vertex()
+    item = Vertex(n=delta("i8"), sum=value("i8"))
+    link = Edge("user", "item")
+    tau = Context(
+        visits=shared("i8"),
+        items=total("i8"),
+        edges=total("i8"),
+        n_items=value("i8"),
+        n_edges=value("i8"),
+        change=metric(),
+    )
+
+    def stages(self):
+        return [Exchange(count_here), Apply("item", note_item), GlobalSync(remember, sum_up)]
+
+
+@pytest.mark.parametrize("by", [[0] * 5, BY, [2, 0, 1, 2, 0], [1, 1, 1, 1, 1]], ids=str)
+def test_the_context_hears_of_exchange_apply_and_aggregation(by):
+    """Items are whole in some and cut in others; item 3, which has no edge, counts too."""
+    team = trained(Census(), SMALL, 3, k=3, by=by, delivery=4)
+    for worker in team.workers:
+        tau = worker.tau
+        assert [tau.visits, tau.n_items, tau.n_edges] == [3 * 5, 4, 3 * 5] and [
+            tau.items,
+            tau.edges,
+        ] == [0, 0]
+
+
+def use_visits(item, tau):
+    item.sum = tau.visits + tau.n_edges
+
+
+def test_an_apply_on_masters_reads_the_context_that_was_sent_back():
+    for by in (BY, [0] * 5):
+        team = trained(Census(), SMALL, 1, by=by, delivery=1).drive(
+            lambda worker: Apply("item", use_visits)
+        )
+        assert team.gather("item", "sum").tolist() == [10] * 4 and team.agrees("item", "sum")
+
+
+def draw(item, rng):
+    item.sum = rng.below(1 << 40)
+
+
+def test_random_numbers_of_apply_do_not_depend_on_the_cut():
+    drawn = []
+    for k, by in ((1, [0] * 5), (2, BY), (3, [2, 0, 1, 2, 0])):
+        team = Team(Census(), SMALL, k=k, by=by).drive(lambda worker: Apply("item", draw))
+        drawn.append(team.gather("item", "sum").tolist())
+    assert drawn[0] == drawn[1] == drawn[2] and len(set(drawn[0])) == 4
+
+
+def explode(item):
+    item.f[0] = np.inf
+
+
+def test_a_number_that_is_not_finite_is_told_by_its_master():
+    class Wrong(GradientMF):
+        def stages(self):
+            return [*super().stages(), Apply("item", explode)]
+
+    with pytest.raises(DataError, match=r"item \d: f became inf in epoch 1"):
+        trained(Wrong(), RATINGS, 2, k=2)
+
+
+def grow(item):
+    item.n += 1
+
+
+def look(item, link):
+    link.seen = item.n
+
+
+class Apart(Program):
+    """Counts epochs at each item, and reads the counts of other workers along held-out edges;
+    nothing else is ever sent.
+    """
+
+    user = Vertex()
+    item = Vertex(n=value("i8"))
+    link = Edge("user", "item", seen=mirror("i8"))
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []  # (epoch, what it saw)
+
+    def stages(self):
+        return [Apply("item", grow)]
+
+    def evaluate(self):
+        note = Spy(
+            lambda worker, block: self.seen.extend(
+                (worker.epoch, n) for n in worker.graph.held_out.fields["seen"].tolist()
+            )
+        )
+        return [Exchange(look, held_out=True), note]
+
+
+@pytest.mark.parametrize("delivery", range(4))
+def test_an_evaluation_reads_the_masters_of_its_epoch_even_if_workers_never_meet_otherwise(
+    delivery,
+):
+    edges = from_arrays([0, 1, 2], [0, 1, 2], ends=("user", "item"))
+    held = from_arrays([0, 1, 2], [2, 0, 1], ends=("user", "item"))
+    seen = trained(Apart(), edges, 4, held, k=3, by=[0, 1, 2], delivery=delivery).program.seen
+    assert sorted(seen) == sorted([(epoch, epoch) for epoch in range(1, 5)] * 3)
+
+
+def test_workers_that_wait_for_ever_are_told():
+    team = Team(Census(), SMALL, by=BY)
+    stages = [worker.prepare(team.program.stages()) for worker in team.workers]
+    with pytest.raises(TuxError, match=r"every worker waits and nothing is under way: .*\[1\]"):
+        team.together.finish({0: team.workers[0].execute(stages[0])})

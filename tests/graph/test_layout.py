@@ -1,0 +1,188 @@
+"""Orders of edges: each is a permutation, its groups are ranges of what they say, and blocks
+cover all of it.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tux.base.random import key
+from tux.graph.layout import (
+    LAST_LEVEL_BYTES,
+    MIN_TILES,
+    TILE_BYTES,
+    blocks_by_edges,
+    blocks_by_vertices,
+    even_cuts,
+    grouped,
+    index_dtype,
+    refine,
+    share,
+    tile_order,
+    tile_rows,
+    tiled,
+)
+
+# the first example of a compiled function takes its compilation
+checked = settings(deadline=None, max_examples=60)
+
+sizes = st.integers(1, 30)
+
+
+@st.composite
+def cuts(draw, n):
+    """0, some numbers between, n."""
+    return np.array([0, *sorted(draw(st.sets(st.integers(1, max(n - 1, 1)), max_size=5)) - {n}), n])
+
+
+@st.composite
+def bipartite(draw):
+    """Numbers of rows of both ends, and m edges between them."""
+    a, b, m = draw(sizes), draw(sizes), draw(st.integers(0, 60))
+    rows = st.integers(0, 2**31)
+    over, other = (
+        np.array(draw(st.lists(rows, min_size=m, max_size=m)), np.int64) % n for n in (a, b)
+    )
+    return a, b, over.astype(np.int32), other.astype(np.int32)
+
+
+@checked
+@given(bipartite())
+def test_grouped_is_a_stable_sort(graph):
+    n, _, rows, _ = graph
+    order, bounds = grouped(rows, n)
+    assert np.array_equal(order, np.argsort(rows, kind="stable")) and order.dtype == np.int32
+    assert np.array_equal(np.diff(bounds), np.bincount(rows, minlength=n)) and bounds[0] == 0
+
+
+@checked
+@given(bipartite(), st.data())
+def test_tiles_hold_the_edges_between_two_ranges(graph, data):
+    n, k, over, other = graph
+    over_cuts, other_cuts = data.draw(cuts(n)), data.draw(cuts(k))
+    order, bounds = tiled(over, other, over_cuts, other_cuts)
+    columns = len(other_cuts) - 1
+    assert sorted(order.tolist()) == list(range(len(over)))
+    assert (
+        len(bounds) == (len(over_cuts) - 1) * columns + 1
+        and bounds[0] == 0
+        and bounds[-1] == len(over)
+    )
+    for tile, (lo, hi) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+        edges, (a, b) = order[lo:hi], divmod(tile, columns)
+        assert ((over_cuts[a] <= over[edges]) & (over[edges] < over_cuts[a + 1])).all()
+        assert ((other_cuts[b] <= other[edges]) & (other[edges] < other_cuts[b + 1])).all()
+        assert (np.diff(edges) > 0).all()  # within a tile, the order in which they came
+
+
+@checked
+@given(st.integers(0, 50), st.integers(0, 200), st.integers(0, 40))
+def test_even_cuts(lo, length, most):
+    found = even_cuts(lo, lo + length, most)
+    parts = np.diff(found)
+    assert found[0] == lo and found[-1] == lo + length
+    assert (
+        len(parts) == max(1, -(-length // max(most, 1)))
+        and parts.max() <= max(most, 1)
+        and parts.max() - parts.min() <= 1
+    )
+
+
+@checked
+@given(st.data(), st.integers(1, 100), st.integers(1, 20))
+def test_refined_cuts_keep_those_given(data, n, most):
+    given_cuts = data.draw(cuts(n))
+    found = refine(given_cuts, most)
+    assert (
+        set(given_cuts) <= set(found)
+        and (np.diff(found) > 0).all()
+        and np.diff(found).max() <= most
+    )
+
+
+def test_refining_nothing():
+    assert refine(np.array([0, 0]), 5).tolist() == [0]
+
+
+@checked
+@given(st.integers(0, 10**7), st.integers(0, 10**5))
+@example(17, 0)
+def test_tiles_fit_the_cache_and_are_several(n, row_bytes):
+    rows = tile_rows(n, row_bytes)
+    assert rows >= 1 and (rows == 1 or rows * row_bytes <= TILE_BYTES / 2)
+    assert n < MIN_TILES or -(-n // rows) >= MIN_TILES
+
+
+@checked
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 7), st.booleans(), st.booleans())
+def test_tiles_come_in_random_order_within_lines_of_the_grid(
+    before, rows, across, by_column, large
+):
+    first, last = before * across, (before + rows) * across
+    row_bytes = (1, 2) if by_column else (2, 1)
+    row_bytes = tuple(b * LAST_LEVEL_BYTES for b in row_bytes) if large else row_bytes
+    order = tile_order(key(0), first, last, across, row_bytes)
+    assert sorted(order.tolist()) == list(range(first, last))
+    assert np.array_equal(order, tile_order(key(0), first, last, across, row_bytes))
+    if not large:  # nothing is gained by keeping to a line
+        return
+    line = order % across if by_column else order // across  # tiles of a line follow each other
+    assert np.count_nonzero(np.diff(line)) <= max((across if by_column else rows) - 1, 0)
+
+
+def test_orders_of_tiles_differ_by_key_and_line():
+    one, other = (tile_order(key(seed), 0, 64, 8, (LAST_LEVEL_BYTES, 1)) for seed in (0, 1))
+    assert (
+        not np.array_equal(one, other)
+        and len({tuple(line) for line in (one % 8).reshape(8, 8).tolist()}) == 8
+    )
+
+
+@checked
+@given(st.integers(0, 100), st.integers(0, 120))
+def test_blocks_by_vertices(n, size):
+    found = blocks_by_vertices(n, size)
+    lengths = np.diff(found)
+    assert found[0] == 0 and found[-1] == n
+    if 0 < size < n:
+        assert (lengths[:-1] == size).all() and 0 < lengths[-1] <= size
+    else:
+        assert len(lengths) == 1
+
+
+@checked
+@given(st.lists(st.integers(0, 9), max_size=60), st.integers(0, 40))
+def test_blocks_by_edges(degrees, size):
+    degrees = np.array(degrees, np.int64)
+    found = blocks_by_edges(degrees, size)
+    assert found[0] == 0 and found[-1] == len(degrees)
+    if size == 0 or not len(degrees):
+        assert len(found) == 2
+        return
+    edges = np.array([degrees[lo:hi].sum() for lo, hi in zip(found[:-1], found[1:], strict=True)])
+    assert (np.diff(found) > 0).all() and edges.sum() == degrees.sum()
+    # Each block ends with the vertex that reaches the next multiple of the size.
+    assert (abs(np.cumsum(edges)[:-1] % size) < 9).all() and edges.max() <= size + degrees.max()
+    assert len(edges) <= max(1, -(-degrees.sum() // size) + 1)
+
+
+@pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
+def test_index_dtype(m, dtype):
+    assert index_dtype(m) == dtype
+
+
+@checked
+@given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 5))
+def test_rounds_share_out_the_tiles(rows, across, rounds):
+    parts = [share(key(3), across, r, rounds) for r in range(rounds)]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(across))
+    for row_bytes in ((1, 1), (LAST_LEVEL_BYTES, 1), (1, LAST_LEVEL_BYTES)):
+        walked = [
+            tile_order(key(0), 0, rows * across, across, row_bytes, columns) for columns in parts
+        ]
+        assert sorted(np.concatenate(walked).tolist()) == list(range(rows * across))
+        assert all(
+            set((tiles % across).tolist()) <= set(columns.tolist())
+            for tiles, columns in zip(walked, parts, strict=True)
+        )

@@ -1,0 +1,190 @@
+"""Runs from a partitioned folder: the same model as from the file that was partitioned, and
+plain words where the two do not fit.
+"""
+
+import numpy as np
+import pytest
+from watchers import Told
+
+from tux import Edge, Program, Vertex, data, value
+from tux.apps.mf.mf import MF
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError, UsageError
+from tux.cli.info import info
+from tux.graph import store
+from tux.graph.partitioned import Partitioned, without_edges
+from tux.graph.parts import cut
+from tux.partition import PARTITIONERS
+from tux.run.session import run
+from tux.stages import Apply
+from tux.synthetic.ratings import ratings
+
+
+def known(method="bicut", k=2, seed=0, ends=("user", "item"), name="value"):
+    """Small ratings, those held out, and the parts of the former."""
+    train, test = ratings(60, 30, 900, test_share=0.1).split()
+    edges = EdgeData.of(ends, train["user"] * 7, train["item"], {name: train["rating"]})
+    held = EdgeData.of(
+        ends,
+        test["user"] * 7,
+        np.append(test["item"][1:], 999),
+        {name: test["rating"]},
+        against=edges.ids,
+    )
+    return (
+        edges,
+        held,
+        cut(
+            edges,
+            None,
+            PARTITIONERS[method](edges.src, edges.dst, k, seed, bipartite=True),
+            k,
+            seed,
+        ),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a partitioned folder."""
+
+    def make(method="bicut", k=2, **names):
+        edges, _, parts = known(method, k, **names)
+        into = tmp_path / "parts"
+        into.mkdir()
+        store.save(into, parts, edges.ends, digest=edges.digest(), partitioner=method, seed=0)
+        return into
+
+    return make
+
+
+def same(one, two):
+    """Whether two runs have learned the same bytes."""
+    tables = [result.worker.tables for result in (one, two)]
+    return all(
+        np.array_equal(a, tables[1][name].arrays[f])
+        for name in ("user", "item")
+        for f, a in tables[0][name].arrays.items()
+    )
+
+
+@pytest.mark.parametrize("held_out", [True, False])
+def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
+    edges, held, _ = known("random")
+    test = held if held_out else None
+    direct = run(MF(rank=3), edges, test, epochs=2, workers=2, partitioner="random", jit=False)
+    watch = Told()
+    stored = run(
+        MF(rank=3), folder("random"), test, epochs=2, jit=False, out=tmp_path / "out", watch=watch
+    )
+    assert same(direct, stored) and ("test_rmse" in stored.records[-1]) == held_out
+    assert [record.get("test_rmse") for record in direct.records] == [
+        record.get("test_rmse") for record in stored.records
+    ]
+    assert f"{len(edges)} ratings" in " ".join(watch.lines)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "metrics.jsonl",
+        "model",
+        "run.json",
+    ]
+
+
+def test_types_and_fields_go_by_their_places(folder):
+    edges, _, _ = known()
+    stored = folder(ends=("source", "target"), name="stars")
+    assert same(
+        run(MF(rank=2), edges, epochs=1, workers=2, jit=False),
+        run(MF(rank=2), stored, epochs=1, jit=False),
+    )
+
+
+def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
+    digests = set()
+    for method in ("bicut", "random", "bicut"):
+        made = folder(method)
+        digests.add(
+            Partitioned.stored(
+                made, without_edges(made, ("user", "item"), {"value": np.dtype("f4")}), None
+            ).digests["cut of the data"]
+        )
+        made.rename(tmp_path / f"used {len(list(tmp_path.iterdir()))}")
+    assert len(digests) == 2
+
+
+def test_one_part_is_one_worker(folder):
+    result = run(MF(rank=2), folder(k=1), epochs=1, jit=False)
+    assert result.records[-1]["bytes_sent"] == 0
+
+
+def keep(v):
+    v.x = 1
+
+
+class Pages(Program):
+    page = Vertex(x=value())
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Apply("page", keep)]
+
+
+class Two(MF):
+    rating = Edge("user", "item", value=data("f4"), weight=data("f4"))
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "kind", "words"),
+    [
+        (MF(), {"workers": 3}, UsageError, "has 2 parts.*leave out --workers"),
+        (
+            MF(),
+            {"partitioner": "bicut"},
+            UsageError,
+            "cut already, by bicut.*leave out --partitioner",
+        ),
+        (Pages(), {}, DataError, "two types.*one type.*--one-type"),
+        (Two(), {}, DataError, "hold value.*wants value, weight.*all columns"),
+    ],
+)
+def test_what_does_not_fit(folder, program, options, kind, words):
+    with pytest.raises(kind, match=f"(?s){words}"):
+        run(program, folder(), **options)
+
+
+def test_numbers_that_are_not_whole_are_no_counts(folder):
+    class Counted(Program):
+        user = item = Vertex()
+        link = Edge("user", "item", repeats="count")
+
+    with pytest.raises(DataError, match="value is .*not a whole number"):
+        run(Counted(), folder())
+
+
+def test_what_info_tells_of_it(folder):
+    found = info(str(folder()))
+    assert found["partitioned graph"] == "2 parts by bicut, seed 0" and found["edges"].endswith(
+        "from user to item, with value"
+    )
+    assert "60, whole, 1.000 replicas each" in found["user"] and ", cut, " in found["item"]
+    assert sum(int(each) for each in found["edges by part"].split(", ")) == int(
+        found["edges"].split()[0]
+    )
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(DataError, match="is a folder, not a file"):
+        run(MF(), tmp_path)
+
+
+def test_held_out_edges_from_a_file(folder, tmp_path):
+    _, held, _ = known()
+    users, items = held.ids["user"].decode(held.src), held.ids["item"].decode(held.dst)
+    rows = zip(users.tolist(), items.tolist(), held.fields["value"].tolist(), strict=True)
+    (tmp_path / "test.csv").write_text(
+        "user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows)
+    )
+    stored = folder()
+    runs = [
+        run(MF(rank=2), stored, test, epochs=1, jit=False) for test in (held, tmp_path / "test.csv")
+    ]
+    assert runs[0].records[0]["test_rmse"] == runs[1].records[0]["test_rmse"]

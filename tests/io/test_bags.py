@@ -1,0 +1,499 @@
+"""Files whose rows are bags of columns: every way of writing them, and every way of writing them
+wrongly.
+"""
+
+import gzip
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tux.base.errors import DataError, UsageError
+from tux.io import text as io_text
+from tux.io.bags import read_bags, read_vocabulary
+from tux.io.detect import recognised
+
+ENDS = ("document", "word")
+VALUE = {"value": "f8"}
+REAL = os.environ.get("TUX_TEST_DATA", "")
+needs_data = pytest.mark.skipif(not REAL, reason="TUX_TEST_DATA names no folder of real data")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Write a file and return its path; one test's files may be written over each other."""
+    folder = tmp_path_factory.mktemp("bags")
+
+    def make(content: str | bytes, name: str = "bags.txt") -> Path:
+        path = folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make
+
+
+def entries(bags):
+    """The entries as tuples of row id, column id and number, in the order of the file."""
+    ids = [bags.edges.ids[end] for end in bags.edges.ends]
+    columns = [
+        ids[0].decode(bags.edges.src),
+        ids[1].decode(bags.edges.dst),
+        *bags.edges.fields.values(),
+    ]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def rows(bags):
+    return bags.edges.ids[bags.edges.ends[0]].values.tolist()
+
+
+# ---- the forms
+
+DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"
+LDA_C = "2 1:1 4:7\n0\n2 0:2 1:1\n"
+SVM = "+1 2:1 5:7 # the first\n-1\n+1 1:2 2:1\n"
+FROM_ONE = [(1, 2, 1), (1, 5, 7), (3, 1, 2), (3, 2, 1)]
+FROM_ZERO = [(row, column - 1, count) for row, column, count in FROM_ONE]
+WORDS = [(1, "bb", 1), (1, "aa", 7), (3, "cc", 2), (3, "bb", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "expected"),
+    [(DOCWORD, "docword", FROM_ONE), (LDA_C, "lda-c", FROM_ZERO), (SVM, "svm", FROM_ONE)],
+)
+def test_one_corpus_in_three_forms(file, text, form, expected):
+    vocab = file("cc\nbb\ndd\nee\naa", "vocab.txt")
+    for whole in (
+        text,
+        text.removesuffix("\n"),
+        text.replace("\n", "\r\n"),
+        text.replace(" ", "\t "),
+        "\ufeff" + text,
+    ):
+        path = file(whole)
+        assert recognised(path) == form
+        bags = read_bags(path)
+        # the second is empty, and there
+        assert entries(bags) == expected and rows(bags) == bags.rows.tolist() == [1, 2, 3]
+        assert bags.edges.fields["count"].dtype == np.int32
+        named = read_bags(path, vocab=vocab)
+        assert entries(named) == WORDS and named.edges.ids["word"].values.tolist() == [
+            "aa",
+            "bb",
+            "cc",
+        ]
+    assert entries(read_bags(path, fields={})) == [entry[:2] for entry in expected]
+
+
+def test_labels(file):
+    labels = lambda text, **how: (  # noqa: E731
+        read_bags(file(text, "l.svm"), ENDS, VALUE, form="svm", **how).labels
+    )
+    assert labels(SVM).tolist() == [1, -1, 1]
+    assert labels("0.1 1:1\n1e400 1:2\n").tolist() == ["0.10000000000000001", "1e400"]
+    assert labels("spam 1:1\nham\n").tolist() == ["spam", "ham"]
+    assert labels("1,3 1:1\n-2 1:1\n").tolist() == ["1,3", "-2"]
+    assert labels("1:1\n2:1\n") is None
+    assert labels("+1 1:1\n2:1\n-1\n", on_bad_row="skip").tolist() == [1, -1]
+    assert labels("0.1234567890123456789012345 1:1\n").tolist() == [0.1234567890123456789012345]
+
+
+def test_blank_lines_and_comments(file):
+    assert rows(read_bags(file("# head\n\n1 1:1\n\n # more\n0 2:1\n"), form="svm")) == [1, 2]
+    unlabelled = read_bags(file("\n# head\n1:1\n\n2:1\n \n"), form="svm")
+    assert rows(unlabelled) == [1, 2, 3, 4, 5] and entries(unlabelled) == [(2, 1, 1), (4, 2, 1)]
+    assert rows(read_bags(file("\n1 3:1\n\n0\n"), form="lda-c")) == [1, 2, 3, 4]
+    assert rows(read_bags(file("2\n1\n1\n\n2 1 1\n\n"))) == [1, 2]
+    assert rows(read_bags(file("\nsome words\n\n"), form="text")) == [1, 2, 3]
+
+
+def test_columns_of_64_bits_come_back(file):
+    for most in (2**63 - 1, 2**63, 2**64 - 1):
+        bags = read_bags(file(f"1 3:1 {most}:2\n0 0012:1 {2**40}:1\n"), ENDS, VALUE, form="svm")
+        assert [entry[1] for entry in entries(bags)] == [3, most, 12, 2**40]
+
+
+def test_columns_of_any_size_in_the_blocks_of_a_file(file, monkeypatch):
+    monkeypatch.setattr(io_text, "BLOCK", 64)
+    sizes = [7, 2**31, 2**63 - 1, 2**63, 2**64 - 1]
+    columns = [sizes[at // 20] - at % 3 for at in range(100)]
+    bags = read_bags(
+        file("".join(f"1 {column}:1\n" for column in columns)), ENDS, VALUE, form="svm"
+    )
+    assert [entry[1] for entry in entries(bags)] == columns and len(bags.edges.ids[ENDS[1]]) == len(
+        set(columns)
+    )
+
+
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, lambda b: pa.compress(b, codec="zstd", asbytes=True)]
+)
+def test_packed(file, pack):
+    for text, expected in ((DOCWORD, FROM_ONE), (LDA_C, FROM_ZERO), (SVM, FROM_ONE)):
+        path = file(pack(text.encode()))
+        assert recognised(path) is not None and entries(read_bags(path)) == expected
+
+
+def test_a_lowest_column_of_zero(file):
+    path = file("1 0:5 1:1\n1 1:1\n0 1:1\n")
+    with pytest.raises(DataError, match="value 0, but values are numbered from 1"):
+        read_bags(path, ("row", "value"))
+    assert entries(read_bags(path, first=0)) == [(1, 0, 5), (1, 1, 1), (2, 1, 1), (3, 1, 1)]
+
+
+# ---- round trips
+
+COUNTS = st.lists(
+    st.dictionaries(st.integers(1, 40), st.integers(1, 2**31 - 1), max_size=8),
+    min_size=1,
+    max_size=12,
+).filter(any)
+
+
+@settings(max_examples=40, deadline=None)
+@given(COUNTS, st.integers(0, 3))
+def test_counts_come_back(file, bags, small):
+    formats_block, io_text.BLOCK = io_text.BLOCK, [1 << 24, 100, 30, 7][small]
+    try:
+        lines = [
+            f"{row} {word} {count}"
+            for row, bag in enumerate(bags, 1)
+            for word, count in bag.items()
+        ]
+        docword = "\n".join([f"{len(bags)}", "40", f"{len(lines)}", *lines])
+        lda_c = "\n".join(
+            " ".join([f"{len(bag)}", *(f"{word - 1}:{count}" for word, count in bag.items())])
+            for bag in bags
+        )
+        svm = "\n".join(" ".join(["-1", *(f"{word}:{bag[word]}" for word in bag)]) for bag in bags)
+        expected = [
+            (row, word, count) for row, bag in enumerate(bags, 1) for word, count in bag.items()
+        ]
+        for text, form in ((docword, "docword"), (lda_c, "lda-c"), (svm, "svm")):
+            read = read_bags(file(text), form=form)
+            found = [(row, word + (form == "lda-c"), count) for row, word, count in entries(read)]
+            assert found == (expected if form == "docword" else sorted(expected))
+            assert rows(read) == list(range(1, len(bags) + 1))
+    finally:
+        io_text.BLOCK = formats_block
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: abs(x) < 1.7e308)
+WRITTEN = st.one_of(
+    FLOATS.map(repr),
+    FLOATS.map(lambda x: f"{x:.16g}"),
+    st.from_regex(r"\A[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25})(e[+-]?[0-9]{1,2})?\Z"),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(WRITTEN, min_size=1, max_size=30))
+def test_values_are_rounded_as_python_does(file, numbers):
+    text = " ".join(["1", *(f"{at}:{number}" for at, number in enumerate(numbers, 1))])
+    values = read_bags(file(text), ENDS, VALUE, form="svm").edges.fields["value"]
+    assert values.tolist() == [float(number) for number in numbers]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")),
+        min_size=1,
+        max_size=12,
+    ),
+    st.booleans(),
+)
+def test_text_is_cut_as_by_a_regular_expression(file, lines, stopped):
+    lines = [*lines, "Straße straße élan", "the The 1984 x1 _a a"]
+    stop = {"the", "straße"} if stopped else set()
+    expected = [
+        (row, word, count)
+        for row, line in enumerate(lines, 1)
+        for word, count in Counter(
+            word
+            for word in re.findall(r"\w\w+", line.lower())
+            if not word.isdigit() and word not in stop
+        ).items()
+    ]
+    path = file("\n".join(lines).removeprefix("\ufeff"))
+    read = read_bags(path, form="text", stop=file("The straße\n", "stop.txt") if stopped else None)
+    assert entries(read) == expected and rows(read) == list(range(1, len(lines) + 1))
+
+
+def test_many_words_and_blocks(file, monkeypatch):
+    monkeypatch.setattr(io_text, "BLOCK", 5000)
+    lines = [f"w{row}x common w{row % 7}y {'long' * (row % 300)} common" for row in range(3000)]
+    read = read_bags(file("\n".join(lines)), form="text")
+    expected = [
+        (row, word, n)
+        for row, line in enumerate(lines, 1)
+        for word, n in Counter(line.split()).items()
+    ]
+    assert entries(read) == expected
+
+
+# ---- known and unknown columns
+
+
+def test_held_out_documents(file):
+    train = read_bags(file("2 5:1 3:1\n1 9:1\n"), form="lda-c").edges
+    path = file("3 9:2 4:1 3:1\n1 4:6\n", "test.txt")
+    against = {"word": train.ids["word"]}
+    new = read_bags(path, form="lda-c", against=against)
+    assert (
+        new.edges.ids["word"].values.tolist() == [3, 5, 9, 4]
+        and new.edges.unseen == {"word": 1}
+        and new.unknown == 0
+    )
+    old = read_bags(path, form="lda-c", against=against, unknown="skip")
+    assert entries(old) == [(1, 3, 1), (1, 9, 2)] and rows(old) == [1, 2]
+    assert (old.unknown, old.unknown_sum) == (2, 7) and old.edges.ids["word"] == train.ids["word"]
+    with pytest.raises(DataError, match="no known word in 1 documents"):
+        read_bags(file("1 4:6\n"), form="lda-c", against=against, unknown="skip")
+    with pytest.raises(UsageError, match="known ones are needed"):
+        read_bags(path, form="lda-c", unknown="skip")
+
+
+def test_text_with_a_vocabulary(file):
+    known = read_bags(
+        file("the cat sat\non the mat\n"), form="text", vocab=file("mat\ncat\nhat\n", "v.txt")
+    )
+    assert entries(known) == [(1, "cat", 1), (2, "mat", 1)] and known.unknown_sum == 4
+    held_out = read_bags(
+        file("cat hat"), form="text", against={"word": known.edges.ids["word"]}, unknown="skip"
+    )
+    assert entries(held_out) == [(1, "cat", 1)] and held_out.edges.src.dtype == np.int32
+
+
+# ---- bad input
+
+LINES = [  # form, line, what is wrong with it
+    ("lda-c", "x 1:1", "'x' is no number of words"),
+    ("lda-c", "2 1:1", "2 words are announced, but there are 1"),
+    ("lda-c", "1 1:1 2:1", "1 words are announced, but there are 2"),
+    ("lda-c", "1 1:0", "count of word 1 is '0', but a count is at least 1"),
+    ("lda-c", "1 1:-3", "count of word 1 is '-3', but a count is at least 1"),
+    ("lda-c", "1 1:1.5", "count of word 1 is '1.5', not a whole number"),
+    ("lda-c", "1 1:nan", "count of word 1 is 'nan', not a whole number"),
+    ("lda-c", "1 1:", "count of word 1 is '', not a whole number"),
+    ("lda-c", "1 1:3000000000", "beyond int32"),
+    ("lda-c", "1 -1:1", "'-1:1' is no word:count"),
+    ("lda-c", "1 1", "'1' is no word:count"),
+    ("lda-c", "1 word:1", "'word:1' is no word:count"),
+    ("lda-c", "1 9:1", "word 9 is beyond the vocabulary of 5"),
+    ("lda-c", "1 1:1:1", "'1:1', not a whole number"),
+    ("lda-c", "123456789012345678901 1:1", "is no number of words"),
+    ("lda-c", "1 999999999999999999999:1", "too large a number"),
+    ("svm", f"1 {2**64}:1", "is beyond the vocabulary"),
+    ("lda-c", "1 1:99999999999999999999", "beyond int32"),
+    ("lda-c", b"\xff\xfe\x01 \x80:\x80", "is no"),
+    ("svm", "1 0:1", "word 0, but words are numbered from 1"),
+    ("svm", "1 6:1", "word 6 is beyond the vocabulary of 5"),
+    ("lda-c", "2 1:2000000000 1:2000000000", "the numbers of word 1 add up to 4e+09, beyond int32"),
+    ("svm", "1 3:3e38 1:1 3:3e38", "the numbers of word 3 add up to 6e+38, beyond float32"),
+    ("svm", "1 3:nan", "value of word 3 is 'nan', not finite"),
+    ("svm", "1 3:-inf", "'-inf', not finite"),
+    ("svm", "1 3:1e39", "'1e39', not finite"),
+    ("svm", "1 3:1e400", "'1e400', not finite"),
+    ("svm", "1 3:x", "'x', not a number"),
+    ("svm", "1 3:1e", "'1e', not a number"),
+    ("svm", "1 3:0x10", "'0x10', not a number"),
+    ("svm", "1 3:", "'', not a number"),
+    ("svm", "1 3", "'3' is no word:value"),
+    ("svm", "1 qid:3 3:1", "'qid:3' is no word:value"),
+    ("svm", "3:1", "a document without a label, but the first one has one"),
+    ("svm", b"\xc3\xa9 3:1", "is no label"),
+    ("svm", b"\x01\x02 3:1", "is no"),
+    ("docword", "1 1", "2 numbers instead of 3: document, word and count"),
+    ("docword", "1 1 1 1", "4 numbers instead of 3"),
+    ("docword", "0 1 1", "document 0, but documents are numbered from 1 to 9"),
+    ("docword", "10 1 1", "document 10, but"),
+    ("docword", "1 0 1", "word 0, but words are numbered from 1 to 5"),
+    ("docword", "1 6 1", "word 6, but"),
+    ("docword", "1 x 1", "'x' is no number of a word"),
+    ("docword", "1 -1 1", "'-1' is no number of a word"),
+    ("docword", "1 1 0", "count is '0', but a count is at least 1"),
+    ("docword", "1 1 nan", "count is 'nan', not a whole number"),
+    ("docword", "1 1 2147483648", "beyond int32"),
+    ("docword", "1 99999999999999999999 1", "word 99999999999999999999, but"),
+    ("docword", b"1 \xff 1", "is no number of a word"),
+]
+
+
+@pytest.mark.parametrize("end", [b"\n", b" \t\r\n"])
+@pytest.mark.parametrize(("form", "line", "says"), LINES)
+def test_bad_lines(file, form, line, says, end):
+    line = line if isinstance(line, bytes) else line.encode()
+    before = {
+        "lda-c": [b"1 1:1", b"0"],
+        "svm": [b"+1 1:1", b"# more"],
+        "docword": [b"9", b"5", b"3", b"1 1 1"],
+    }[form]
+    after = {"lda-c": b"1 4:2", "svm": b"-1 5:2", "docword": b"9 5 2"}[form]
+    path = file(end.join([*before, line, after]))
+    fields = {"value": "f4"} if form == "svm" else {"count": "i4"}
+    how = {"form": form, "vocab": file("a\nb\nc\nd\ne\n", "vocab.txt")}
+    with pytest.raises(DataError, match=re.escape(says)) as told:
+        read_bags(path, ENDS, fields, **how)
+    assert told.value.where == f"{path}:{len(before) + 1}" and told.value.do
+    bags = read_bags(path, ENDS, fields, on_bad_row="skip", **how)
+    assert bags.edges.skipped == 1 and f"{path}:{len(before) + 1}: " in bags.edges.first_skipped
+    last = {"lda-c": 4, "svm": 3, "docword": 9}[form]  # rows keep their numbers
+    assert [entry[:2] for entry in entries(bags)] == [
+        (1, "b" if form == "lda-c" else "a"),
+        (last, "e"),
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["lda-c", "svm"]),
+    st.lists(st.text("0123456789:.-+e# nx", max_size=14), min_size=1, max_size=4),
+)
+def test_a_line_is_bad_where_a_pattern_says_so(file, form, lines):
+    number = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
+    good = []
+    for line in lines:
+        words = re.findall("[^ ]+", line.split("#")[0] if form == "svm" else line)
+        pairs = [
+            re.fullmatch(rf"(\d+):({number})" if form == "svm" else r"(\d+):(\+?\d+)", word)
+            for word in words[1:]
+        ]
+        fits = all(pairs) and all(
+            abs(float(pair[2])) < 1e38 and int(pair[1]) < 2**64 for pair in pairs
+        )
+        if fits and form == "svm" and words:
+            fits = ":" not in words[0] and all(int(pair[1]) > 0 for pair in pairs)
+        elif fits and words:
+            fits = (
+                words[0].isdecimal()
+                and int(words[0]) == len(pairs)
+                and all(1 <= int(pair[2]) < 10**15 for pair in pairs)
+            )
+        good.append(bool(fits))
+    first = "1 1:1" if form == "svm" else "1 0:1"
+    bags = read_bags(
+        file("\n".join([first, *lines])), ENDS, {"value": "f4"}, form=form, on_bad_row="skip"
+    )
+    assert bags.edges.skipped == good.count(False)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "line"),
+    [
+        ("x\n5\n1\n1 1 1\n", "'x' is no number of documents", 1),
+        ("-1\n5\n1\n1 1 1\n", "'-1' is no number of documents", 1),
+        ("1 2\n5\n1\n1 1 1\n", "'1 2' is no number of documents", 1),
+        ("1\n\n1\n1 1 1\n", "'' is no number of words", 2),
+        ("1\n2\n1e3\n1 1 1\n", "'1e3' is no number of lines", 3),
+        ("99999999999\n5\n1\n1 1 1\n", "at most 2,147,483,647", 1),
+        ("2147483647\n5\n1\n1 1 1\n", "2,147,483,647 documents, but only 1 lines of words", 1),
+        ("1\n5\n2\n1 1 1\n", "1 lines of words, but the header says 2", 3),
+        ("1\n5\n1\n1 1 1\n1 2 1\n", "2 lines of words, but the header says 1", 3),
+        ("1\n5\n", "the sizes are cut short", 1),
+        ("1\n4\n1\n1 1 1\n", "4 words, but the vocabulary has 5", 2),
+    ],
+)
+def test_bad_headers(file, text, says, line):
+    path = file(text)
+    with pytest.raises(DataError, match=re.escape(says)) as told:
+        read_bags(path, form="docword", vocab=file("a\nb\nc\nd\ne\n", "vocab.txt"))
+    assert told.value.where == f"{path}:{line}" and told.value.do
+
+
+def test_files_that_hold_nothing(file):
+    for form in ("docword", "lda-c", "svm", "text"):
+        for text, says in (("", "is empty"), ("\0\1", "not a text file")):
+            with pytest.raises(DataError, match=says):
+                read_bags(file(text), form=form)
+    for text, form in (
+        ("2\n3\n0\n", "docword"),
+        ("0\n0\n", "lda-c"),
+        ("1\n0\n", "svm"),
+        ("a 1 22\n\n", "text"),
+    ):
+        with pytest.raises(DataError, match="no word in 2 documents"):
+            read_bags(file(text), form=form)
+    with pytest.raises(DataError, match="holds no document"):
+        read_bags(file("# only\n"), form="svm")
+    with pytest.raises(
+        DataError, match="no document of .* is usable; the first: .*:1: 'x' is no number"
+    ):
+        read_bags(file("x\ny\n"), form="lda-c", on_bad_row="skip")
+    with pytest.raises(DataError, match="not recognised"):
+        read_bags(file("1 2\n3 4\n"))
+    with pytest.raises(DataError, match="no such file"):
+        read_bags("/no/such/file")
+
+
+def test_text_that_is_not_utf_8(file):
+    path = file(b"good words\nbad \xff words\nmore words\n")
+    with pytest.raises(DataError, match="not UTF-8") as told:
+        read_bags(path, form="text")
+    assert told.value.where == f"{path}:2"
+    bags = read_bags(path, form="text", on_bad_row="skip")
+    assert rows(bags) == [1, 3] and bags.edges.skipped == 1 and entries(bags)[-1] == (3, "words", 1)
+
+
+def test_what_does_not_go_together(file):
+    for how, says in (
+        ({"form": "xml"}, "no form 'xml'"),
+        ({"stop": file("a", "s")}, "stop list goes with text"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            read_bags(file(LDA_C), **how)
+    with pytest.raises(DataError, match="stands 128 times in a document, beyond int8"):
+        read_bags(file("ha " * 3 + "hah " * 128), fields={"count": "i1"}, form="text")
+
+
+def test_vocabularies(file):
+    assert read_vocabulary(file("\ufeffa b\r\n7\n\n\n")).tolist() == ["a b", "7"]
+    for text, says, line in (
+        ("a\n\nb\n", "blank line", 2),
+        ("a\nb\na\n", "'a' is on line 1 too", 3),
+        (b"a\n\xff\n", "UTF-8", 2),
+    ):
+        path = file(text)
+        with pytest.raises(DataError, match=says) as told:
+            read_vocabulary(path)
+        assert told.value.where == f"{path}:{line}"
+    with pytest.raises(DataError, match="holds no word"):
+        read_vocabulary(file("\n"))
+
+
+# ---- real files
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "vocab", "form", "sizes"),
+    [
+        (
+            "corpora/kos/docword.kos.txt.gz",
+            "corpora/kos/vocab.kos.txt",
+            "docword",
+            (3430, 6906, 353_160, 467_714),
+        ),
+        ("corpora/ap/ap.dat.gz", "corpora/ap/vocab.txt", "lda-c", (2246, 10_473, 302_031, 435_838)),
+        ("libsvm/a9a.gz", None, "svm", (32_561, 123, 451_592, 451_592)),
+        ("libsvm/farm-ads-vect.gz", None, "svm", (4143, 54_877, 817_141, 817_141)),
+    ],
+)
+def test_published_counts(name, vocab, form, sizes):
+    path = Path(REAL, name)
+    if not path.exists():
+        pytest.skip(f"no {name}")
+    assert recognised(path) == form
+    edges = read_bags(path, vocab=vocab and Path(REAL, vocab)).edges
+    assert (
+        len(edges.ids["document"]),
+        len(edges.ids["word"]),
+        len(edges),
+        int(edges.fields["count"].sum()),
+    ) == sizes

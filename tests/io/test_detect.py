@@ -1,0 +1,141 @@
+"""Which files are taken for bags of columns, and that no table of edges is."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tux.base.errors import DataError, UsageError
+from tux.io.bags import bag_edges
+from tux.io.detect import recognised
+from tux.io.read import read_edges
+from tux.io.samples import read_samples
+
+ENDS = ("document", "word")
+DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Write a file and return its path; one test's files may be written over each other."""
+    folder = tmp_path_factory.mktemp("bags")
+
+    def make(content: str | bytes, name: str = "bags.txt") -> Path:
+        path = folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make
+
+
+TABLES = [
+    "1 2\n2 3\n",
+    "1\t2\t0.5\n",
+    "1,2,3\n4,5,6\n",
+    "1::2::3\n4::5::6\n5::6::7::8\n",
+    "user item rating\n1 2 3\n",
+    "user,item\na,b\n",
+    "5 12:30\n6 12:45\n7 1:05\n",
+    "1 2 12:30:05\n1 3 12:31:07\n",
+    "1:100 2:300\n1:150 3:500\n",
+    "5 1:100 2:300\n6 1:150 3:500\n",
+    "1 1:5\n1 2:6\n",
+    "a:1 b:2\nc:3 d:4\na:1 b:2 c:4\n",
+    "http://a.b/c http://d.e:80/f\nhttp://a.b/c http://x.y/z x\n",
+    "# 1:1\n# 2\n1 2\n",
+    "% 3\n3 4\n",
+    "3 4 1\n2 7 3 8\n1 7\n\n",
+    "5\n1 2\n3 4\n5 1\n",
+    "5\n3\n1 2\n3 4\n5 1\n",
+    "3\n2\n2\n1 2\n3 1\n",
+    "1\n2\n3\n4\n5\n",
+    "1\n" * 100 + "1 2\n3 4\n",
+    "1\n" * 100 + "1 2 3:1\n3 4 5:1\n",
+    "1:1 2:2 3:3 4:4\nx\ny\n",
+    "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 3\n",
+    "",
+    "\n\n",
+    "# nothing\n",
+    "the quick brown fox\njumps over: the lazy dog\n",
+    "PAR1:1 2:1 3:1",
+    "1 \0 1:1 2:2 3:3\n",
+]
+
+
+@pytest.mark.parametrize("text", TABLES)
+@pytest.mark.parametrize("name", ["edges.txt", "graph.csv"])
+def test_tables_are_not_taken_for_bags(file, text, name):
+    path = file(text, name)
+    assert recognised(path) is None
+
+
+IDS = st.one_of(
+    st.integers(0, 10**6).map(str),
+    st.from_regex(r"\A[a-z][a-z:0-9.]{0,8}\Z"),
+    st.from_regex(r"\A[0-9]{1,2}:[0-9]{2}\Z"),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(2, 3), st.sampled_from([" ", "\t", ",", "::"]), st.data())
+def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
+    lines = data.draw(
+        st.lists(st.lists(IDS, min_size=width, max_size=width), min_size=1, max_size=15)
+    )
+    assert recognised(file("\n".join(separator.join(line) for line in lines))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "form"),
+    [
+        ("1 3:1\n1 4:1\n", "a.svm", "svm"),
+        ("1 3:1\n1 4:1\n", "a.feat.gz", "svm"),
+        ("3:1 4:1\n1:1\n", "a", "svm"),
+        ("-1 3:1\n+1 4:1 5:2\n", "a", "svm"),
+        ("3 1:1 2:.5 3:1\n3 1:1 2:1 3:1\n", "a", "svm"),
+        ("3 1:1 2:5 3:1\n", "a", "lda-c"),
+        ("3 1:1 2:5 3:1\n1 0:1\n1 x\n2 4:1 3:1\n0\n", "a", "lda-c"),
+        ("1 1:1\n1 1:nan 2:1\n1 0:1\n0 1:1 2:1 3:1", "a", "svm"),
+        ("1\n1\n0\n", "a", "docword"),
+        ("1\n0\n1\n", "a.svm", "svm"),
+        ("1\n0\n# more\n1\n0\n1 3:1\n", "a.svm", "svm"),
+        ("1\n0\n1\n0\n1 3:1\n", "a", "svm"),
+        ("+1\n-1\n" * 1000 + "-1 3:1\n+1 2:1 4:1\n", "a", "svm"),
+        ("0\n" * 1000 + "1 3:1\n2 2:1 4:1\n", "a", "lda-c"),
+        ("10\n10\n9\n1 1 1\n1 1 0\n1 1 x\n1 11 1", "a", "docword"),
+        ("2 " + " ".join(f"{k}:1" for k in range(1, 200_000)) + "\n1 2:2\n", "a", "svm"),
+        ("199999 " + " ".join(f"{k}:1" for k in range(1, 200_000)) + "\n1 2:2\n", "a", "lda-c"),
+    ],
+)
+def test_bags_are_recognised(file, text, name, form):
+    assert (
+        recognised(file(gzip.compress(text.encode()) if name.endswith("gz") else text, name))
+        == form
+    )
+
+
+def test_samples_that_begin_with_rows_of_zeros(file):
+    for name in ("a.svm", "a.txt"):
+        path = file("1\n0\n" * 60 + "1 7:2\n0 5:1 7:1\n", name)
+        edges = read_edges(path, ENDS, {"value": "f4"})
+        assert (
+            len(edges.ids["document"]) == 122
+            and edges.ids["word"].values.tolist() == [5, 7]
+            and edges.src.tolist() == [120, 121, 121]
+        )
+        assert read_samples(path).label.tolist() == [1, -1] * 61
+    with pytest.raises(DataError, match="no word in 3 documents"):
+        read_edges(file("1\n0\n1\n", "a.svm"), ENDS, {"value": "f4"})
+
+
+def test_as_edges(file):
+    edges = bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, None, None, "stop")
+    assert len(edges) == 4 and len(edges.ids["document"]) == 3
+    with pytest.raises(UsageError, match="no columns"):
+        bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, "a,b,c", None, "stop")
+    with pytest.raises(UsageError, match="not both of type page"):
+        bag_edges(file(DOCWORD), "docword", ("page", "page"), {}, None, None, "stop")
+    with pytest.raises(UsageError, match="one number an entry"):
+        bag_edges(file(DOCWORD), "docword", ENDS, {"a": "f4", "b": "f4"}, None, None, "stop")

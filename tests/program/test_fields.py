@@ -1,0 +1,109 @@
+"""Fields: kinds, dtypes, shapes, initial values, and what is refused."""
+
+import numpy as np
+import pytest
+
+from tux.base.errors import ProgramError
+from tux.base.random import constant, key, normal, uniform
+from tux.program.fields import data, delta, master, metric, mirror, shared, total, value
+
+
+@pytest.mark.parametrize("make", [value, shared, delta, master, mirror, data])
+def test_kind_default_and_spec(make):
+    plain, full = make(), make("i8", "rank", 3)
+    assert plain.kind == make.__name__ and plain.dtype == np.float32 and plain.shape == ()
+    assert full.dtype == np.int64 and full.shape == ("rank", 3)
+
+
+def test_dtype_may_stand_anywhere_among_the_dimensions():
+    assert value("rank", "f8", 2) == value("f8", "rank", 2)
+
+
+@pytest.mark.parametrize("code", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "b1"])
+def test_dtypes(code):
+    assert value(code).dtype == np.dtype(code)
+
+
+@pytest.mark.parametrize("code", ["f1", "f2"])
+def test_floats_without_a_compiled_type_are_refused(code):
+    with pytest.raises(ProgramError, match=f"{code}.*\n.*f4"):
+        value(code)
+
+
+def test_two_dtypes_are_refused():
+    with pytest.raises(ProgramError, match="a shared field names several dtypes: f4, i8"):
+        shared("f4", 3, "i8")
+
+
+def test_total_and_metric():
+    assert (total().kind, total().dtype, total("i4", 2).dtype, total("i4", 2).shape) == (
+        "delta",
+        np.float64,
+        np.int32,
+        (2,),
+    )
+    assert metric().reported and metric().dtype == np.float64 and np.isnan(metric().init.a)
+    assert not value("f8").reported
+
+
+def test_sized_reads_parameters():
+    field = value("rank", 2, init=lambda p: normal(0, p.spread)).sized({"rank": 5, "spread": 0.25})
+    assert field.shape == (5, 2) and field.init == normal(0, 0.25)
+
+
+@pytest.mark.parametrize("given", [{}, {"size": 1.5, "rank": 3}])
+def test_a_dimension_must_be_an_integer_parameter(given):
+    with pytest.raises(ProgramError, match="names 'size', which is no integer parameter") as error:
+        value("size").sized(given)
+    assert error.value.do == f"integer parameters: {'rank' if given else 'none'}"
+
+
+@pytest.mark.parametrize("length", [-1, "less"])
+def test_a_dimension_is_not_negative(length):
+    with pytest.raises(ProgramError, match="length|shape"):
+        value(length).sized({"less": -1})
+
+
+@pytest.mark.parametrize(
+    ("init", "law"),
+    [(None, constant(0)), (3, constant(3)), (0.5, constant(0.5)), (uniform(1, 2), uniform(1, 2))],
+)
+def test_initial_values(init, law):
+    assert value(init=init).sized({}).init == law
+
+
+@pytest.mark.parametrize("code", ["i1", "i4", "i8", "u1", "u8", "f4", "f8"])
+def test_deltas_start_at_the_identity_of_their_combination(code):
+    for combine, join in (("sum", np.add), ("min", np.minimum), ("max", np.maximum)):
+        field = delta(code, combine=combine)
+        start = np.empty(3, code)
+        field.init.fill(start, key(0), np.arange(3))
+        some = np.array([1, 2, 100], code)
+        assert np.array_equal(join(start, some), some) and (start == field.identity).all()
+
+
+def test_bool_deltas_have_an_identity_or_are_refused():
+    for combine, identity in (("min", True), ("max", False)):
+        try:
+            assert bool(delta("b1", combine=combine).identity) is identity
+        except ProgramError as error:
+            assert "b1" in str(error) or "bool" in str(error)
+
+
+def test_unknown_combination():
+    with pytest.raises(
+        ProgramError, match="a delta field cannot be combined by 'product'\n.*sum.*min.*max"
+    ):
+        delta(combine="product")
+
+
+@pytest.mark.parametrize(
+    ("make", "combine"), [(delta, "mean"), (total, "mean"), (shared, "min"), (shared, "max")]
+)
+def test_combinations_that_a_kind_does_not_have(make, combine):
+    with pytest.raises(ProgramError, match=f"cannot be combined by '{combine}'"):
+        make(combine=combine)
+
+
+def test_shared_may_be_a_mean():
+    assert shared(combine="mean").identity == 0

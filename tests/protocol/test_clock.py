@@ -1,0 +1,190 @@
+"""The clock and what a master waits for, as state machines: their rules one by one, and against
+models that are too simple to be wrong.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tux.protocol.clock import Clock, Gather
+
+
+def finish(clock, turn, answers=1):
+    """Run a turn's only segment and take its answers."""
+    clock.ran(turn, answers)
+    for _ in range(answers):
+        clock.answered(turn)
+
+
+@pytest.mark.parametrize("slack", [0, 1, 4])
+def test_slack_turns_start_before_the_first_is_answered(slack):
+    clock = Clock(slack)
+    for turn in range(slack + 1):
+        assert clock.may_start() and clock.start(1) == turn
+        clock.ran(turn, 2)
+    assert not clock.may_start()
+    clock.answered(0)
+    assert not clock.may_start() and clock.finished == 0
+    clock.answered(0)
+    assert clock.may_start() and clock.finished == 1
+    assert clock.start(1) == slack + 1
+    assert clock.most_stale == slack
+
+
+def test_a_clock_cannot_start_early():
+    clock = Clock(1)
+    clock.start(1)
+    clock.start(1)
+    with pytest.raises(RuntimeError, match="clock 2 started with 0 finished at slack 1"):
+        clock.start(1)
+
+
+def test_answers_out_of_clock_do_not_move_the_prefix():
+    clock = Clock(2)
+    for turn in range(3):
+        clock.start(1)
+        clock.ran(turn, 1)
+    clock.answered(1)
+    clock.answered(2)
+    assert clock.finished == 0 and not clock.may_start() and not clock.idle
+    clock.answered(0)
+    assert clock.finished == 3 and clock.may_start() and clock.idle
+
+
+def test_a_segment_waits_for_the_answers_to_the_one_before():
+    clock = Clock(1)
+    clock.start(2)
+    assert clock.next_segment() == (0, 0)
+    clock.ran(0, 2)
+    assert clock.next_segment() is None
+    clock.start(2)
+    assert clock.next_segment() == (1, 0)
+    clock.answered(0)
+    assert clock.next_segment() == (1, 0)
+    clock.answered(0)
+    assert clock.next_segment() == (0, 1), "older turns go first"
+    clock.ran(0, 0)
+    assert clock.finished == 1 and clock.next_segment() == (1, 0)
+
+
+def test_a_clock_that_nobody_answers_is_over_when_it_has_run():
+    clock = Clock(0)
+    assert clock.idle
+    clock.start(2)
+    assert not clock.idle
+    clock.ran(0, 0)
+    assert not clock.idle and not clock.may_start()
+    clock.ran(0, 0)
+    assert clock.idle and clock.may_start() and clock.most_stale == 0
+
+
+def test_a_clock_without_segments_is_over_at_once():
+    clock = Clock(0)
+    assert clock.start(0) == 0 and clock.idle and clock.next_segment() is None
+    clock.start(1)
+    assert not clock.idle and clock.next_segment() == (1, 0)
+
+
+def test_an_answer_that_nobody_waits_for_is_refused():
+    clock = Clock(0)
+    clock.start(2)
+    with pytest.raises(RuntimeError, match="clock 0 got an answer that it did not wait for"):
+        clock.answered(0)
+    finish(clock, 0)
+    with pytest.raises(RuntimeError):
+        clock.answered(0)
+
+
+class Model:
+    """All that has ever happened, and rule 1 and 2 said over all of it. A turn: [segments, those
+    that ran, answers that are missing].
+    """
+
+    def __init__(self, slack):
+        self.slack, self.turns = slack, []
+
+    def over(self, turn):
+        segments, ran, missing = self.turns[turn]
+        return ran == segments and missing == 0
+
+    @property
+    def finished(self):
+        return next((t for t in range(len(self.turns)) if not self.over(t)), len(self.turns))
+
+    def may_start(self):
+        return all(self.over(t) for t in range(len(self.turns) - self.slack))
+
+    def next_segment(self):
+        return next(
+            (
+                (t, ran)
+                for t, (segments, ran, missing) in enumerate(self.turns)
+                if ran < segments and missing == 0
+            ),
+            None,
+        )
+
+
+@given(st.integers(0, 4), st.data())
+def test_any_sequence_of_events(slack, data):
+    clock, model = Clock(slack), Model(slack)
+    for _ in range(data.draw(st.integers(0, 40))):
+        missing = [t for t, turn in enumerate(model.turns) if turn[2]]
+        events = (
+            ["start"] * model.may_start()
+            + ["ran"] * (model.next_segment() is not None)
+            + ["answered"] * bool(missing)
+        )
+        # there always is one: what has not started, run or been answered can
+        event = data.draw(st.sampled_from(events))
+        if event == "start":
+            segments = data.draw(st.integers(0, 3))
+            assert clock.start(segments) == len(model.turns)
+            model.turns.append([segments, 0, 0])
+        elif event == "ran":
+            turn, _ = model.next_segment()
+            answers = data.draw(st.integers(0, 3))
+            model.turns[turn][1:] = model.turns[turn][1] + 1, answers
+            clock.ran(turn, answers)
+        else:
+            turn = data.draw(st.sampled_from(missing))
+            model.turns[turn][2] -= 1
+            clock.answered(turn)
+        assert clock.may_start() == model.may_start()
+        assert clock.next_segment() == model.next_segment()
+        assert (clock.started, clock.finished) == (len(model.turns), model.finished)
+        assert clock.idle == (model.finished == len(model.turns))
+        assert clock.started - clock.finished <= slack + 1 and clock.most_stale <= slack
+
+
+def test_gather_gives_all_in_worker_order_once():
+    gather = Gather(3)
+    assert gather.add((0, 0), 2, "c") is None
+    assert gather.add((1, 0), 2, "later") is None
+    assert gather.add((0, 0), 0, "a") is None
+    assert gather.missing() == [((0, 0), [1]), ((1, 0), [0, 1])]
+    assert gather.add((0, 0), 1, "b") == ["a", "b", "c"]
+    assert gather.missing() == [((1, 0), [0, 1])]
+
+
+@pytest.mark.parametrize("worker", [1, 2, -1])
+def test_gather_refuses_a_second_contribution_and_strangers(worker):
+    gather = Gather(2)
+    gather.add((4, 1), 1, "first")
+    with pytest.raises(RuntimeError, match=r"\(4, 1\)"):
+        gather.add((4, 1), worker, "again")
+
+
+@given(st.integers(1, 4), st.data())
+def test_gather_in_any_order(workers, data):
+    keys = [(turn, point) for turn in range(3) for point in range(2)]
+    order = data.draw(st.permutations([(key, worker) for key in keys for worker in range(workers)]))
+    gather, heard, complete = Gather(workers), {key: 0 for key in keys}, []
+    for key, worker in order:
+        heard[key] += 1
+        out = gather.add(key, worker, (key, worker))
+        assert (out is not None) == (heard[key] == workers)
+        if out is not None:
+            assert out == [(key, w) for w in range(workers)]
+            complete.append(key)
+    assert sorted(complete) == keys and gather.missing() == []

@@ -1,0 +1,339 @@
+"""Messages as bytes: what is sent arrives, and whatever else arrives is refused in one line,
+before anything is allocated for it.
+"""
+
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from team import relaxed
+
+from tux.base.errors import Refused
+from tux.protocol import message as protocol_message
+from tux.protocol.message import DTYPES, KINDS, Message, checksum, decode, encode
+
+JOB, WORKERS = 0xFEEDFACE12345678, 3
+HEAD, EACH = protocol_message._HEADER.size, protocol_message._DESCRIPTOR.size
+GOOD = Message(
+    "up", 1, 2, 7, 3, [np.arange(6, dtype="f4").reshape(2, 3), np.array([1, 2], "i8")], 9
+)
+
+
+def raw(message, job=JOB):
+    """The frames as they come from a network: bytes."""
+    return [bytes(frame) for frame in encode(message, job)]
+
+
+def same(found, message):
+    """Whether everything but the arrays is equal, and they in type, shape and bytes."""
+    fields = ("kind", "source", "dest", "clock", "sync_id", "sequence")
+    assert [getattr(found, f) for f in fields] == [getattr(message, f) for f in fields]
+    for one, other in zip(found.arrays, message.arrays, strict=True):
+        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+
+
+def refused(parts, words="refused"):
+    """The frames are refused, in one line that has these words."""
+    with pytest.raises(Refused, match=words) as error:
+        decode(parts, JOB, WORKERS)
+    assert "\n" not in str(error.value) and error.value.exit_code == 7
+
+
+def forged(fields=(), descriptors=None, buffers=(b"",), *, count=None):
+    """Frames with a right checksum around whatever they claim: `fields` of the header by place,
+    and (code, ndim, lengths) each.
+    """
+    descriptors = (
+        [(9, 1, (len(buffer) // 4,)) for buffer in buffers] if descriptors is None else descriptors
+    )
+    described = b"".join(
+        struct.pack("<BB4Q", code, ndim, *lengths, *[0] * (4 - len(lengths)))
+        for code, ndim, lengths in descriptors
+    )
+    header = [
+        protocol_message.MAGIC,
+        protocol_message.VERSION,
+        0,
+        len(descriptors) if count is None else count,
+        JOB,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
+    for place, given_ in dict(fields).items():
+        header[place] = given_
+    total = checksum([protocol_message._HEADER.pack(*header) + described, *buffers])
+    return [protocol_message._HEADER.pack(*header[:-1], total) + described, *buffers]
+
+
+shapes = st.one_of(
+    [arrays.array_shapes(min_dims=n, max_dims=n, min_side=0, max_side=4) for n in range(1, 5)]
+)
+some_arrays = st.lists(
+    st.sampled_from(DTYPES).flatmap(lambda dtype: arrays.arrays(dtype, shapes)), max_size=4
+)
+messages = st.builds(
+    Message,
+    kind=st.sampled_from(KINDS),
+    source=st.integers(0, WORKERS),
+    dest=st.integers(0, WORKERS),
+    clock=st.integers(0, 2**64 - 1),
+    sync_id=st.integers(0, 2**32 - 1),
+    sequence=st.integers(0, 2**64 - 1),
+    arrays=some_arrays,
+)
+
+
+@relaxed
+@given(messages)
+def test_what_is_sent_arrives(message):
+    same(decode(raw(message), JOB, WORKERS), message)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [(), (0,), (3,), (2, 3), (0, 3), (3, 0), (1, 2, 3), (2, 1, 3, 2), (2, 0, 1, 2)],
+    ids=str,
+)
+def test_every_dtype_and_shape(dtype, shape):
+    message = Message(
+        "down", 0, 1, arrays=[np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)]
+    )
+    same(decode(raw(message), JOB, WORKERS), message)
+
+
+def test_messages_without_arrays_and_with_many():
+    same(decode(raw(Message("control", 3, 0)), JOB, WORKERS), Message("control", 3, 0))
+    many = Message("rows", 0, 0, arrays=[np.full(1, i, "u1") for i in range(255)])
+    same(decode(raw(many), JOB, WORKERS), many)
+
+
+def test_arrays_that_are_views_of_others():
+    whole = np.arange(24, dtype="f8").reshape(4, 6)
+    for view in (whole[:, ::2], whole.T, whole[1:3, 2:4], whole[::-1]):
+        same(
+            decode(raw(Message("up", 0, 1, arrays=[view])), JOB, WORKERS),
+            Message("up", 0, 1, arrays=[view]),
+        )
+
+
+def test_nothing_is_copied_on_either_side():
+    array = np.arange(1000, dtype="f4")
+    sent = encode(Message("up", 0, 1, arrays=[array]), JOB)
+    assert np.shares_memory(sent[1], array)
+    (found,) = decode(sent, JOB, WORKERS).arrays
+    assert np.shares_memory(found, array)
+
+
+@pytest.mark.parametrize("shift", [1, 3, 4])
+def test_buffers_may_lie_anywhere(shift):
+    head, *buffers = raw(GOOD)
+    moved = [memoryview(bytes(shift) + buffer)[shift:] for buffer in buffers]
+    same(decode([head, *moved], JOB, WORKERS), GOOD)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("up", 0, 1, arrays=[np.zeros(1)] * 256),
+        Message("up", 0, 1, arrays=[np.zeros((1,) * 5)]),
+        Message("up", 0, 1, arrays=[np.array(["x"])]),
+        Message("up", 0, 1, arrays=[np.zeros(1, ">f4")]),
+        Message("gossip", 0, 1),
+    ],
+    ids=["too many arrays", "five dimensions", "strings", "big-endian", "unknown kind"],
+)
+def test_what_cannot_be_sent_is_an_error_at_the_sender(message):
+    with pytest.raises(ValueError):
+        encode(message, JOB)
+
+
+def test_the_checksum_knows_order_length_and_every_bit():
+    parts = [b"abcdefgh", b"ijk"]
+    different = [
+        [b"ijk", b"abcdefgh"],
+        [b"abcdefghijk"],
+        [b"abcdefgh", b"ijk\0"],
+        [b"abcdefgh", b"ijk", b""],
+        [b"abcdefg", b"hijk"],
+        [],
+    ]
+    assert len({checksum(each) for each in (parts, *different)}) == 7
+    block = bytes(range(85))
+    for bit in range(8 * len(block)):
+        flipped = bytearray(block)
+        flipped[bit // 8] ^= 1 << bit % 8
+        assert checksum([bytes(flipped)]) != checksum([block])
+    assert checksum([block[8:16] + block[:8] + block[16:]]) != checksum([block])
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8"])
+def test_the_checksum_knows_a_wrong_sign(dtype):
+    """Signs are the highest bits of words, which multiplications modulo 2^64 don't spread by
+    themselves.
+    """
+    numbers = np.arange(1, 65).astype(dtype)
+    assert checksum([numbers]) != checksum([-numbers])
+    for step in (2, 4, 8):
+        turned = numbers.copy()
+        turned[::step] *= -1
+        assert checksum([turned]) != checksum([numbers])
+
+
+@relaxed
+@given(st.data(), messages)
+def test_a_flipped_bit_is_refused(data, message):
+    parts = raw(message)
+    which = data.draw(st.integers(0, len(parts) - 1).filter(lambda i: len(parts[i])))
+    bit = data.draw(st.integers(0, 8 * len(parts[which]) - 1))
+    spoilt = bytearray(parts[which])
+    spoilt[bit // 8] ^= 1 << bit % 8
+    refused([*parts[:which], bytes(spoilt), *parts[which + 1 :]])
+
+
+def test_what_is_not_of_this_job():
+    assert len(decode(forged(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
+    refused(forged({0: b"TUX\0"}), "not tux's")
+    refused(forged({1: 1}), "protocol version 1.*this is version 2")
+    refused(raw(GOOD, job=JOB + 1), "another job")
+    refused(forged({2: len(KINDS)}), f"of kind {len(KINDS)}")
+    refused(forged({5: WORKERS + 1}), f"from worker {WORKERS + 1}")
+    refused(forged({6: 2**32 - 1}), "to 4294967295")
+    refused(
+        [*raw(GOOD)[:2], raw(Message("up", 0, 0, arrays=[np.array([1, 3], "i8")]))[1]],
+        "bad checksum",
+    )
+
+
+@pytest.mark.parametrize(
+    "length", [0, 1, 4, HEAD - 1, HEAD, HEAD + 1, HEAD + EACH, HEAD + 2 * EACH - 1]
+)
+def test_a_header_cut_short(length):
+    head, *buffers = raw(GOOD)
+    refused([head[:length], *buffers])
+
+
+def test_wrong_numbers_of_descriptors_and_buffers():
+    head, first, second = raw(GOOD)
+    refused([])
+    refused([b""])
+    refused([head], "0 buffers for 2 arrays")
+    refused([head, first], "1 buffers for 2 arrays")
+    refused([head, first, second, b""], "3 buffers for 2 arrays")
+    refused([head + b"\0", first, second])
+    refused([head + bytes(EACH), first, second])
+    refused([first, head, second])
+    refused(forged(count=0), "1 buffers for 0 arrays")
+    refused(forged(count=2), "1 buffers for 2 arrays")
+    refused(forged(count=255))
+
+
+def test_buffers_of_the_wrong_size():
+    head, first, second = raw(GOOD)
+    refused([head, first[:-1], second], "buffer of 23 bytes for 24")
+    refused([head, first + b"\0", second], "buffer of 25 bytes for 24")
+    refused([head, b"", second], "buffer of 0 bytes for 24")
+    refused([head, second, first])
+
+
+def test_unknown_types_and_dimensions():
+    refused(forged(descriptors=[(len(DTYPES), 1, (0,))]), "unknown type")
+    refused(forged(descriptors=[(255, 1, (0,))]), "unknown type")
+    refused(forged(descriptors=[(0, 5, (0,))]), "unknown type")
+    refused(forged(descriptors=[(0, 255, (0,))]), "unknown type")
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [(2**40,), (2**62,), (2**64 - 1,), (2**32, 2**32), (2**63, 2), (2**16,) * 4, (2**64 - 1,) * 4],
+    ids=str,
+)
+def test_absurd_sizes_are_refused_without_allocating(lengths):
+    parts = forged(descriptors=[(9, len(lengths), lengths)])
+    tracemalloc.start()
+    refused(parts, "buffer of 0 bytes for")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 20
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [(0, 2**64 - 1), (2**64 - 1, 0), (0, 2**63 - 1), (0, 2**40, 2**40), (2**63, 0, 1, 1)],
+    ids=str,
+)
+def test_absurd_shapes_of_nothing_are_refused(lengths):
+    """Their size is 0, as that of their buffer, yet numpy has no such arrays."""
+    refused(forged(descriptors=[(9, len(lengths), lengths)]))
+
+
+HTTP = (
+    b"GET /metrics HTTP/1.1\r\nHost: 10.0.0.1:7000\r\nUser-Agent: curl/8.5.0\r\nAccept: "
+    b"*/*\r\nConnection: keep-alive\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        HTTP,
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc" + bytes(200),
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        bytes(500),
+    ],
+)
+def test_other_protocols(foreign):
+    for parts in ([foreign], [foreign, b""], [b"", foreign], [foreign[:HEAD]], [foreign] * 300):
+        refused(parts, "not tux's")
+
+
+noise = st.lists(st.binary(max_size=200), max_size=4)
+
+
+def only_refused(parts):
+    """Decoding may succeed or be refused; anything else would end the job."""
+    try:
+        decode(parts, JOB, WORKERS)
+    except Refused as error:
+        assert "\n" not in str(error)
+
+
+@settings(relaxed, max_examples=300)
+@given(noise)
+def test_random_bytes_raise_nothing_but_refusals(parts):
+    only_refused(parts)
+
+
+@settings(relaxed, max_examples=300)
+@given(st.binary(min_size=HEAD - 6, max_size=HEAD - 6), noise)
+def test_random_bytes_after_a_good_beginning(header, parts):
+    only_refused(
+        [protocol_message.MAGIC + struct.pack("<H", protocol_message.VERSION) + header, *parts]
+    )
+
+
+lengths_of_any_size = (
+    st.integers(0, 3)
+    | st.integers(0, 2**64 - 1)
+    | st.sampled_from([2**31, 2**32, 2**62, 2**63, 2**64 - 1])
+)
+descriptions = st.tuples(
+    st.integers(0, 12), st.integers(0, 6), st.tuples(*[lengths_of_any_size] * 4)
+)
+
+
+@settings(relaxed, max_examples=300)
+@given(
+    st.dictionaries(st.integers(2, 3), st.integers(0, 255)),
+    st.lists(st.tuples(descriptions, st.binary(max_size=24)), max_size=3),
+)
+def test_forgeries_with_a_right_checksum(fields, claims):
+    only_refused(forged(fields, [claim for claim, _ in claims], [buffer for _, buffer in claims]))

@@ -1,0 +1,420 @@
+"""Mirrors and masters of one cut type against a slow model that remembers every single change,
+in exact integers.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from team import SMALL, news, opened, relaxed, trained
+
+from tux import Context, Edge, Program, Vertex
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.program.fields import delta, master, mirror, shared, value
+from tux.protocol.replicas import Masters, Mirrors
+from tux.rows.table import Table
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+ROWS = 4
+NONE = np.empty(0, np.int32)
+CHANNEL = (0, 0)
+
+
+def table(count, /, **fields):
+    """A table whose fields all start at 0, or at their identities."""
+    made = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
+    for name, field in made.declared.items():
+        made.arrays[name][...] = field.identity if field.kind == "delta" else 0
+    return made
+
+
+def rows(*numbers):
+    return np.array(numbers, np.int32)
+
+
+class Model:
+    """What replicas must show, from first principles: the answered value of the master plus all own
+    changes it does not contain.
+
+    Every worker holds all rows and one home masters them. A worker's n-th send belongs to round n;
+    the home serves a round when it has heard from all, and answers for the rows that anyone sent.
+    """
+
+    def __init__(self, workers):
+        fields = {
+            "x": shared("i8", 2),
+            "seen": value("i8"),
+            "n": delta("i8"),
+            "low": delta("i8", combine="min"),
+        }
+        fields |= {"high": delta("i8", combine="max"), "own": mirror("i8"), "kept": master("i8")}
+        self.tables = [table(ROWS, **fields) for _ in range(workers)]
+        self.mirrors = [Mirrors(each) for each in self.tables]
+        self.home = Masters(table(ROWS, **fields))
+        self.deltas = [fields[name] for name in ("n", "low", "high")]
+        self.changes = [[] for _ in range(workers)]  # [row, column, amount, round or None]
+        self.heard = defaultdict(dict)  # round -> worker -> (rows, arrays)
+        self.answers = [[] for _ in range(workers)]  # (round, rows, arrays, masters' x)
+        self.rounds = [0] * workers
+        self.served = 0
+        self.truth = np.zeros((ROWS, 2), np.int64)
+        # the master's x of the last answer
+        self.below = [self.truth.copy() for _ in range(workers)]
+        self.seen = [np.zeros(ROWS, np.int64) for _ in range(workers)]
+        # row -> what went into its deltas since the last send
+        self.since = [defaultdict(list) for _ in range(workers)]
+
+    def up(self, of):
+        return [of.arrays[name] for name in ("x", "n", "low", "high")]
+
+    def change(self, w, row, column, amount):
+        self.tables[w].arrays["x"][row, column] += amount
+        self.tables[w].arrays["own"][row] += amount
+        self.tables[w].arrays["n"][row] += amount
+        for name, best in (("low", min), ("high", max)):
+            self.tables[w].arrays[name][row] = best(self.tables[w].arrays[name][row], amount)
+        self.changes[w].append([row, column, amount, None])
+        self.since[w][row].append(amount)
+
+    def send(self, w, sent):
+        up = self.mirrors[w].pack(sent, CHANNEL)
+        self.heard[self.rounds[w]][w] = (sent, up)
+        for change in self.changes[w]:
+            if change[3] is None and change[0] in sent:
+                change[3] = self.rounds[w]
+        said = opened(up, self.up(self.tables[w]), sent)
+        for j, row in enumerate(sent.tolist()):
+            n, low, high = (
+                values[j] if marks[j] else field.identity
+                for (values, marks), field in zip(said[1:], self.deltas, strict=True)
+            )
+            gone = self.since[w].pop(row, [])
+            assert (
+                n == sum(gone)
+                and low == min(gone, default=2**63 - 1)
+                and high == max(gone, default=-(2**63))
+            )
+        assert (self.tables[w].arrays["n"][sent] == 0).all() and (
+            self.tables[w].arrays["low"][sent] == 2**63 - 1
+        ).all()
+        self.rounds[w] += 1
+        if len(self.heard[self.served]) == len(self.tables):
+            self.serve()
+
+    def serve(self):
+        heard = [self.heard[self.served][w] for w in range(len(self.tables))]
+        self.home.fold((sent, up, None) for sent, up in heard)
+        for w, _ in enumerate(heard):
+            for row, column, amount, number in self.changes[w]:
+                self.truth[row, column] += amount if number == self.served else 0
+        assert np.array_equal(self.home.table.arrays["x"], self.truth)
+        touched = np.unique(np.concatenate([sent for sent, _ in heard]))
+        for row in touched:
+            here = [
+                opened(up, self.up(self.home.table), sent)[1:] for sent, up in heard if row in sent
+            ]
+            at = [sent.tolist().index(row) for sent, _ in heard if row in sent]
+            for number, (name, best) in enumerate((("n", sum), ("low", min), ("high", max))):
+                given = [
+                    said[number][0][j]
+                    for said, j in zip(here, at, strict=True)
+                    if said[number][1][j]
+                ]
+                expected = best(given) if given else self.deltas[number].identity
+                assert self.home.table.arrays[name][row] == expected
+        with self.home.changing(touched):
+            # every second round changes nothing
+            self.home.table.arrays["seen"][touched] = self.served // 2 * 10 + touched
+        self.home.table.clear_deltas(touched)
+        for answers in self.answers:
+            answers.append((self.served, touched, self.home.read(touched), self.truth.copy()))
+        self.home.forget()
+        self.served += 1
+
+    def install(self, w):
+        number, touched, down, truth = self.answers[w].pop(0)
+        self.mirrors[w].install(touched, CHANNEL, down)
+        self.changes[w] = [change for change in self.changes[w] if change[3] != number]
+        self.below[w][touched] = truth[touched]
+        self.seen[w][touched] = number // 2 * 10 + touched
+
+    def check(self):
+        for w, shown in enumerate(self.tables):
+            expected = self.below[w].copy()
+            for row, column, amount, _ in self.changes[w]:
+                expected[row, column] += amount
+            assert np.array_equal(shown.arrays["x"], expected) and np.array_equal(
+                shown.arrays["seen"], self.seen[w]
+            )
+            assert not shown.arrays["kept"].any()
+        assert not self.home.table.arrays["own"].any()
+
+
+actions = st.one_of(
+    st.tuples(
+        st.just("change"),
+        st.integers(0, 2),
+        st.integers(0, ROWS - 1),
+        st.integers(0, 1),
+        st.integers(-5, 5),
+    ),
+    st.tuples(st.just("send"), st.integers(0, 2), st.sets(st.integers(0, ROWS - 1))),
+    st.tuples(st.just("install"), st.integers(0, 2)),
+)
+
+
+@settings(relaxed, max_examples=150)
+@given(st.integers(1, 3), st.lists(actions, max_size=40))
+def test_a_mirror_shows_the_masters_value_and_its_own_unanswered_changes(workers, script):
+    model = Model(workers)
+    for what, who, *rest in script:
+        w = who % workers
+        if what == "change":
+            model.change(w, *rest)
+        elif what == "send":
+            model.send(w, rows(*sorted(rest[0])))
+        elif model.answers[w]:
+            model.install(w)
+        model.check()
+    while min(model.rounds) < max(model.rounds):  # all send what they owe, then all send everything
+        model.send(int(np.argmin(model.rounds)), rows(*range(ROWS)))
+    for w in range(workers):
+        model.send(w, rows(*range(ROWS)))
+    for w in range(workers):
+        while model.answers[w]:
+            model.install(w)
+        assert not model.mirrors[w].pending["x"].any() and np.array_equal(
+            model.tables[w].arrays["x"], model.truth
+        )
+    model.check()
+
+
+bits = st.floats(width=32, allow_nan=False, allow_infinity=False).filter(
+    lambda x: x != 0 or str(x) == "0.0"
+)
+
+
+@relaxed
+@given(bits, bits, bits, st.booleans())
+def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, after, now, sent):
+    shown = table(1, x=shared("f4"))
+    shown.arrays["x"][:] = before
+    mirrors = Mirrors(shown)
+    shown.arrays["x"][:] = after if sent else before
+    mirrors.pack(rows(0), CHANNEL)
+    mirrors.install(rows(0), CHANNEL, news(np.array([now], np.float32)))
+    assert shown.arrays["x"].tobytes() == np.float32(now).tobytes() == mirrors.base["x"].tobytes()
+
+
+def test_own_changes_after_the_send_stay_on_top_of_the_answer():
+    shown = table(1, x=shared("f8"))
+    mirrors, x = Mirrors(shown), shown.arrays["x"]
+    x += 1
+    first = mirrors.pack(rows(0), CHANNEL)
+    x += 10
+    second = mirrors.pack(rows(0), CHANNEL)
+    x += 100
+    assert [opened(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [[1], [10]]
+    # the master: 1000 of others and the first change
+    mirrors.install(rows(0), CHANNEL, news([1001.0]))
+    assert x.tolist() == [1111]
+    mirrors.install(rows(0), CHANNEL, news([2011.0]))
+    assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
+        0
+    ].tolist() == [100]
+
+
+def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
+    shown = table(2, x=shared("i8"))
+    mirrors, x = Mirrors(shown), shown.arrays["x"]
+    x += [1, 2]
+    for channel, row in (((0, 0), 0), ((0, 1), 1), ((5, 0), 0)):
+        mirrors.pack(rows(row), channel)
+    mirrors.install(rows(0), (5, 0), news([30]))
+    # the first synchronisation is not answered: its change is still pending
+    assert x.tolist() == [31, 2]
+    mirrors.install(rows(1), (0, 1), news([40]))
+    mirrors.install(rows(0), (0, 0), news([31]))
+    assert x.tolist() == [31, 40] and not mirrors.pending["x"].any()
+
+
+def test_an_answer_may_bring_rows_that_were_not_sent():
+    shown = table(3, x=shared("i8"), y=value("i8"))
+    mirrors = Mirrors(shown)
+    shown.arrays["x"][2] += 7
+    mirrors.pack(rows(0), CHANNEL)
+    mirrors.install(rows(0, 2), CHANNEL, news([5, 6], [8, 9]))
+    assert shown.arrays["x"].tolist() == [5, 0, 13] and shown.arrays["y"].tolist() == [8, 0, 9]
+
+
+@relaxed
+@given(st.lists(st.floats(-1e9, 1e9, width=32), min_size=1, max_size=5))
+def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
+    shown = table(1, x=shared("f4"))
+    mirrors = Mirrors(shown)
+    for step in steps:
+        shown.arrays["x"] += np.float32(step)
+        mirrors.pack(rows(0), CHANNEL)
+    for number in range(len(steps)):
+        mirrors.install(rows(0), CHANNEL, news(np.float32([number + 0.1])))
+    assert (
+        mirrors.pending["x"].tolist() == [0]
+        and shown.arrays["x"].tobytes() == np.float32([len(steps) - 0.9]).tobytes()
+    )
+
+
+def test_reset_takes_what_is_shown_for_the_masters():
+    shown = table(2, x=shared("f4"))
+    mirrors = Mirrors(shown)
+    shown.arrays["x"][:] = [1, 2]
+    mirrors.reset()
+    assert not opened(mirrors.pack(rows(0, 1), CHANNEL), [shown.arrays["x"]], rows(0, 1))[0][
+        1
+    ].any()
+
+
+@relaxed
+@given(
+    st.lists(
+        st.tuples(st.sets(st.integers(0, 2)), st.lists(st.integers(0, 4), min_size=3, max_size=3)),
+        max_size=4,
+    )
+)
+def test_mean_weighs_changes_by_local_edges(contributions):
+    masters = Masters(table(3, x=shared("f8", 2, combine="mean"), n=delta("i8")))
+    assert masters.needs_weights
+    rng, folded = np.random.default_rng(0), []
+    total, weight = np.zeros((3, 2)), np.zeros(3)
+    for held, edges in contributions:
+        mine, local = rows(*sorted(held)), np.array(edges, np.float32)[sorted(held)]
+        changes = rng.integers(-9, 9, (len(mine), 2)).astype(float)
+        folded.append((mine, news(changes, np.ones(len(mine), np.int64)), local))
+        for row, change, n in zip(mine, changes, local, strict=True):
+            total[row] += n * change
+            weight[row] += n
+    masters.fold(folded)
+    expected = np.divide(total, weight[:, None], out=np.zeros((3, 2)), where=weight[:, None] > 0)
+    np.testing.assert_allclose(masters.table.arrays["x"], expected, rtol=1e-14)
+    assert masters.table.arrays["n"].tolist() == [
+        sum(row in held for held, _ in contributions) for row in range(3)
+    ]
+
+
+def test_mean_of_float32_fields_and_scalars():
+    masters = Masters(table(1, x=shared("f4", combine="mean"), y=shared("f4")))
+    masters.table.arrays["x"][:] = 10
+    masters.fold(
+        [
+            (rows(0), news(*[np.float32([change])] * 2), np.float32([edges]))
+            for change, edges in ((1, 1), (4, 2))
+        ]
+    )
+    assert masters.table.arrays["x"].tolist() == [13] and masters.table.arrays["y"].tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("combine", "dtype"),
+    [("min", "f4"), ("max", "f4"), ("min", "u1"), ("max", "b1"), ("sum", "f8")],
+)
+def test_combination_of_nothing_is_the_identity(combine, dtype):
+    field = delta(dtype, combine=combine)
+    masters = Masters(table(2, d=field))
+    masters.fold([(NONE, news(np.empty(0, dtype)), None)] * 3)
+    assert (masters.table.arrays["d"] == field.identity).all() and not masters.needs_weights
+
+
+@pytest.mark.parametrize(
+    "kind", [value, *(lambda *spec, c=c: shared(*spec, combine=c) for c in ("sum", "mean")), delta]
+)
+def test_a_field_may_have_no_width(kind):
+    bare = kind("f4", 0)
+    mirrors, masters = Mirrors(table(2, x=bare)), Masters(table(2, x=bare))
+    masters.fold([(rows(0, 1), mirrors.pack(rows(0, 1), CHANNEL), np.ones(2, np.float32))])
+    mirrors.install(rows(0, 1), CHANNEL, masters.read(rows(0, 1)))
+
+
+def test_sums_are_folded_in_the_order_of_contributions():
+    """Sums in floating point depend on their order, so the order is fixed: 1 + 1e-8 + ... is
+    lost bit by bit, the reverse is not.
+    """
+    numbers = np.float32([1, 3e-8, 3e-8, 3e-8])
+    for order in (numbers, numbers[::-1]):
+        masters = Masters(table(1, x=shared("f4")))
+        masters.fold([(rows(0), news(order[i : i + 1]), None) for i in range(4)])
+        expected = np.float32(0)
+        for number in order:
+            expected += number
+        assert masters.table.arrays["x"][0] == expected
+    assert expected != 1
+
+
+def add_one(item):
+    item.x += 1
+
+
+def averaged(ends, src, dst, by, *, block=None):
+    """A field that each edge raises by 1 at its second end, folded by the mean over replicas,
+    after one pass.
+    """
+    name = ends[1]
+
+    def raise_by_one(dst):
+        dst.x += 1
+
+    class Mean(Program):
+        locals()[name] = Vertex(x=shared("f8", combine="mean"))
+        if ends[0] != name:
+            locals()[ends[0]] = Vertex()
+        link = Edge(*ends)
+
+        def stages(self):
+            inner = [Exchange(raise_by_one if ends[0] == name else add_one), Apply(name)]
+            return [MiniBatch(*inner, over=ends[0], vertices=block)] if block else inner
+
+    team = trained(Mean(), from_arrays(src, dst, ends=ends), 1, by=by)
+    assert team.agrees(name, "x")
+    return team.gather(name, "x")
+
+
+def test_mean_weighs_replicas_by_their_edges():
+    assert averaged(("user", "item"), [0, 1, 2, 3], [7, 7, 7, 7], [0, 0, 0, 1]).tolist() == [
+        (3 * 3 + 1 * 1) / 4
+    ]
+    assert averaged(("user", "item"), [0, 1, 2, 3], [7, 7, 7, 7], [0] * 4).tolist() == [4]
+
+
+def test_mean_weighs_by_edges_of_either_end_within_one_type():
+    #   0 --> 9 <-- 1    both on worker 0, 2 --> 9 on worker 1, 3 --> 0 makes 0 and 3 of both
+    found = averaged(("page", "page"), [0, 1, 2, 3, 3], [9, 9, 9, 0, 0], [0, 0, 1, 0, 1])
+    assert found.tolist() == [1, 0, 0, 0, (2 * 2 + 1 * 1) / 3]
+
+
+def test_mean_weighs_by_the_edges_in_the_block():
+    #   user 0: 1 edge on worker 0, 2 on worker 1; user 1: 3 edges on worker 0
+    found = averaged(("user", "item"), [0, 0, 0, 1, 1, 1], [7] * 6, [0, 1, 1, 0, 0, 0], block=1)
+    assert found[0] == pytest.approx((1 * 1 + 2 * 2) / 3 + 3)
+
+
+def add_to_tau(tau):
+    tau.x += 1
+
+
+def test_the_context_has_no_mean():
+    """A worker's context has no local edges to weigh by."""
+
+    def run():
+        class Middle(Program):
+            user = item = Vertex()
+            link = Edge("user", "item")
+            tau = Context(x=shared("f8", combine="mean"))
+
+            def stages(self):
+                return [Exchange(add_to_tau), GlobalSync()]
+
+        trained(Middle(), SMALL, 1)
+
+    with pytest.raises(ProgramError, match="(?s)x.*mean"):
+        run()

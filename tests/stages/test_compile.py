@@ -1,0 +1,424 @@
+"""Kernels: what their fingerprint depends on, that a second process compiles nothing, and how a
+UDF's mistakes are told.
+"""
+
+import importlib.util
+import itertools
+import math
+import os
+import subprocess
+import sys
+import textwrap
+
+import cpus
+import numpy as np
+import pytest
+from programs import Degrees, both, column, complete, drive, points_at, start
+
+import tux.stages.compile as kernels
+from tux import Context, Edge, Program, Vertex, data, param, shared, total
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.stages import Exchange
+from tux.stages.fingerprint import fingerprint
+
+EDGES = from_arrays(["a", "a", "b"], [1, 2, 2], ends=("user", "item"), w=np.float32([1, 2, 3]))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A function that writes source to a file and gives its function `udf`."""
+    numbers = itertools.count()
+
+    def define(source, **scope):
+        path = tmp_path / f"udfs_{next(numbers)}.py"
+        path.write_text(textwrap.dedent(source))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        vars(module).update(scope)
+        return module.udf
+
+    return define
+
+
+BASE = """
+    STEP = 0.5
+
+    def helper(x):
+        return x + 1
+
+    def udf(user, tau):
+        user.n += helper(2)
+        tau.sum += STEP
+"""
+SAME = {
+    "comments": (("    STEP", "    # A comment.\n    STEP"), ("user.n +=", "user.n  +=")),
+    "blank lines": (
+        ("def udf", "\n\n\n    def udf"),
+        ("tau.sum += STEP", "\n\n        tau.sum += STEP  # why"),
+    ),
+    "an unread global": (("STEP = 0.5", "STEP = 0.5\n    OTHER = 3"),),
+}
+OTHER = {
+    "the code": (("helper(2)", "helper(3)"),),
+    "an operator": (("user.n +=", "user.n -="),),
+    "a field's name": (("user.n +=", "user.m +="),),
+    "the order of parameters": (("user, tau", "tau, user"),),
+    "a helper's code": (("x + 1", "x * 1"),),
+    "a global's value": (("STEP = 0.5", "STEP = 0.25"),),
+    "a global's type": (("STEP = 0.5", "STEP = 1"),),
+    "a helper's default": (("helper(x)", "helper(x, y=1)"),),
+}
+
+
+def changed(edits):
+    source = BASE
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new)
+    return source
+
+
+@pytest.mark.parametrize("edits", SAME.values(), ids=SAME)
+def test_fingerprint_does_not_depend_on(written, edits):
+    assert fingerprint([], [written(changed(edits))]) == fingerprint([], [written(BASE)])
+
+
+@pytest.mark.parametrize("edits", OTHER.values(), ids=OTHER)
+def test_fingerprint_depends_on(written, edits):
+    assert fingerprint([], [written(changed(edits))]) != fingerprint([], [written(BASE)])
+
+
+def closing_over(x):
+    def inner():
+        return x
+
+    def udf(tau):
+        tau.sum += inner()
+
+    return udf
+
+
+def test_fingerprint_depends_on_closures():
+    prints = {
+        fingerprint([], [closing_over(x)])
+        for x in (1, 2, 1.0, True, (1, 2), np.arange(3), np.arange(3.0), np.arange(4), "a", None)
+    }
+    assert len(prints) == 10 and fingerprint([], [closing_over(2)]) in prints
+
+
+def reads_global(tau):
+    tau.sum += GLOBAL  # noqa: F821
+
+
+def test_fingerprint_depends_on_every_kind_of_value(monkeypatch):
+    long = np.zeros(5000)
+    long_too = long.copy()
+    long_too[2500] = 1
+    values = [
+        1,
+        1.0,
+        (1, 2),
+        (1, (2, 3)),
+        long,
+        long_too,
+        (1, long),
+        (1, long_too),
+        np.float32(1),
+        np.float64(1),
+        math,
+        abs,
+    ]
+    prints = []
+    for thing in values:
+        monkeypatch.setitem(globals(), "GLOBAL", thing)
+        prints.append(fingerprint([], [reads_global]))
+    assert [prints.count(found) for found in prints] == [1] * len(values)
+
+
+def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(written, tmp_path):
+    source = "def udf(tau):\n    tau.sum += settings.STEP\n"
+    (one, other) = (
+        importlib.util.module_from_spec(importlib.util.spec_from_loader("settings", None))
+        for _ in range(2)
+    )
+    one.STEP, other.STEP = 0.5, 0.25
+    assert fingerprint([], [written(source, settings=one)]) != fingerprint(
+        [], [written(source, settings=other)]
+    )
+
+
+def test_fingerprint_depends_on_the_processor_that_numba_compiles_for():
+    """Its name and its features, which numba takes from two variables."""
+    command = [
+        sys.executable,
+        "-c",
+        "from tux.stages.fingerprint import fingerprint; print(fingerprint([], []))",
+    ]
+    native = cpus.environment("native")
+    chosen = (
+        native,
+        native | {"NUMBA_CPU_NAME": "x86-64-v2"},
+        cpus.environment("x86-64-v2"),
+        cpus.environment("x86-64-v3"),
+    )
+    prints = [
+        subprocess.run(command, env=each, capture_output=True, text=True, check=True).stdout
+        for each in chosen
+    ]
+    assert len(set(prints)) == len(chosen)
+
+
+def test_fingerprint_of_recursion_ends(written):
+    assert fingerprint([], [written("def udf(x):\n    return udf(x - 1) if x else 0\n")])
+
+
+class Named(Exception):
+    """Carries the name of a kernel that would now be written."""
+
+
+def name_of(monkeypatch, program, stage, edges=EDGES, **options):
+    """The module name of the kernel of `stage`; nothing is compiled."""
+
+    def instead(name, source, scope):
+        raise Named(name)
+
+    monkeypatch.setattr(kernels, "_module", instead)
+    with pytest.raises(Named) as named:
+        start(program, edges, **options).prepare([stage])
+    return str(named.value)
+
+
+def declared(field, step=None, width=2):
+    """A program with this user field and this type of step."""
+    members = {
+        "user": Vertex(n=field, w=shared("width")),
+        "item": Vertex(),
+        "link": Edge("user", "item", w=data()),
+        "tau": Context(sum=total()),
+    }
+    members |= {"step": step or param(0.5), "width": param(width)}
+    return type("Declared", (Program,), members)
+
+
+def update(user, tau, p):
+    user.n += 1
+    tau.sum += p.step
+
+
+def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
+    def name(*declaration, stage=None, **options):
+        program = declared(*declaration)(**options.pop("parameters", {}))
+        return name_of(monkeypatch, program, stage or Exchange(update), **options)
+
+    first = name(shared("i8"))
+    others = [
+        name(shared("i4")),
+        name(shared("f4")),
+        name(shared("i8"), param(1)),
+        name(shared("i8"), param(0.5, dtype="f8")),
+        name(shared("i8"), param(True)),
+        name(shared("i8"), stage=Exchange(update, over="item")),
+        name(shared("i8"), stage=Exchange(update, enter=lambda user: None)),
+        name(shared("i8"), jit=False),
+    ]
+    assert len({first, *others}) == 9
+    same = [
+        name(shared("i8"), parameters={"step": 0.25, "width": 5}),
+        name(shared("i8", init=3)),
+        name(shared("i8"), seed=1),
+        name(
+            shared("i8"),
+            edges=from_arrays([1, 2], [3, 4], ends=("user", "item"), w=np.float32([1, 1])),
+        ),
+    ]
+    assert set(same) == {first}
+
+
+COUNTING = """
+import numpy as np
+import tux.stages.scope as scope
+from programs import Degrees, column, complete
+from tux.arrays.networks import from_arrays
+
+built, build = [], scope.build
+
+def counted(*args, **options):
+    built.append(build(*args, **options))
+    return built[-1]
+
+scope.build = counted
+worker = complete(Degrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
+kinds = ("cache_hits", "cache_misses")
+hits, misses = (sum(sum(getattr(k.stats, of).values()) for k in built) for of in kinds)
+print(len(built), hits, misses, *column(worker, "node", "indegree"))
+"""
+
+
+def counts(folder):
+    path = os.pathsep.join(
+        [os.path.dirname(os.path.dirname(__file__)), os.environ.get("PYTHONPATH", "")]
+    )
+    environment = {**os.environ, "TUX_CACHE_DIR": str(folder), "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTING],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    assert counts(tmp_path) == [2, 0, 2, 0, 1, 2]
+    assert counts(tmp_path) == [2, 2, 0, 0, 1, 2]
+
+
+def test_kernels_lie_in_the_cache_folder_with_their_stage(kernel_cache):
+    complete(Degrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
+    sources = [path.read_text() for path in kernel_cache.glob("tux_kernel_*.py")]
+    assert any(source.startswith('"""Exchange(count_both)"""') for source in sources) and not list(
+        kernel_cache.glob("*.tmp")
+    )
+
+
+class Small(Program):
+    """For UDFs of all sorts."""
+
+    user = Vertex(n=shared("i8"), x=shared("f8"))
+    item = Vertex(n=shared("i8"))
+    link = Edge("user", "item", w=data("f4"))
+    tau = Context(sum=total(), n=total("i8"))
+
+
+OFFSETS = np.array([10.0, 20.0])
+PAIR = (2, 3.5)
+
+
+def bump(user, by):
+    user.x += by
+
+
+def smooth(x, sharp=2.0):
+    return 1 / (1 + math.exp(-sharp * x))
+
+
+def clipped(x, low=0.0, high=2.5):
+    return min(max(x, low), high)
+
+
+def squashed(x):
+    return np.sqrt(abs(clipped(x))) + np.log1p(x) + math.floor(x) + np.float32(0.5)
+
+
+def everything(user, link, tau):
+    bump(user, squashed(link.w) + OFFSETS[1] + PAIR[1])
+    user.n += PAIR[0] if np.isnan(user.x) or link.w > 1.5 else int(round(link.w))
+    tau.sum += max(np.cos(0.0), 0.5) + smooth(0.0, sharp=1.0)
+
+
+@both
+def test_helpers_constants_and_functions_of_math(jit):
+    worker = drive(start(Small(), EDGES, jit=jit), Exchange(everything))
+    each = [squashed(w) + 23.5 for w in (1.0, 2.0, 3.0)]
+    np.testing.assert_allclose(column(worker, "user", "x"), [each[0] + each[1], each[2]], rtol=1e-6)
+    assert column(worker, "user", "n").tolist() == [3, 2] and worker.tau.sum == pytest.approx(4.5)
+
+
+def keyword_default(tau):
+    tau.sum += smooth(0.0)
+
+
+@both
+def test_a_helper_may_have_a_default_that_is_named(jit):
+    assert drive(start(Small(), EDGES, jit=jit), Exchange(keyword_default)).tau.sum == 1.5
+
+
+@both
+def test_closures(jit):
+    assert drive(start(Small(), EDGES, jit=jit), Exchange(closing_over(3))).tau.sum == 9
+
+
+def divides(user, tau):
+    tau.sum += 1.0 / user.n
+
+
+def not_a_number(tau):
+    tau.n += np.isnan(np.inf - np.inf) + math.isinf(np.inf)
+
+
+def test_division_by_zero_is_infinite_and_nan_keeps_its_meaning():
+    assert drive(start(Small(), EDGES), Exchange(divides)).tau.sum == np.inf
+    assert drive(start(Small(), EDGES), Exchange(not_a_number)).tau.n == 6
+
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def recurses(user):
+    user.n += factorial(3)
+
+
+def adds_text(user):
+    user.n += 1
+    user.n = user.n + "x"
+
+
+def unknown_global(user):
+    user.n += no_such_name  # noqa: F821
+
+
+def unknown_function(user):
+    user.n += np.no_such_function(3)
+
+
+def bad_helper(x):
+    return x + "a"
+
+
+def calls_bad_helper(user):
+    user.n += bad_helper(1)
+
+
+def unsupported(user):
+    with open("x") as file:
+        user.n += len(file.read())
+
+
+MISTAKES = [
+    (adds_text, adds_text, "int64.*x"),
+    (unknown_global, unknown_global, "no_such_name"),
+    (unknown_function, unknown_function, "no_such_function"),
+    (calls_bad_helper, bad_helper, "int.*a"),
+    (recurses, factorial, "factorial"),
+    (unsupported, unsupported, "."),
+]
+
+
+@pytest.mark.parametrize(
+    ("udf", "place", "reason"), MISTAKES, ids=[udf.__name__ for udf, *_ in MISTAKES]
+)
+def test_a_typing_error_is_told_with_file_line_and_reason(udf, place, reason):
+    with pytest.raises(ProgramError, match=reason) as error:
+        start(Small(), EDGES).prepare([Exchange(udf)])
+    assert (
+        udf.__name__ in error.value.what
+        and len(error.value.what.splitlines()) <= 2
+        and len(error.value.what) < 300
+    )
+    file, _, line = error.value.where.rpartition(":")
+    first = place.__code__.co_firstlineno
+    assert file.endswith("test_compile.py") and first <= int(line) <= first + 3, str(error.value)
+    assert place is not udf or points_at(error.value, udf)
+
+
+def test_a_module_function_is_to_be_imported_by_name(written):
+    helpers = importlib.util.module_from_spec(importlib.util.spec_from_loader("helpers", None))
+    helpers.twice = written("def udf(x):\n    return 2 * x\n")
+    udf = written("def udf(tau, link):\n    tau.sum += helpers.twice(link.w)\n", helpers=helpers)
+    with pytest.raises(ProgramError, match="from MODULE import FUNCTION"):
+        start(Small(), EDGES).prepare([Exchange(udf)])

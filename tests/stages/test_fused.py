@@ -1,0 +1,156 @@
+"""Fused mini-batches: one compiled loop over blocks does what block after block does, to the
+bit, and is taken only where that holds.
+"""
+
+import numpy as np
+import pytest
+from programs import both, random_pairs, start
+from team import Team
+
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    data,
+    delta,
+    master,
+    mirror,
+    param,
+    shared,
+    total,
+    value,
+)
+from tux.arrays.networks import from_arrays
+from tux.engine.training import Training
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages.minibatch import BatchBlocks
+
+LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
+EDGES = from_arrays(
+    LEFT, RIGHT, ends=("row", "column"), x=np.random.default_rng(1).normal(size=150).astype("f4")
+)
+
+
+def gather(column, edges, rng):
+    """g += x (x + state of the row); the least x. A stream of random numbers stands for what an
+    algorithm may draw.
+    """
+    for edge in edges:
+        column.g += edge.x * (edge.x + edge.row.state)
+        column.least = min(column.least, edge.x)
+    column.luck = rng.uniform()
+
+
+def step(column, tau, p, rng):
+    column.w -= p.rate * column.g + 0.01 * column.least
+    column.steps += 1
+    column.draw = rng.uniform()
+    tau.steps += 1
+
+
+def scatter(column, edges):
+    for edge in edges:
+        edge.row.state += edge.x * (column.w - column.last)
+    column.last = column.w
+
+
+def look(column):
+    column.seen += 1
+
+
+class Steps(Program):
+    rate: float = param(0.05)
+    size: int = param(1)
+    row = Vertex(whole=True, state=mirror("f8"))
+    column = Vertex(
+        w=value("f8"),
+        g=delta("f8"),
+        least=delta("f4", combine="min"),
+        steps=master("i4"),
+        last=mirror("f8"),
+        draw=master("f8"),
+        luck=mirror("f8"),
+        seen=mirror("i4"),
+    )
+    entry = Edge("row", "column", x=data("f4"))
+    tau = Context(steps=total(), all=value("f8"))
+
+    def stages(self):
+        parts = [
+            Exchange(gather),
+            Apply("column", step),
+            Exchange(scatter),
+            Exchange(None, enter=look),
+        ]
+        return [
+            MiniBatch(*parts, vertices=self.size),
+            GlobalSync(lambda tau: setattr(tau, "all", tau.all + tau.steps)),
+        ]
+
+
+def state(program, jit=True, epochs=3):
+    training = Training(start(program, EDGES, jit=jit))
+    records = list(training.epochs(epochs))
+    tables = training.worker.tables.values()
+    return (
+        training.worker,
+        {(t.name, f): a.copy() for t in tables for f, a in t.arrays.items()},
+        [r["clock"] for r in records],
+    )
+
+
+@both
+@pytest.mark.parametrize("size", [1, 5])
+def test_fused_is_block_after_block(monkeypatch, jit, size):
+    worker, fused, clocks = state(Steps(size=size), jit)
+    assert worker.edges_visited == 3 * 2 * 150 and worker.kernels == 4
+    monkeypatch.setattr(minibatch, "can_be_fused", lambda *_: False)
+    _, apart, others = state(Steps(size=size), jit)
+    assert clocks == others
+    assert fused.keys() == apart.keys()
+    for name, array in apart.items():
+        assert np.array_equal(fused[name], array), name
+    assert fused["column", "steps"].tolist() == [3] * 12 == fused["column", "seen"].tolist()
+    assert not fused["column", "g"].any() and np.isinf(fused["column", "least"]).all()
+
+
+def test_small_blocks_differ_from_one_large_one():
+    _, small, _ = state(Steps(size=1))
+    _, large, clocks = state(Steps(size=0))
+    assert clocks == [2, 4, 6]
+    assert not np.allclose(small["column", "w"], large["column", "w"])
+
+
+def test_fused_starts_from_what_other_stages_left():
+    team = Team(Steps(size=4), EDGES, k=2, by="bicut", jit=True).train(3)
+    _, alone, _ = state(Steps(size=4))
+    order = start(Steps(size=4), EDGES).graph.vertices["column"].row_of
+    assert np.allclose(team.gather("column", "w"), alone["column", "w"][order])
+
+
+class InPlace(Steps):
+    """Steps on a field that both ends share, along tiles: not fused."""
+
+    row = Vertex(state=shared("f8"))
+
+    def stages(self):
+        return [
+            MiniBatch(Exchange(touch, over="column"), Apply("column", step), vertices=1),
+            GlobalSync(lambda tau: None),
+        ]
+
+
+def touch(row, column, entry):
+    row.state += entry.x
+    column.g += entry.x
+    column.least = min(column.least, entry.x)
+
+
+def test_tiles_are_not_fused():
+    program = InPlace()
+    worker = start(program, EDGES)
+    stages = worker.prepare(program.stages())
+    assert isinstance(stages[0], BatchBlocks)
+    worker.run(stages)
+    assert worker.clock == 12 + 1

@@ -1,0 +1,352 @@
+"""Generated edges: what a UDF makes is walked, rows come from their masters no staler than the
+slack allows, and nothing is lost.
+"""
+
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import random_pairs, start
+from team import Team
+
+from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, uniform
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.cli.main import main
+from tux.engine.training import Training
+from tux.graph.topology import Topology
+from tux.program.sources import find
+from tux.run.session import run
+from tux.stages import Exchange, Generate, GlobalSync, MiniBatch, scope
+from tux.stages.generate import ABREAST
+
+LEFT, RIGHT = random_pairs(40, 40, 90, seed=3)
+EDGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))
+N = len(EDGES.ids["page"])
+SLOTS = 4
+
+
+def step(start, path, topology, rng, round):
+    """A walk of up to four pages from `start` on; every third walk in odd rounds is shorter."""
+    v = start
+    for i in range(len(path) - (1 if round % 2 == 1 and start % 3 == 0 else 0)):
+        path[i] = v
+        lo, hi = topology.bounds[v], topology.bounds[v + 1]
+        if lo == hi:
+            return
+        v = topology.ends[lo + rng.below(hi - lo)]
+
+
+def place(start, path, at, topology, rng, round):
+    """The same walk, a page at a time: a walk of one place less in every third walk of odd
+    rounds.
+    """
+    if at == 0:
+        path[0] = start
+        return
+    v = path[at - 1]
+    if v < 0 or (at == len(path) - 1 and round % 2 == 1 and start % 3 == 0):
+        return
+    lo, hi = topology.bounds[v], topology.bounds[v + 1]
+    if lo < hi:
+        path[at] = topology.ends[lo + rng.below(hi - lo)]
+
+
+place.__name__ = step.__name__  # random numbers depend on the stage's name too
+
+
+def visit(path, tau):
+    for i in range(len(path)):
+        path[i].page.seen += 1
+        path[i].page.last[0] += i
+    tau.visits += len(path)
+    tau.walks += 1
+
+
+class Visits(Program):
+    """How often walks come by: the same whatever the workers and the slack."""
+
+    size: int = param(7)
+    length: int = param(4)
+    rounds: int = param(3)
+    page = Vertex(pulled=True, seen=shared("i8"), last=shared("f4", 2))
+    link = Edge("page", "page")
+    tau = Context(visits=total(), walks=total())
+
+    def topology(self):
+        return "undirected"
+
+    def stages(self):
+        walks = Generate(step, visit, "page", rounds=self.rounds, path="length")
+        return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
+
+
+def alone(program, epochs=2, jit=True, edges=EDGES):
+    worker = start(program, edges, jit=jit)
+    records = list(Training(worker).epochs(epochs))
+    rows = worker.graph.vertices["page"].row_of
+    return {
+        f: worker.tables["page"].arrays[f][rows] for f in program.vertices["page"].fields
+    }, records
+
+
+def test_every_vertex_starts_a_walk_in_each_round():
+    found, records = alone(Visits(length=1, rounds=5), 1)
+    odd = sum((v % 3 == 0) for v in range(N))  # these have no place in odd rounds
+    assert found["seen"].sum() == 5 * N - 2 * odd and set(found["seen"].tolist()) == {3, 5}
+    assert records[0]["edges_per_second"] > 0
+
+
+def test_compiled_or_not_is_the_same():
+    one, other = (alone(Visits(), jit=jit)[0] for jit in (True, False))
+    assert all(np.array_equal(one[f], other[f]) for f in one)
+    assert one["seen"].sum() > 2 * 3 * N
+
+
+class Stepwise(Visits):
+    def stages(self):
+        walks = Generate(place, visit, "page", rounds=self.rounds, path="length")
+        return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
+
+
+@pytest.mark.parametrize("size", [1, 7, ABREAST, ABREAST + 1, 1000])
+def test_lists_made_place_by_place_side_by_side_are_the_same(size):
+    """Each vertex goes on with its own random numbers, however many stand beside it."""
+    whole = alone(Visits(size=size))[0]
+    for found in (alone(Stepwise(size=size))[0], alone(Stepwise(size=size), jit=size < 1000)[0]):
+        assert all(np.array_equal(found[f], whole[f]) for f in whole)
+
+
+def test_nothing_is_compiled_while_it_trains(monkeypatch):
+    kernels, build = [], scope.build
+    monkeypatch.setattr(
+        scope,
+        "build",
+        lambda *given, **options: kernels.append(build(*given, **options)) or kernels[-1],
+    )
+    alone(Stepwise(length=3), 1)
+    assert len(kernels) >= 2 and all(len(kernel.signatures) == 1 for kernel in kernels)
+
+
+def number_places(start, path, more, at):
+    """No random numbers; a second list; each place is made once, in order."""
+    path[at] = at
+    more[0] = at if at == more[0] + 1 else -9
+
+
+def count_places(path, more):
+    for i in range(len(path)):
+        path[i].page.seen += 1
+    more[0].page.last[1] += 1
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_places_are_those_of_the_first_list(jit):
+    class Numbered(Visits):
+        def stages(self):
+            return [MiniBatch(Generate(number_places, count_places, "page", path=5, more=2))]
+
+    worker = start(Numbered(), EDGES, jit=jit)
+    list(Training(worker).epochs(1))
+    pages = worker.tables["page"].arrays
+    assert pages["seen"].tolist() == [N] * 5 + [0] * (N - 5)
+    assert pages["last"][:, 1].tolist() == [0] * 4 + [N] + [0] * (N - 5)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("slack", [0, 1, 3])
+@pytest.mark.parametrize("delivery", [0, 1])
+def test_workers_make_the_same_walks_as_one(k, slack, delivery):
+    expected, _ = alone(Visits())
+    team = Team(Visits(), EDGES, k=k, slack=slack, delivery=delivery, jit=True).train(2)
+    assert np.array_equal(team.gather("page", "seen"), expected["seen"])
+    assert np.allclose(team.gather("page", "last"), expected["last"])
+    assert team.sent()["page"] > 0
+    assert all(len(worker.tables["page"].arrays["seen"]) == 0 for worker in team.workers)
+
+
+def look(path, tau, p):
+    """The probe: each page counts the steps of each worker; what a step reads is noted, then the
+    step is counted.
+    """
+    for i in range(len(path)):
+        for w in range(SLOTS):
+            tau.least[w] = min(tau.least[w], path[i].page.steps[w])
+            tau.most[w] = max(tau.most[w], path[i].page.steps[w])
+    for i in range(len(path)):
+        path[i].page.mine += 1
+
+
+class Probe(Program):
+    """One block a step that touches every page: after step t each page has been counted t times
+    by each worker.
+    """
+
+    page = Vertex(pulled=True, steps=shared("i8", SLOTS), mine=shared("i8"))
+    link = Edge("page", "page")
+    tau = Context(least=total("i8", SLOTS, combine="min"), most=total("i8", SLOTS, combine="max"))
+
+    def topology(self):
+        return "directed"
+
+
+def everyone(start, path, p):
+    for v in range(len(path)):
+        path[v] = v
+
+
+@pytest.mark.parametrize("slack", [0, 1, 3])
+@pytest.mark.parametrize("delivery", range(6))
+def test_rows_are_no_staler_than_the_slack(slack, delivery):
+    """All of everyone's steps up to t - slack - 1, none after t - 1, of its own all; whole
+    steps; nothing lost at the end.
+    """
+    k, steps, seen = 3, 8, []
+
+    class Stale(Generate):
+        """Reads and counts in plain Python, so that each step knows its number."""
+
+        def prepared(self, worker, batch):
+            made, numbers = super().prepared(worker, batch), count()
+
+            def use(block, rows, lists):
+                at = lists["path"].reshape(-1)
+                at = np.unique(at[at >= 0])
+                seen.append((worker.rank, next(numbers), rows[0][at].copy()))
+                rows[0][at, worker.rank] += 1
+                made.taken(block)
+
+            made.use = use
+            return made
+
+    class Counting(Probe):
+        def stages(self):
+            return [MiniBatch(Stale(everyone, look, "page", rounds=steps, path=N))]
+
+    team = Team(Counting(), EDGES, k=k, slack=slack, delivery=delivery).train(1)
+    assert len(seen) == k * steps
+    stalest = 0
+    for me, t, counts in seen:
+        for w in range(k):
+            of = counts[:, w]
+            assert len(set(of.tolist())) <= slack + 1  # homes may differ, but
+            assert of.max() <= t and of.min() >= (t if w == me else t - slack)
+            stalest = max(stalest, t - int(of.min()))
+    assert stalest <= slack and (slack == 0 or stalest > 0)
+    assert (team.gather("page", "steps")[:, :k] == steps).all()
+
+
+def test_the_graph_as_neighbours():
+    src, dst = np.array([0, 0, 1, 2, 2, 0]), np.array([1, 1, 0, 2, 0, 3])
+    both = Topology.of(src, dst, 5, directed=False)
+    assert both.bounds.tolist() == [0, 3, 4, 5, 6, 6] and both.ends.tolist() == [1, 2, 3, 0, 0, 0]
+    one = Topology.of(src, dst, 5, directed=True)
+    assert one.bounds.tolist() == [0, 2, 3, 4, 4, 4] and one.ends.tolist() == [1, 3, 0, 0]
+    heavy = Topology.of(src, dst, 5, directed=False, weights=np.array([1, 2, 4, 8, 16, 32.0]))
+    assert heavy.sums.tolist() == [7, 23, 55, 7, 16, 32]
+    again = Topology.from_arrays(heavy.arrays)
+    assert again.sums is heavy.sums and again.ends is heavy.ends
+
+
+def test_a_topology_knows_the_programs_tables():
+    class Degrees(Visits):
+        def tabulate(self, topology):
+            return {"degree": np.diff(topology.bounds).astype("f4")}
+
+    worker = start(Degrees(), EDGES)
+    assert worker.topology.arrays["degree"].shape == (1, N) and worker.topology.arrays[
+        "degree"
+    ].sum() == len(worker.graph.topology.ends)
+
+
+PROGRAM = '''
+"""Visits of walks, as a file that worker processes can find."""
+
+import sys
+
+sys.path.insert(0, {tests!r})
+
+from test_generate import Visits
+
+
+class Walks(Visits):
+    """How often walks come by."""
+'''
+
+
+def test_processes_and_stored_graphs_give_the_same(tmp_path):
+    file, graph = tmp_path / "walks.py", tmp_path / "edges.txt"
+    file.write_text(PROGRAM.format(tests=str(Path(__file__).parent)))
+    ids = EDGES.ids["page"].values
+    graph.write_text(
+        "".join(f"{ids[a]} {ids[b]}\n" for a, b in zip(EDGES.src, EDGES.dst, strict=True))
+    )
+    program = find(str(file)).program()
+    results = [
+        run(program, graph, epochs=2, workers=k, slack=s, out=tmp_path / f"out{k}{s}")
+        for k, s in ((1, 0), (2, 0), (2, 2))
+    ]
+    assert (
+        main(
+            [
+                "partition",
+                str(graph),
+                "--parts",
+                "3",
+                "--out",
+                str(tmp_path / "parts"),
+                "--one-type",
+            ]
+        )
+        == 0
+    )
+    results.append(run(program, tmp_path / "parts", epochs=2))
+    seen = [
+        r.worker.tables["page"].arrays["seen"][r.worker.graph.vertices["page"].row_of]
+        for r in results
+    ]
+    assert all(np.array_equal(each, seen[0]) for each in seen) and seen[0].sum() > 6 * N
+    assert [r.records[-1]["max_staleness"] for r in results[:3]] == [0, 0, 2]
+
+
+class Kept(Visits):
+    page = Vertex(seen=shared("i8"), last=shared("f4", 2))
+
+
+class Mixed(Visits):
+    page = Vertex(
+        pulled=True, seen=shared("i8"), last=shared("f4", 2), own=mirror("f4", init=uniform())
+    )
+
+
+class Beside(Visits):
+    def stages(self):
+        walks = Generate(step, visit, "page", path="length")
+        return [MiniBatch(walks, Exchange(lambda src: None), vertices=self.size)]
+
+
+class Twice(Visits):
+    def stages(self):
+        return [MiniBatch(Generate(make, None, "page", path="length")) for make in (step, place)]
+
+
+class Unmeasured(Visits):
+    def stages(self):
+        return [MiniBatch(Generate(step, visit, "page", path="width"))]
+
+
+@pytest.mark.parametrize(
+    ("program", "k", "words"),
+    [
+        (Kept, 1, "pulled=True"),
+        (Mixed, 2, "mirror field"),
+        (Beside, 1, "give it one of its own"),
+        (Unmeasured, 1, "no integer parameter"),
+        (Twice, 1, "let one make all lists"),
+    ],
+)
+def test_what_cannot_be_is_refused(program, k, words):
+    with pytest.raises(ProgramError) as error:
+        Team(program(), EDGES, k=k).train(1) if k > 1 else alone(program(), 1)
+    assert words in f"{error.value.what} {error.value.do}"

@@ -1,0 +1,1 @@
+"""Edges and ids as arrays, and the one door to Apache Arrow."""

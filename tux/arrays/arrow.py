@@ -1,0 +1,472 @@
+"""Files in and out through Apache Arrow: compressed streams, text, Parquet. No other file imports
+pyarrow.
+
+pyarrow is imported inside the functions, since its 0.15 s would be most of the time that a command
+like ``tux info`` takes. What leaves this file is numpy: numbers as they are, strings as
+`numpy.dtypes.StringDType`, long columns of strings as `Coded`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays.integers import joined, narrow
+from tux.arrays.packed import head_of, packing, unpacked
+from tux.arrays.piped import readable
+from tux.arrays.ragged import Lists
+from tux.base.disk import replacing
+from tux.base.errors import DataError
+
+STRING = np.dtypes.StringDType()
+ROWS = 1 << 20  # rows of a Parquet file that are read at a time
+
+WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+
+
+class Coded(NamedTuple):
+    """A column of few distinct values: row i is ``values[codes[i]]``."""
+
+    codes: np.ndarray  # (m,) int32
+    values: np.ndarray  # (k,) int64, uint64 or StringDType
+
+
+Column = np.ndarray | Coded
+Write = Callable[[Mapping[str, np.ndarray]], None]
+
+
+class Unreadable(ValueError):
+    """A block of text in which at least one line is not what it should be."""
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Whether the file begins as a Parquet file does. Raises `DataError` if it cannot be opened."""
+    return head_of(path, 4) == b"PAR1"
+
+
+def open_stream(path: str | os.PathLike[str]) -> Any:
+    """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary
+    file to ``read(n)`` from and to close.
+
+    Raises `DataError` if there is no such file, or it is packed in another way.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    head = head_of(path, 8)
+    if (own := unpacked(path, head)) is not None:
+        return own
+    return pa.input_stream(readable(path), compression=packing(head))
+
+
+class Pieces:
+    """Columns of ids and numbers that arrive piece by piece.
+
+    `kinds` has one entry a column: the dtype of a column of numbers, None for ids. Ids are int64,
+    or uint64, if every value of the column is one, written the way this library would write it; one
+    "007" or "x" makes the column strings.
+    """
+
+    def __init__(self, kinds: Sequence[np.dtype | None]) -> None:
+        self.kinds = kinds
+        self.rows = 0
+        self._pieces: list[list[Any]] = [[] for _ in kinds]
+
+    def add(self, table: Any) -> None:
+        """Append the rows of an Arrow table. Raises `Unreadable`, appending nothing, for an
+        empty id or a number that is not finite.
+        """
+        import pyarrow as pa
+
+        new: list[list[Any]] = []
+        for kind, column in zip(self.kinds, table.columns, strict=True):
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            new.append([_ids(chunk) if kind is None else _numbers(chunk, kind) for chunk in chunks])
+        for pieces, more in zip(self._pieces, new, strict=True):
+            pieces.extend(more)
+        self.rows += table.num_rows
+
+    def columns(self) -> list[Column]:
+        """The columns whole, in the order of `kinds`; the pieces are given up one column at a
+        time, so use it once.
+        """
+        whole: list[Column] = []
+        for at, kind in enumerate(self.kinds):
+            pieces, self._pieces[at] = self._pieces[at], []
+            if kind is not None:
+                whole.append(np.concatenate([np.empty(0, kind), *pieces]))
+                continue
+            numbers = (
+                joined(pieces) if all(isinstance(piece, np.ndarray) for piece in pieces) else None
+            )
+            whole.append(_strings(pieces) if numbers is None else numbers)
+        return whole
+
+
+def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
+    values = np.asarray(chunk.to_numpy(zero_copy_only=False), kind)
+    if kind.kind == "f" and not np.isfinite(values).all():
+        raise Unreadable("a number is not finite")
+    return values
+
+
+def _ids(chunk: Any) -> Any:
+    """A chunk of ids: an array of int32, int64 or uint64 if they are integers, else an Arrow
+    dictionary array of strings.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    if pa.types.is_integer(chunk.type):
+        return narrow(chunk.to_numpy(zero_copy_only=False))
+    if not pa.types.is_dictionary(chunk.type):
+        return _coded_strings(chunk.cast(pa.large_string()).dictionary_encode())
+    strings = pc.utf8_trim_whitespace(chunk.dictionary)
+    if pc.any(pc.equal(strings, "")).as_py():
+        raise Unreadable("an id is empty")
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            numbers = pc.cast(strings, kind)
+        except pa.ArrowInvalid:
+            continue  # not integers, or too large ones
+        if len(strings) == 0 or pc.all(pc.equal(pc.cast(numbers, strings.type), strings)).as_py():
+            return narrow(numbers.to_numpy())[chunk.indices.to_numpy()]
+    return _coded_strings(pa.DictionaryArray.from_arrays(chunk.indices, strings))
+
+
+def _coded_strings(chunk: Any) -> Any:
+    """A dictionary array in the one type that pieces of all files can be joined in."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(
+        chunk.indices.cast(pa.int32()), chunk.dictionary.cast(pa.large_string())
+    )
+
+
+def _strings(pieces: list[Any]) -> Coded:
+    """The pieces of a column of strings; those that looked like integers so far are written out
+    again.
+    """
+    import pyarrow as pa
+
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, np.ndarray):
+            numbers = pa.array(piece).dictionary_encode()
+            pieces[at] = pa.DictionaryArray.from_arrays(
+                numbers.indices, numbers.dictionary.cast(pa.large_string())
+            )
+    chunks = pa.chunked_array(pieces).unify_dictionaries().chunks
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+    return Coded(codes, np.array(chunks[0].dictionary.to_pylist(), STRING))
+
+
+def encode(column: np.ndarray) -> Coded:
+    """The distinct values of a column of integers or strings, in no promised order, and each
+    row's place among them.
+    """
+    coded = _arrow(column).dictionary_encode()
+    return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
+
+
+def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The place of each value in `among`, (k,) int32, -1 where it is not; both are integers of one
+    type, or strings.
+
+    Not numpy.searchsorted: given two arrays of strings over 15 bytes it returns wrong places (numpy
+    2.4).
+    """
+    import pyarrow.compute as pc
+
+    return np.array(
+        pc.fill_null(pc.index_in(_arrow(values), value_set=_arrow(among)), -1).to_numpy()
+    )
+
+
+def _arrow(column: Column) -> Any:
+    import pyarrow as pa
+
+    if isinstance(column, Coded):
+        return _arrow(column.values).take(pa.array(column.codes))
+    return (
+        pa.array(column)
+        if column.dtype.kind in "iufb"
+        else pa.array(column.tolist(), pa.large_string())
+    )
+
+
+def parse_text(
+    text: bytes,
+    width: int,
+    picks: Sequence[int],
+    kinds: Sequence[np.dtype | None],
+    separator: str,
+    *,
+    quotes: bool,
+) -> Any:
+    """The picked columns of lines of text, as an Arrow table for `Pieces.add`.
+
+    `width` is the number of columns of every line, `picks` the 0-based places of those wanted,
+    `kinds` as in `Pieces`. Raises `Unreadable` if any line has another width or holds no number
+    where one should be.
+    """
+    import pyarrow as pa
+    from pyarrow import csv  # type: ignore[import-untyped]
+
+    names = [str(place) for place in range(width)]
+    ids = pa.dictionary(pa.int32(), pa.string())
+    types = {
+        names[at]: ids if kind is None else pa.from_numpy_dtype(kind)
+        for at, kind in zip(picks, kinds, strict=True)
+    }
+    try:
+        return csv.read_csv(
+            pa.BufferReader(text),
+            read_options=csv.ReadOptions(column_names=names),
+            parse_options=csv.ParseOptions(
+                delimiter=separator, quote_char='"' if quotes else False
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=types, include_columns=[names[at] for at in picks], null_values=[]
+            ),
+        )
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise Unreadable(str(error)) from None
+
+
+@contextmanager
+def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    head_of(path, 4)
+    try:
+        with pq.ParquetFile(readable(path)) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{path} is no readable Parquet file ({str(error).splitlines()[0]})"
+        ) from None
+
+
+def parquet_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of a Parquet file's columns. Raises `DataError` if it is none."""
+    with parquet_file(path) as file:
+        return list(file.schema_arrow.names)
+
+
+def parquet_edges(
+    path: str | os.PathLike[str], names: Sequence[str], kinds: Sequence[np.dtype | None]
+) -> Iterator[tuple[Any, np.ndarray]]:
+    """Pieces of the named columns as Arrow tables of good rows, and the numbers (from 1 over the
+    file) of rows left out.
+
+    A row is left out if a value is null, an id is empty, or a number is not finite. Raises
+    `DataError` if a column of ids is neither of integers nor of strings, or a column of numbers not
+    of numbers.
+    """
+    import pyarrow as pa
+
+    with parquet_file(path) as file:
+        schema = file.schema_arrow
+        types = [
+            _parquet_type(path, schema.field(name), kind)
+            for name, kind in zip(names, kinds, strict=True)
+        ]
+        done = 0
+        for batch in file.iter_batches(ROWS, columns=list(names)):
+            try:
+                columns = [
+                    batch.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)
+                ]
+            except pa.ArrowInvalid as error:
+                raise DataError(
+                    f"a number does not fit its column's type ({error})", where=str(path)
+                ) from None
+            good = np.logical_and.reduce([_good(column) for column in columns])
+            table = pa.table(columns, names=[str(at) for at in range(len(columns))])
+            yield (
+                (table if good.all() else table.filter(pa.array(good))),
+                np.flatnonzero(~good) + done + 1,
+            )
+            done += len(good)
+
+
+def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | None) -> Any:
+    """The Arrow type a column is read as."""
+    import pyarrow as pa
+
+    given = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if kind is None and (
+        pa.types.is_integer(given) or pa.types.is_string(given) or pa.types.is_large_string(given)
+    ):
+        return given
+    if kind is not None and (pa.types.is_integer(given) or pa.types.is_floating(given)):
+        return pa.from_numpy_dtype(kind)
+    needed = "integers or strings" if kind is None else "numbers"
+    raise DataError(
+        f"column {field.name!r} holds {field.type}, not {needed}",
+        where=str(path),
+        do="Name other columns, or convert this one.",
+    )
+
+
+def _good(column: Any) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    good = column.is_valid()
+    if pa.types.is_floating(column.type):
+        good = pc.and_(good, pc.fill_null(pc.is_finite(column), False))
+    elif not pa.types.is_integer(column.type):
+        good = pc.and_(good, pc.fill_null(pc.not_equal(column, ""), False))
+    return np.asarray(good.to_numpy(zero_copy_only=False))
+
+
+def read_parquet(
+    path: str | os.PathLike[str], columns: Sequence[str] | None = None
+) -> dict[str, np.ndarray]:
+    """The named (else all) columns: numbers (n,), fixed-size lists (n, k), strings (n,)
+    StringDType, `Lists`.
+
+    Raises `DataError` if the file cannot be read or has no such column.
+    """
+    with parquet_file(path) as file:
+        if missing := [name for name in columns or () if name not in file.schema_arrow.names]:
+            raise DataError(
+                f"no column {missing[0]!r}",
+                where=str(path),
+                do=f"It has {', '.join(file.schema_arrow.names)}.",
+            )
+        table = file.read(columns=None if columns is None else list(columns))
+    return {name: _array(table.column(name)) for name in table.column_names}
+
+
+def _array(column: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_large_list(column.type):
+        whole = column.combine_chunks()
+        return Lists(
+            whole.offsets.to_numpy() - whole.offsets[0].as_py(), whole.flatten().to_numpy()
+        )
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return np.array(column.to_pylist(), STRING)
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.array(
+            column.to_numpy(zero_copy_only=False)
+            if isinstance(column, pa.Array)
+            else column.to_numpy()
+        )
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(
+        -1, column.type.list_size
+    )
+
+
+def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
+    """An Arrow table of 1-D arrays and 2-D arrays; the latter as lists, or (`flat`) as one
+    column each dimension.
+    """
+    import pyarrow as pa
+
+    made: dict[str, Any] = {}
+    for name, array in columns.items():
+        if isinstance(array, Lists):
+            made[name] = pa.LargeListArray.from_arrays(pa.array(array.bounds), _arrow(array.values))
+        elif array.ndim == 1:
+            made[name] = _arrow(array)
+        elif flat:
+            made |= {
+                f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k]))
+                for k in range(array.shape[1])
+            }
+        else:
+            made[name] = pa.FixedSizeListArray.from_arrays(
+                pa.array(array.reshape(-1)), array.shape[1]
+            )
+    return pa.table(made)
+
+
+@contextmanager
+def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
+    """A function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet file,
+    as often as wanted.
+
+    Every call names the same columns with the same types. The file appears when the block ends;
+    `DiskError` if it cannot.
+    """
+    import pyarrow.parquet as pq
+
+    with replacing(path) as part:
+        writer: Any = None
+
+        def write(columns: Mapping[str, np.ndarray]) -> None:
+            nonlocal writer
+            table = _table(columns, flat=False)
+            writer = writer or pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+            writer.write_table(table)
+
+        try:
+            yield write
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+@contextmanager
+def text_writer(
+    path: str | os.PathLike[str], separator: str = ",", *, header: bool = True
+) -> Iterator[Write]:
+    """A function that appends a dict of arrays to a new text file; an (n, k) array ``p`` fills
+    columns ``p_0 .. p_(k-1)``.
+
+    Packed if the name ends in .gz, .bz2, .zst or .lz4. The file appears when the block ends;
+    `DiskError` if it cannot.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with (
+        replacing(path) as part,
+        pa.output_stream(os.fspath(part), compression=WRITTEN.get(Path(path).suffix)) as stream,
+    ):
+        begun = not header
+
+        def write(columns: Mapping[str, np.ndarray]) -> None:
+            nonlocal begun
+            table = _table(columns, flat=True)
+            if not begun:
+                stream.write(separator.join(table.column_names).encode() + b"\n")
+                begun = True
+            csv.write_csv(
+                table, stream, csv.WriteOptions(include_header=False, delimiter=separator)
+            )
+
+        yield write
+
+
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
+    """One Parquet file of 1-D arrays, 2-D arrays (fixed-size lists) and `Lists`, of `Coded`
+    values too. Raises `DiskError`.
+    """
+    with parquet_writer(path) as write:
+        write(columns)
+
+
+def write_text(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, np.ndarray],
+    separator: str = ",",
+    *,
+    header: bool = True,
+) -> None:
+    """One text file of arrays, written in chunks; see `text_writer`. Raises `DiskError`."""
+    rows = max((len(array) for array in columns.values()), default=0)
+    with text_writer(path, separator, header=header) as write:
+        for start in range(0, max(rows, 1), ROWS):
+            write({name: array[start : start + ROWS] for name, array in columns.items()})

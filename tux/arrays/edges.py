@@ -1,0 +1,187 @@
+"""Edges as loaded, before any partition: dense indices of both ends, data fields, and the ids
+that the indices stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.ids import Ids
+from tux.arrays.integers import LAST
+from tux.base.errors import DataError
+
+TOGETHER = "together"
+"""The vertex field, one whole number a vertex, that says which vertices of a type are one group:
+these are neighbours in its order.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeData:
+    """m edges between vertices of the two types `ends`, which may be one type
+    (``("page", "page")``).
+    """
+
+    ends: tuple[str, str]
+    # by vertex type; len(ids[t]) is its number of vertices, some perhaps without an edge here
+    ids: Mapping[str, Ids]
+    src: np.ndarray  # (m,) int32, index into ids[ends[0]]
+    dst: np.ndarray  # (m,) int32, index into ids[ends[1]]
+    fields: Mapping[str, np.ndarray]  # each (m,)
+    # which columns of the file were taken for what, in words, where that is not plain
+    columns: str = ""
+    notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
+    rows: int | None = None  # of the file that were read; None: as many as edges
+    skipped: int = 0  # bad rows left out while reading
+    first_skipped: str = ""  # "file:line: reason" of the first of them
+    # by vertex type: ids that the given maps did not have
+    unseen: Mapping[str, int] = field(default_factory=dict)
+    # by vertex type, each (len(ids), ...)
+    vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()  # what labels of -1 and +1 stand for
+
+    @classmethod
+    def of(
+        cls,
+        ends: tuple[str, str],
+        src: Any,
+        dst: Any,
+        fields: Mapping[str, Any],
+        *,
+        against: Mapping[str, Ids] | None = None,
+        vertices: Mapping[str, Any] | None = None,
+        vertex_fields: Mapping[str, Mapping[str, Any]] | None = None,
+        **counts: Any,
+    ) -> EdgeData:
+        """Edges from two columns of ids (see `Ids.of`) and columns of numbers, all of m rows.
+
+        With `against`, the ids of other edges, those vertices keep their indices and new ones
+        follow; `unseen` counts them. `vertices` adds vertices that may have no edge.
+        `vertex_fields` are what is known of each vertex, by its index. Raises `DataError` if
+        columns differ in length or a number is not finite.
+        """
+        columns: dict[str, list[Any]] = {}
+        for end, column in zip(ends, (src, dst), strict=True):
+            columns.setdefault(end, []).append(column)
+        ids: dict[str, Ids] = dict(against or {})
+        codes: dict[str, list[np.ndarray]] = {}
+        for end, given in columns.items():
+            extra = [vertices[end]] if vertices and end in vertices else []
+            ids[end], codes[end] = Ids.over(given + extra, ids.get(end))
+        unseen = (
+            {end: len(ids[end]) - len(against[end]) for end in columns if end in against}
+            if against
+            else {}
+        )
+        edges = cls(
+            ends=ends,
+            ids=ids,
+            src=codes[ends[0]][0],
+            # the second column of its type if both ends have one
+            dst=codes[ends[1]][ends[0] == ends[1]],
+            fields={name: np.asarray(values) for name, values in fields.items()},
+            unseen=unseen,
+            vertex_fields={
+                of: {name: np.asarray(values) for name, values in each.items()}
+                for of, each in (vertex_fields or {}).items()
+            },
+            **counts,
+        )
+        edges._check()
+        return edges
+
+    def _check(self) -> None:
+        for name, values in {self.ends[1]: self.dst, **self.fields}.items():
+            if values.shape != self.src.shape:
+                raise DataError(
+                    f"{name} has shape {values.shape}, but there are {len(self.src)} edges"
+                )
+        for name, values in self.fields.items():
+            _finite(name, "edge", values)
+        for kind, fields in self.vertex_fields.items():
+            for name, values in fields.items():
+                if len(values) != len(self.ids[kind]):
+                    raise DataError(
+                        f"{kind}.{name} has {len(values)} rows, but there are "
+                        f"{len(self.ids[kind])} vertices of that type"
+                    )
+                _finite(name, kind, values)
+
+    def behind(self, kind: str, known: Ids) -> EdgeData:
+        """The same edges, of which the vertices of type `kind` are other ones than `known`: their
+        indices, and new ids, follow those.
+
+        For files whose rows are vertices: the third sample of a test file is not the third sample
+        of the training file.
+        """
+        count = len(self.ids[kind])
+        if known.values.dtype.kind == "i" and int(known.values.max(initial=0)) <= LAST - count:
+            ids = Ids(
+                np.concatenate([known.values, known.values.max(initial=0) + 1 + np.arange(count)])
+            )
+        else:
+            ids = Ids(
+                np.concatenate(
+                    [
+                        known.values.astype(STRING),
+                        np.array([f"row {n} behind" for n in range(count)], STRING),
+                    ]
+                )
+            )
+        at = dict(zip(("src", "dst"), self.ends, strict=True))
+        moved: dict[str, Any] = {
+            end: getattr(self, end) + np.int32(len(known)) for end, of in at.items() if of == kind
+        }
+        return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @cached_property
+    def duplicates(self) -> int:
+        """How many edges repeat an earlier one's (src, dst). Costs 8 bytes an edge while it is
+        counted, once.
+        """
+        keys = self.src.astype(np.int64)
+        keys *= len(self.ids[self.ends[1]])
+        keys += self.dst
+        keys.sort()
+        return int(np.count_nonzero(keys[1:] == keys[:-1]))
+
+    def digest(self) -> str:
+        """32 hexadecimal digits that stand for ids, edges in their order, and fields, whatever
+        file they came from.
+        """
+        state = blake2b(digest_size=16)
+        for end in dict.fromkeys(self.ends):
+            state.update(f"{end} {len(self.ids[end])} ".encode())
+            for chunk in self.ids[end].chunks():
+                state.update(chunk)
+        for name, array in {
+            "src": self.src,
+            "dst": self.dst,
+            **{f".{name}": self.fields[name] for name in sorted(self.fields)},
+        }.items():
+            state.update(f"{name} {array.dtype.str} {len(array)} ".encode())
+            state.update(np.ascontiguousarray(array).data)
+        for kind, fields in sorted(self.vertex_fields.items()):
+            for name, array in sorted(fields.items()):
+                state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
+                state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
+
+
+def _finite(name: str, what: str, values: np.ndarray) -> None:
+    """DataError unless `values`, of one `what` each, are finite numbers."""
+    if values.dtype.kind not in "iufb":
+        raise DataError(f"{name} holds {values.dtype}, not numbers")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise DataError(f"{name} of {what} {row} is {values[row]}", do="Give finite numbers only.")

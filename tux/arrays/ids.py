@@ -1,0 +1,225 @@
+"""External ids of vertices to dense indices 0 .. n-1, once, and back exactly as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import STRING, Coded, Column
+from tux.arrays.integers import LAST, of_python
+from tux.base.errors import DataError
+
+MOST = 2**31 - 1  # vertices of one type: indices are int32
+FEW, SPARSE = 1_000_000, 64
+CHUNK = 1 << 20  # rows looked up at a time, so that numpy's 64-bit copies of indices stay small
+
+
+def believed(vertices: int, entries: int) -> bool:
+    """Whether a header that claims so many vertices for so many entries may be true: a false one
+    must not take memory.
+    """
+    return vertices <= FEW + SPARSE * entries
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """The ids of one vertex type: `values[i]` is the id of vertex i, (n,) int64, uint64 or
+    StringDType, each once.
+
+    Ids are integers or strings: int64 if all fit, else uint64 if all fit (as hashes of 64 bits do),
+    else strings. Where integers meet strings (a test file with "x7" after a training file of
+    numbers) they are compared as strings, 7 being "7"; a map of integers that must take in a string
+    becomes one of strings.
+    """
+
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, column: Any) -> tuple[Ids, np.ndarray]:
+        """Ids in ascending order and each row's index, (m,) int32.
+
+        `column` is an array or list of integers or of strings, or `Coded`. Raises `DataError` for
+        anything else.
+        """
+        ids, (codes,) = cls.over([column])
+        return ids, codes
+
+    @classmethod
+    def over(cls, columns: Sequence[Any], known: Ids | None = None) -> tuple[Ids, list[np.ndarray]]:
+        """One map for several columns, and each column's indices: `known` first, as they are,
+        then what is new, ascending.
+        """
+        base = cls(np.empty(0, np.int64)) if known is None else known
+        parts = [_distinct(column) for column in columns]
+        values = parts[0][0] if len(parts) == 1 else _union([part for part, _ in parts])
+        index = base._find(values)
+        new = values[index < 0]
+        if len(base) + len(new) > MOST:
+            raise DataError(
+                f"{len(base) + len(new):,} different vertices of one type; at most {MOST:,} can be "
+                "held"
+            )
+        index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
+        ids = cls(np.concatenate(_alike(base.values, new))) if len(new) else base
+        return ids, [_take(index[_places(values, part)], codes) for part, codes in parts]
+
+    def encode(self, column: Any) -> np.ndarray:
+        """Each row's index, (m,) int32, -1 where the id is unknown."""
+        values, codes = _distinct(column)
+        return _take(self._find(values), codes)
+
+    def extend(self, column: Any) -> tuple[Ids, np.ndarray]:
+        """These ids with the unknown ones of `column` after them, in ascending order, and each
+        row's index, (m,) int32.
+        """
+        ids, (codes,) = Ids.over([column], self)
+        return ids, codes
+
+    def decode(self, codes: np.ndarray) -> np.ndarray:
+        """The ids of indices, in the shape of `codes`. Raises IndexError for an index, such as
+        -1, that has none.
+        """
+        codes = np.asarray(codes)
+        if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
+            raise IndexError(
+                f"indices {codes.min()} .. {codes.max()} are not all within 0 .. {len(self) - 1}"
+            )
+        return self.values[codes]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Ids)
+            and self.values.dtype == other.values.dtype
+            and np.array_equal(self.values, other.values)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays within
+
+    def chunks(self) -> Iterator[bytes]:
+        """The ids as bytes that no other ids have, for digests: a kind, then int64s, uint64s or
+        length-prefixed UTF-8.
+        """
+        if self.values.dtype.kind in "iu":
+            yield b"integers" if self.values.dtype.kind == "i" else b"unsigned"
+            yield self.values.tobytes()
+            return
+        yield b"strings"
+        for start in range(0, len(self), CHUNK):
+            texts = [text.encode() for text in self.values[start : start + CHUNK].tolist()]
+            yield b"".join(len(text).to_bytes(8, "little") + text for text in texts)
+
+    def _find(self, values: np.ndarray) -> np.ndarray:
+        """The index of each of some values, (k,) int32, -1 where unknown."""
+        if len(self) == 0:
+            return np.full(len(values), -1, np.int32)
+        mine, values = _alike(self.values, values)
+        return arrow.find(values, mine)
+
+
+def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a column, ascending, and each row's place among them: int32, and
+    nobody else's array.
+    """
+    if isinstance(column, Coded):
+        values, rank = np.unique(_whole(_checked(column.values)), return_inverse=True)
+        return values, _take(
+            rank.astype(np.int32), column.codes, np.empty(len(column.codes), np.int32)
+        )
+    array = _checked(column)
+    if len(array) == 0:
+        return _whole(array), np.empty(0, np.int32)
+    if array.dtype.kind == "i":
+        low, high = int(array.min()), int(array.max())
+        if high - low <= max(len(array), CHUNK):
+            return _counted(array, low, high)
+    return _distinct(arrow.encode(array))
+
+
+def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
+    nothing is sorted.
+    """
+    present = np.zeros(high - low + 1, np.bool_)
+    codes = np.empty(len(array), np.int32)
+    slices = [slice(start, start + CHUNK) for start in range(0, len(array), CHUNK)]
+    for rows in slices:
+        present[array[rows].astype(np.int64) - low] = True
+    rank = np.cumsum(present, dtype=np.int32)
+    rank -= 1
+    for rows in slices:
+        codes[rows] = rank[array[rows].astype(np.int64) - low]
+    return np.flatnonzero(present) + low, codes
+
+
+def _checked(column: Column | Sequence[Any]) -> np.ndarray:
+    """A column as signed integers, as uint64 if some need it, or as StringDType; other integers
+    beyond 64 bits become strings.
+    """
+    array = np.asarray(column)
+    # of integers that fit no common type
+    if array.dtype.kind == "f" and isinstance(column, list | tuple):
+        array = np.asarray(column, object)
+    kind = array.dtype.kind
+    if array.ndim == 1 and kind == "u" or array.size == 0 and array.ndim == 1:
+        large = kind == "u" and int(array.max(initial=0)) > LAST
+        array = array.astype(STRING if kind in "TUO" else np.uint64 if large else np.int64)
+    elif array.ndim != 1 or kind not in "iTUO":
+        raise DataError(
+            f"ids are one column of integers or strings, not {array.dtype} of shape {array.shape}"
+        )
+    elif kind == "O":
+        integers = all(
+            isinstance(value, int | np.integer) and not isinstance(value, bool) for value in array
+        )
+        if not integers and not all(isinstance(value, str) for value in array):
+            raise DataError(
+                "ids are integers or strings; a column holds other objects, or some of each"
+            )
+        numbers = of_python(array) if integers else None
+        array = np.array([str(value) for value in array], STRING) if numbers is None else numbers
+    return array.astype(STRING) if array.dtype.kind == "U" else array
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Signed integers as int64; a column may be narrower, but distinct values are kept in one
+    type.
+    """
+    return values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
+
+
+def _alike(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays of ids of one kind: both as strings unless both are integers, and fit one type."""
+    kinds = {some.dtype.kind, other.dtype.kind}
+    if len(kinds) == 1:
+        return some, other
+    if kinds == {"i", "u"} and some.min(initial=0) >= 0 and other.min(initial=0) >= 0:
+        return some.astype(np.uint64, copy=False), other.astype(np.uint64, copy=False)
+    return some.astype(STRING), other.astype(STRING)
+
+
+def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The distinct values of several arrays, ascending."""
+    values = parts[0]
+    for part in parts[1:]:
+        values = np.unique(np.concatenate(_alike(values, part)))
+    return values
+
+
+def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
+    """Where the members of `part` stand in `values`, which holds them all."""
+    return slice(None) if part is values else arrow.find(_alike(part, values)[0], values)
+
+
+def _take(table: np.ndarray, codes: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``table[codes]``, written over the codes unless another array is given."""
+    out = codes if out is None else out
+    for start in range(0, len(codes), CHUNK):
+        out[start : start + CHUNK] = table[codes[start : start + CHUNK]]
+    return out

@@ -1,0 +1,42 @@
+"""Columns of integers of up to 64 bits, signed or not, in a type that holds all of them; numpy
+would make doubles of both together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+LAST = 2**63 - 1  # of int64
+
+
+def narrow(values: np.ndarray) -> np.ndarray:
+    """The same integers as int32, int64 or uint64, whichever is the first to hold them; not
+    copied if they are that already.
+    """
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    small = -(1 << 31) <= low and high < 1 << 31
+    return values.astype(np.int32 if small else np.int64 if high <= LAST else np.uint64, copy=False)
+
+
+def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
+    """One column of several; None if no type holds all, as some are negative and others beyond
+    int64.
+    """
+    pieces = [np.empty(0, np.int32), *pieces]
+    if np.result_type(*pieces).kind != "f":
+        return np.concatenate(pieces)
+    if min(int(piece.min(initial=0)) for piece in pieces) < 0:
+        return None
+    return np.concatenate(pieces, dtype=np.uint64, casting="unsafe")
+
+
+def of_python(values: Sequence[int] | np.ndarray) -> np.ndarray | None:
+    """Integers of Python, also in an array of objects, as int64 or uint64; None if neither holds
+    all.
+    """
+    low, high = min(values, default=0), max(values, default=0)
+    if -LAST - 1 <= low and high <= LAST:
+        return np.array(values, np.int64)
+    return np.array(values, np.uint64) if low >= 0 and high <= 2 * LAST + 1 else None

@@ -1,0 +1,142 @@
+"""How a file begins and how it is packed: its first bytes, and the unpacking of xz and of zip with
+one file in it.
+
+The other kinds of packing are unpacked by `tux.arrays.arrow`. The name is not asked: it may lie,
+and a file need not have the usual ending.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+from tux.arrays.piped import STANDARD, readable
+from tux.base.errors import DataError
+
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
+ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
+ENCRYPTED = 1  # a bit of a zip member's flags
+
+
+def head_of(path: str | os.PathLike[str], size: int) -> bytes:
+    """The first bytes of a file, or a `DataError` that says why there are none."""
+    if os.path.isdir(path) and os.fspath(path) != STANDARD:
+        raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
+    try:
+        with open(readable(path), "rb") as file:
+            return file.read(size)
+    except FileNotFoundError:
+        raise DataError(
+            f"no such file: {path}", do="Check the name, and the folder you are in."
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def packing(head: bytes) -> str | None:
+    """The kind of packing that the first 8 bytes of a file show, as Arrow calls it; None for a
+    plain file.
+    """
+    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_npz(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an archive of numpy's arrays: a zip file of members called .npy."""
+    import zipfile
+
+    if head_of(path, 4) != ZIP:
+        return False
+    try:
+        with zipfile.ZipFile(readable(path)) as archive:
+            return all(name.endswith(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return True  # damaged, which reading it will tell
+
+
+def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
+    """The unpacked bytes of an xz file, or of a zip file with one file in it; None if `head` shows
+    that it is neither.
+
+    Raises `DataError` for several files in one, or one that needs a password, and for a 7z file.
+    """
+    if head.startswith(SEVEN):
+        raise DataError(
+            f"{path} is a 7z file, which is not read here",
+            do="Unpack it, or pack it with gzip or zstd.",
+        )
+    if head.startswith(XZ):
+        import lzma
+
+        return Unpacked(lzma.open(readable(path)), (lzma.LZMAError, EOFError))
+    return _member(path) if head.startswith(ZIP) else None
+
+
+def _member(path: str | os.PathLike[str]) -> Unpacked:
+    """The one file in a zip file, but for folders and what macOS adds."""
+    import zipfile
+    import zlib
+
+    damaged = (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    )
+    try:
+        archive = zipfile.ZipFile(readable(path))
+        members = [
+            info
+            for info in archive.infolist()
+            if not (info.is_dir() or info.filename.startswith("__MACOSX/"))
+        ]
+        if len(members) == 1 and not members[0].flag_bits & ENCRYPTED:
+            return Unpacked(archive.open(members[0]), damaged, archive)
+        archive.close()
+    except (OSError, *damaged) as error:
+        raise DataError(
+            f"{path} is no readable zip file ({error})", do="Fetch or write the file again."
+        ) from None
+    if len(members) == 1:
+        raise DataError(f"{path} needs a password", do="Unpack it.")
+    names = ", ".join(info.filename for info in members[:5]) + (", ..." if len(members) > 5 else "")
+    raise DataError(
+        f"{path} holds {len(members)} files: {names}", do="Unpack it, and name one of them."
+    )
+
+
+class Unpacked:
+    """A binary file to ``read(n)`` from and to close, as a context too; damage is an OSError, as
+    with Arrow's.
+    """
+
+    def __init__(
+        self, file: IO[bytes] | Any, damaged: tuple[type[Exception], ...], archive: Any = None
+    ) -> None:
+        self._file, self._damaged, self._archive = file, damaged, archive
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`, fewer only at the end."""
+        try:
+            return bytes(self._file.read(size))
+        except self._damaged as error:
+            raise OSError(str(error) or type(error).__name__) from None
+
+    def close(self) -> None:
+        """Close the file and the archive around it."""
+        self._file.close()
+        if self._archive is not None:
+            self._archive.close()

@@ -1,0 +1,59 @@
+"""Lists of different lengths, one a vertex: what a ragged field is in a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+Piece = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Some lists: their numbers, their lengths, and their values one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """n lists, one after the other: list i is ``values[bounds[i] : bounds[i + 1]]``. `bounds` (n
+    + 1,) int64 from 0 on.
+    """
+
+    bounds: np.ndarray
+    values: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The lengths of the lists (n,)."""
+        return np.diff(self.bounds)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        i %= len(self)
+        return self.values[self.bounds[i] : self.bounds[i + 1]]
+
+    @staticmethod
+    def gathered(pieces: Iterable[Piece], n: int, dtype: np.dtype) -> Lists:
+        """n lists of which pieces came in any order; those of which nothing came are empty."""
+        numbers, counts, values = (
+            [np.empty(0, np.int64)],
+            [np.empty(0, np.int64)],
+            [np.empty(0, dtype)],
+        )
+        for piece in pieces:
+            for parts, part in zip((numbers, counts, values), piece, strict=True):
+                parts.append(part)
+        at, lengths, joined = (np.concatenate(parts) for parts in (numbers, counts, values))
+        first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        first[at], count[at] = np.cumsum(lengths) - lengths, lengths
+        return taken(joined, first, count)
+
+
+def taken(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Lists:
+    """The lists that begin in `values` at `starts` (n,) and have `counts` entries (n,)."""
+    bounds = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    at = np.arange(bounds[-1])
+    at += np.repeat(starts - bounds[:-1], counts)
+    return Lists(bounds, values[at])

@@ -1,0 +1,1 @@
+"""What anything may use: errors, random numbers, words for messages, the cache folder."""

@@ -1,0 +1,95 @@
+"""The folder where compiled kernels are kept between runs.
+
+It is the first writable of: $TUX_CACHE_DIR, the user's cache folder, a fresh temporary folder. Only
+its owner may enter it, since numba's cache files are pickles: whoever can write there can run code
+as the user.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from tux.base.disk import disk_error
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Turn an OSError of the body, which writes compiled kernels, into a DiskError."""
+    try:
+        yield
+    except OSError as error:
+        told = disk_error(f"the cache of compiled kernels in {cache_folder()}", error)
+        told.do = "free space there, or set TUX_CACHE_DIR to a folder on another disk"
+        raise told from error
+
+
+def _candidates() -> Iterator[Path]:
+    if chosen := os.environ.get("TUX_CACHE_DIR"):
+        yield Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    yield Path(home) / "tux"
+
+
+def _own(folder: Path) -> str:
+    """Make `folder` ours and private; returns why it cannot be, or nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+        if found.st_uid != os.getuid():
+            return "it belongs to another user"
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return "it is not writable"
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def cache_folder() -> Path:
+    """The folder for this process and those that it starts.
+
+    It never fails: where none can be kept, kernels are compiled anew, with a warning, in a
+    temporary folder, which is removed when this process ends.
+    """
+    return _chosen(
+        os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
+    )
+
+
+@cache
+def _chosen(*environment: str | None) -> Path:
+    refused = []
+    for folder in _candidates():
+        reason = _own(folder)
+        if not reason:
+            return folder
+        refused.append(f"{folder}: {reason}")
+    warnings.warn(
+        f"compiled kernels are not kept ({'; '.join(refused)}); set TUX_CACHE_DIR to a folder of "
+        "yours",
+        stacklevel=2,
+    )
+    return _temporary()
+
+
+def _temporary() -> Path:
+    """A new temporary folder, which worker processes share by their environment."""
+    folder, owner = tempfile.mkdtemp(prefix="tux-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # not in a copy of this process by fork
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    os.environ["TUX_CACHE_DIR"] = folder
+    return Path(folder)

@@ -1,0 +1,78 @@
+"""Errors a user meets. Each says in one line what happened, where, and what to do; each kind has
+its exit code.
+"""
+
+from __future__ import annotations
+
+
+class TuxError(Exception):
+    """Base of all errors that are told to the user without a traceback.
+
+    `what` is the one-line statement, `where` names the place (``file:line``, a UDF, or worker and
+    host), `do` says what would help. `str(error)` joins those that are given, one per line.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.do = what, where, do
+
+    def __str__(self) -> str:
+        return "\n".join(
+            part
+            for part in (self.what, self.where and f"  at {self.where}", self.do and f"  {self.do}")
+            if part
+        )
+
+
+class UsageError(TuxError):
+    """A flag, parameter or program that cannot be used as given (exit code 2)."""
+
+    exit_code = 2
+
+
+class ProgramError(UsageError):
+    """A program whose declaration or UDF is wrong: unknown parameter, field, type or stage, or a
+    typing error (exit code 2).
+    """
+
+
+class DataError(TuxError):
+    """Input that cannot be read as what it should be, or numbers that stopped being numbers
+    (exit code 3).
+    """
+
+    exit_code = 3
+
+
+class PeerLost(TuxError):
+    """A worker died, stopped or became unreachable (exit code 4)."""
+
+    exit_code = 4
+
+
+class DeadlinePassed(TuxError):
+    """A named wait took longer than it may (exit code 5)."""
+
+    exit_code = 5
+
+
+class DiskError(TuxError):
+    """A file or folder that cannot be written (exit code 6)."""
+
+    exit_code = 6
+
+
+class Refused(TuxError):
+    """A connection, version or data set that does not belong to this job (exit code 7)."""
+
+    exit_code = 7
+
+
+def out_of_memory(detail: str) -> TuxError:
+    """More memory was asked for than there is; `detail` says for what."""
+    what = f"out of memory: {detail}" if detail else "out of memory"
+    return TuxError(
+        what, do="choose smaller parameters or less data, or a machine with more memory"
+    )

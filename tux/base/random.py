@@ -1,0 +1,104 @@
+"""Random numbers as a function of (seed, purpose, id, counter), never of worker or order.
+
+The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) used as a hash: the n-th number of
+a stream is the mixed value of key + n * golden, so any number can be had without those before it.
+Initial values therefore do not depend on how a graph is cut, and a run repeats whatever the number
+of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_CHUNK = 1 << 18
+
+
+def key(seed: int, *purpose: object) -> np.uint64:
+    """A 64-bit key for one purpose, e.g. ``key(seed, "initial", "user", "p")``; equal arguments
+    give equal keys on every machine.
+    """
+    text = "\x1f".join(str(part) for part in (seed, *purpose))
+    return np.uint64(
+        int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    )
+
+
+def mix(z: np.ndarray) -> np.ndarray:
+    """SplitMix64's finaliser, element by element; `z` is uint64 and is not changed."""
+    z = z ^ (z >> np.uint64(30))
+    z *= _M1
+    z ^= z >> np.uint64(27)
+    z *= _M2
+    return z ^ (z >> np.uint64(31))
+
+
+def uniforms(stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
+    """Numbers in [0, 1), float64, shape (len(ids), width): entry (i, j) depends on `stream`,
+    ids[i] and j alone.
+    """
+    with np.errstate(over="ignore"):
+        base = mix(np.asarray(ids, np.uint64) * GOLDEN + stream)
+        bits = mix(base[:, None] + GOLDEN * np.arange(1, width + 1, dtype=np.uint64))
+    return (bits >> np.uint64(11)) * 2.0**-53
+
+
+def permutation(stream: np.uint64, n: int) -> np.ndarray:
+    """A random order of 0..n-1, int64, by sorting one number per element (ties have probability
+    n^2 / 2^64).
+    """
+    with np.errstate(over="ignore"):
+        return np.argsort(mix(np.arange(n, dtype=np.uint64) * GOLDEN + stream), kind="stable")
+
+
+@dataclass(frozen=True)
+class Initialiser:
+    """How a field starts: `law` ("constant", "uniform", "normal") with parameters `a`, `b`."""
+
+    law: str
+    a: float
+    b: float
+
+    def fill(self, out: np.ndarray, stream: np.uint64, ids: np.ndarray) -> None:
+        """Write the initial rows of the vertices `ids` (n,) into `out` (n, ...), a piece at a
+        time to bound memory.
+        """
+        if self.law == "constant":
+            out[...] = self.a
+            return
+        width = int(np.prod(out.shape[1:], dtype=np.int64))
+        rows = max(1, _CHUNK // max(width, 1))
+        for lo in range(0, len(out), rows):
+            part = self._draw(stream, ids[lo : lo + rows], width)
+            out[lo : lo + rows] = part.reshape(-1, *out.shape[1:])
+
+    def _draw(self, stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
+        if self.law == "uniform":
+            return self.a + (self.b - self.a) * uniforms(stream, ids, width)
+        u = uniforms(stream, ids, 2 * width)  # Box-Muller
+        return self.a + self.b * np.sqrt(-2.0 * np.log1p(-u[:, :width])) * np.cos(
+            2.0 * np.pi * u[:, width:]
+        )
+
+    def __call__(self, parameters: object) -> Initialiser:
+        """Itself: an initialiser may stand where a function of the parameters may."""
+        return self
+
+
+def constant(x: float) -> Initialiser:
+    """Every entry starts as `x`."""
+    return Initialiser("constant", x, 0.0)
+
+
+def uniform(low: float = 0.0, high: float = 1.0) -> Initialiser:
+    """Entries drawn from [low, high)."""
+    return Initialiser("uniform", low, high)
+
+
+def normal(mean: float = 0.0, std: float = 1.0) -> Initialiser:
+    """Entries drawn from the normal distribution with this mean and standard deviation."""
+    return Initialiser("normal", mean, std)

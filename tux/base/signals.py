@@ -1,0 +1,111 @@
+"""Signals that ask a run to end or to pause, as the process that the user started handles them.
+
+Ctrl-C, SIGTERM (from a scheduler or `kill`) and SIGHUP (the terminal was closed) all end a run in
+the same way: KeyboardInterrupt is raised, and the command ends with exit code 130. A signal that
+was ignored when the command started, as SIGHUP is under nohup, stays ignored.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Signals that ask a run to end."""
+
+_received: list[int] = []  # those of ENDING that have come since `handle_ending` began
+
+
+def handle_ending() -> Callable[[], None]:
+    """From now on the signals of ENDING raise KeyboardInterrupt. Returns the function that puts the
+    handlers back.
+
+    Only the main thread may set handlers; called in another thread, this does nothing.
+    """
+    before: dict[int, object] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in ENDING}
+    if _interrupt not in before.values():
+        _received.clear()
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    return restore
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def received() -> int | None:
+    """The last signal that asked to end, if one did.
+
+    Python drops an exception that a handler raises in a destructor or in a callback of the
+    compiler; so whoever waits in a loop looks here too.
+    """
+    return _received[-1] if _received else None
+
+
+def check_ending() -> None:
+    """KeyboardInterrupt if a signal has asked to end."""
+    if _received:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def ending_ignored() -> Iterator[None]:
+    """Ignore the signals of ENDING during the body: a second Ctrl-C must not stop the clean-up
+    after the first.
+
+    Handlers that the body sets itself are kept.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ENDING if main}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, handler)
+
+
+@contextmanager
+def pausing(pause: Callable[[], None], resume: Callable[[], None]) -> Iterator[None]:
+    """During the body, Ctrl-Z (SIGTSTP) calls `pause`, stops this process, and calls `resume` when
+    it is continued.
+
+    The shell continues it on `fg` or `bg`. Where no shell could continue it (its process group is
+    orphaned), the system does not stop it, and `resume` is called at once.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGTSTP"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        pause()
+        try:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            # takes effect before it returns
+            signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+            signal.signal(signal.SIGTSTP, stop)
+        finally:
+            resume()
+
+    before = signal.getsignal(signal.SIGTSTP)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTSTP, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, before)

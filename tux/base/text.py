@@ -1,0 +1,27 @@
+"""Words for messages: the closest known name, numbers with their nouns, names of files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+
+
+def closest(word: str, among: Iterable[str]) -> str:
+    """``did you mean X?`` for the closest of the known words, or nothing."""
+    found = difflib.get_close_matches(word, list(among), 1, 0.5)
+    return f"did you mean {found[0]}? " if found else ""
+
+
+def named(data: object) -> str:
+    """What messages call the data: the file's name, or "the data" if they come from no file."""
+    return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else "the data"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 user``, ``2,000 users``, ``3 categories``."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x')) else 's'}"

@@ -1,0 +1,136 @@
+"""Which columns of an epoch's record fit into a line, and how wide they are: what a run prints,
+without the printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
+
+from tux.engine.records import metrics, split
+
+GAP = 2  # blanks between columns
+SPEED = "M edges/s"
+
+
+def number(x: float) -> str:
+    """A number in about five significant digits, whole ones in full."""
+    if abs(x) < 1e15 and x == int(x):
+        return f"{x:,.0f}"
+    if 1e-3 <= abs(x) < 1e3:
+        return f"{x:.4f}"
+    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.4g}"
+
+
+def values(record: Mapping[str, Any]) -> dict[str, str]:
+    """A record's columns: seconds of training, metrics, what a worker's time went to and what
+    was sent, edges a second.
+    """
+    shown = {name: number(value) for name, value in metrics(dict(record)).items()}
+    shown |= {name: f"{value:.1f}" for name, value in split(dict(record)).items()}
+    return {
+        "seconds": f"{record['seconds']:.2f}",
+        **shown,
+        SPEED: f"{record['edges_per_second'] / 1e6:.1f}",
+    }
+
+
+def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
+    """The names, the most important first: epoch, seconds, metrics of held-out data, other
+    metrics, speed, costs; else in order.
+    """
+    last = set(costs)
+    first = ("epoch", "seconds")
+
+    def rank(name: str) -> int:
+        if name in first:
+            return first.index(name)
+        return 5 if name in last else 4 if name == SPEED else 2 if name.startswith("test_") else 3
+
+    return sorted(names, key=rank)
+
+
+def fitting(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[str]:
+    """The most important columns, as many as fit into `room` characters and at least one, in the
+    order of `widths`.
+    """
+    taken: set[str] = set()
+    left = room + GAP
+    for name in ranked(widths, costs):
+        left -= widths[name] + GAP
+        if taken and left < 0:
+            break
+        taken.add(name)
+    return [name for name in widths if name in taken]
+
+
+class Lines:
+    """The lines of a table that grows by one record at a time, on a screen of changing width.
+
+    Columns only get wider. The header is repeated when the columns change.
+    """
+
+    def __init__(self) -> None:
+        self._widths: dict[str, int] = {}
+        self._header = ""
+        self._told: set[str] = set()
+
+    def add(self, record: Mapping[str, Any], most: int, room: int) -> tuple[str, str, list[str]]:
+        """The header, if it is to be written (else ""), the row, and the columns left out for
+        the first time.
+        """
+        cells = {"epoch": f"{record['epoch']}/{most}", **values(record)}
+        metric_names = metrics(dict(record))
+        for name, cell in cells.items():
+            least = (
+                len(f"{most}/{most}")
+                if name == "epoch"
+                else 8
+                if name in metric_names or name == "seconds"
+                else 0
+            )
+            self._widths[name] = max(self._widths.get(name, 0), len(name), len(cell), least)
+        costs = [name for name in cells if name in split(dict(record))]
+        self._widths = {name: self._widths[name] for name in _ordered(self._widths, cells)}
+        names = fitting(self._widths, costs, room)
+        header = _line(names, {name: name for name in names}, self._widths)
+        first, self._header = header != self._header, header
+        missing = [name for name in self._widths if name not in names and name not in self._told]
+        self._told |= set(missing)
+        return header if first else "", _line(names, cells, self._widths), missing
+
+
+def sentence(
+    record: Mapping[str, Any], most: int, room: int, without: Container[str] = ()
+) -> tuple[str, list[str]]:
+    """One line that names what it tells, for a log, and what it leaves out as it does not fit into
+    `room` characters.
+
+    `without`: what is left out in any case, as it was before.
+    """
+    cells = values(record)
+    head = f"epoch {record['epoch']:>{len(str(most))}}/{most}  {cells.pop('seconds'):>7} s"
+    told = {
+        name: f"{cell} {name}" if name == SPEED else f"{name} {cell}"
+        for name, cell in cells.items()
+        if name not in without
+    }
+    names = fitting(
+        {name: len(text) for name, text in told.items()},
+        split(dict(record)),
+        room - len(head) - GAP,
+    )
+    return "  ".join([head, *(told[name] for name in names)]), [
+        name for name in told if name not in names
+    ]
+
+
+def _ordered(known: Mapping[str, int], cells: Mapping[str, str]) -> list[str]:
+    """All names that there have been: as in the record, the others before the speed."""
+    others = [name for name in known if name not in cells]
+    at = list(cells).index(SPEED)
+    return [*list(cells)[:at], *others, *list(cells)[at:]]
+
+
+def _line(names: list[str], cells: Mapping[str, str], widths: Mapping[str, int]) -> str:
+    return (" " * GAP).join(f"{cells.get(name, ''):>{widths[name]}}" for name in names).rstrip()

@@ -1,0 +1,211 @@
+"""``tux generate``: ratings, a corpus, samples or a graph with known truth."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from tux.base.errors import UsageError
+from tux.base.text import closest
+from tux.cli import show
+from tux.cli.flags import Flags, at_least, real, whole
+
+
+def generate(argv: list[str]) -> int:
+    """Do what the arguments of ``tux generate`` say."""
+    kinds = {
+        "ratings": _generate_ratings,
+        "corpus": _generate_corpus,
+        "clicks": _generate_clicks,
+        "graph": _generate_graph,
+    }
+    if not argv or argv[0] not in kinds:
+        if argv and argv[0] in ("-h", "--help"):
+            show.say(
+                f"usage: tux generate {'|'.join(kinds)} [flags] --out FILE    tux generate ratings "
+                "--help"
+            )
+            return 0
+        raise UsageError(
+            "tux generate: what?",
+            do=f"{closest(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}",
+        )
+    return kinds[argv[0]](argv[1:])
+
+
+TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
+
+
+def _sized(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Namespace:
+    """Parse flags of sizes, --seed and --out."""
+    for name, default in sizes.items():
+        flags.add_argument(
+            f"--{name}",
+            metavar="N",
+            type=at_least(1),
+            default=default,
+            help=f"number of {name} [default {default:,}]",
+        )
+    flags.add_argument(
+        "--seed",
+        metavar="N",
+        type=whole,
+        default=0,
+        help="another seed makes other data of the same shape [default 0]",
+    )
+    flags.add_argument("--out", metavar="FILE", required=True, help=out)
+    return flags.parse(argv)
+
+
+def _generate_ratings(argv: list[str]) -> int:
+    flags = Flags(
+        "tux generate ratings",
+        "Ratings of items by users, with planted factors and power-law degrees.",
+        "[flags] --out FILE",
+    )
+    flags.add_argument(
+        "--rank", metavar="N", type=at_least(1), default=8, help="rank of the truth [default 8]"
+    )
+    flags.add_argument(
+        "--noise",
+        metavar="X",
+        type=real,
+        default=0.5,
+        help="standard deviation of the noise, in stars [default 0.5]",
+    )
+    flags.add_argument("--test", metavar="FILE", help="write ratings held out to this file")
+    flags.add_argument(
+        "--test-share",
+        metavar="X",
+        type=real,
+        help="share of ratings to hold out [default 0.1 with --test]",
+    )
+    given = _sized(flags, argv, users=2_000, items=1_000, ratings=100_000)
+    from tux.synthetic.ratings import ratings, write_ratings
+
+    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
+    made = ratings(
+        given.users,
+        given.items,
+        given.ratings,
+        rank=given.rank,
+        noise=given.noise,
+        test_share=share,
+        seed=given.seed,
+    )
+    rows = write_ratings(made, given.out, given.test)
+    for path, count in zip((given.out, given.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} ratings")
+    show.say(f"the truth itself has an RMSE of {made.floor:.4f}")
+    return 0
+
+
+def _generate_corpus(argv: list[str]) -> int:
+    flags = Flags(
+        "tux generate corpus",
+        "Documents drawn from known topics by the model of LDA.",
+        "[flags] --out FILE",
+    )
+    flags.add_argument(
+        "--vocabulary",
+        metavar="N",
+        type=at_least(1),
+        default=1_000,
+        help="words that may occur [default 1,000]",
+    )
+    flags.add_argument(
+        "--alpha",
+        metavar="X",
+        type=real,
+        default=0.1,
+        help="prior of a document's topics, per topic [default 0.1]",
+    )
+    flags.add_argument(
+        "--beta",
+        metavar="X",
+        type=real,
+        default=0.05,
+        help="prior of a topic's words, the mean per word [default 0.05]",
+    )
+    flags.add_argument(
+        "--vocab", metavar="FILE", help="write the words' names to this file, one a line"
+    )
+    given = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
+    from tux.synthetic.corpus import corpus, write_corpus, written_as
+
+    written_as(given.out, given.vocab)
+    sizes = (given.documents, given.vocabulary, given.topics, given.tokens)
+    made = corpus(*sizes, alpha=given.alpha, beta=given.beta, seed=given.seed)
+    write_corpus(made, given.out, given.vocab)
+    show.say(
+        f"{given.out}: {given.documents:,} documents, {len(made):,} pairs of document and word, "
+        f"{given.tokens:,} tokens"
+    )
+    return 0
+
+
+def _generate_clicks(argv: list[str]) -> int:
+    flags = Flags(
+        "tux generate clicks",
+        "Samples with labels drawn from a sparse model of logistic regression.",
+        "[flags] --out FILE",
+    )
+    flags.add_argument(
+        "--entries",
+        metavar="N",
+        type=at_least(1),
+        default=30,
+        help="features of a sample, on average [default 30]",
+    )
+    flags.add_argument(
+        "--weights",
+        metavar="N",
+        type=at_least(1),
+        help="true weights that are not 0 [default a tenth of the features]",
+    )
+    flags.add_argument("--test", metavar="FILE", help="write samples held out to this file")
+    flags.add_argument(
+        "--test-share",
+        metavar="X",
+        type=real,
+        help="share of samples to hold out [default 0.1 with --test]",
+    )
+    given = _sized(
+        flags,
+        argv,
+        "file to write: .svm (libsvm's format), or .svm.gz",
+        samples=5_000,
+        features=2_000,
+    )
+    from tux.synthetic.clicks import check_names, clicks, write_clicks
+
+    check_names(given.out, given.test)
+    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
+    weights = given.weights or max(1, given.features // 10)
+    made = clicks(given.samples, given.features, given.entries, weights, given.seed, share)
+    rows = write_clicks(made, given.out, given.test)
+    for path, count in zip((given.out, given.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} samples")
+    show.say(
+        "the truth itself has a logloss of "
+        f"{made.logloss():.4f}{' on those held out' if rows[1] else ''}"
+    )
+    return 0
+
+
+def _generate_graph(argv: list[str]) -> int:
+    flags = Flags(
+        "tux generate graph",
+        "A random directed graph with power-law degrees.",
+        "[flags] --out FILE",
+    )
+    given = _sized(flags, argv, vertices=2_000, edges=20_000)
+    from tux.run.predict import writer
+    from tux.synthetic.graph import graph
+
+    write = writer(given.out)
+    source, target = graph(given.vertices, given.edges, seed=given.seed)
+    write({"source": source, "target": target})
+    show.say(f"{given.out}: {len(source):,} edges")
+    return 0

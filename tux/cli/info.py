@@ -1,0 +1,182 @@
+"""What `tux info` tells of a run's folder, or of a file of edges."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError
+from tux.cli.columns import number
+from tux.graph.store import is_partitioned, load, read_manifest
+from tux.io.read import read_edges
+from tux.run.folder import Run, read_metrics, read_run
+from tux.run.inputs import COUNTED
+
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+
+def info(
+    path: str, ends: tuple[str, str] = ("source", "target"), columns: str | None = None
+) -> dict[str, str]:
+    """Findings by name. Raises DataError if `path` is neither the folder of a run or a
+    partitioned graph nor a file of edges.
+    """
+    if is_partitioned(Path(path)):
+        return of_parts(Path(path))
+    return of_run(path) if os.path.isdir(path) else of_edges(_read(path, ends, columns))
+
+
+def of_run(folder: str) -> dict[str, str]:
+    """What was run on what, and what came of it."""
+    try:
+        return _of_run(read_run(folder), read_metrics(folder))
+    # JSON, but of something else
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"not what a run writes: {type(error).__name__}: {error}"
+        raise DataError(what, where=str(Path(folder, "run.json"))) from None
+
+
+def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
+    data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
+    sizes = {
+        **run.sizes.get("vertices", {}),
+        **{
+            name: run.sizes[name]
+            for name in ("edges", "duplicates", "skipped")
+            if name in run.sizes
+        },
+    }
+    findings = {
+        "command": " ".join(run.command) or "from Python",
+        "program": run.app.name,
+        "parameters": _listed(run.parameters),
+        "seed": str(run.seed),
+        **data,
+        "sizes": _listed({name: f"{size:,}" for name, size in sizes.items()}),
+        "set-up": _listed(
+            {name: f"{seconds:.2f} s" for name, seconds in run.setup_seconds.items()}
+        ),
+        "versions": _listed(run.versions),
+    }
+    if not run.results:
+        return findings | {"state": f"{len(records)} epochs done; the run goes on, or ended early"}
+    for name in ("last", "best"):
+        if name in run.results:
+            findings[name] = _listed(
+                {key: number(value) for key, value in run.results[name].items()}
+            )
+    findings["model"] = model_epoch(run.results)
+    scores = {
+        name: number(value)
+        for name, value in run.results.items()
+        if isinstance(value, float) and name != "seconds"
+    }
+    findings |= {"scores": _listed(scores)} if scores else {}
+    speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
+    return findings | {
+        "training": (
+            f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M "
+            "edges/s"
+        )
+    }
+
+
+def model_epoch(results: dict[str, Any]) -> str:
+    """Which epoch's state the model of a finished run is, and which epoch was the best by the
+    metric that the program monitors.
+    """
+    epochs = results["epochs"]
+    model, best, monitor = (
+        results.get("model_epoch", epochs),
+        results.get("best", {}),
+        results.get("monitor", ""),
+    )
+    said = f"epoch {model} of {epochs}" if model != epochs else f"epoch {model}, the last"
+    if monitor not in best:
+        return said
+    value = f"{monitor} {number(best[monitor])}"
+    return (
+        f"{said}, which is the best: {value}"
+        if best["epoch"] == model
+        else f"{said}; the best was epoch {best['epoch']}: {value}"
+    )
+
+
+def of_parts(folder: Path) -> dict[str, str]:
+    """How a graph was cut, and what each part has."""
+    manifest = read_manifest(folder)
+    parts = [load(folder, number) for number in range(manifest.parts)]
+    findings = {
+        "partitioned graph": (
+            f"{manifest.parts} parts by {manifest.partitioner or 'unknown'}, seed {manifest.seed}"
+        ),
+        "edges": (
+            f"{manifest.edges:,} from {manifest.ends[0]} to {manifest.ends[1]}, with "
+            f"{', '.join(manifest.fields) or 'no numbers'}"
+        ),
+        "edges by part": ", ".join(f"{len(part.src):,}" for part in parts),
+    }
+    for entry in manifest.types:
+        replicas, state = sum(entry.known) / max(entry.vertices, 1), "cut" if entry.cut else "whole"
+        by_part = ", ".join(f"{n:,}" for n in entry.known)
+        given = f", with {', '.join(entry.data)}" if entry.data else ""
+        findings[entry.name] = (
+            f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}{given}"
+        )
+    return findings | ({"labels": " or ".join(manifest.classes)} if manifest.classes else {})
+
+
+def of_edges(edges: EdgeData) -> dict[str, str]:
+    """Sizes, degrees and values."""
+    first, second = edges.ends
+    sides = (
+        {first: edges.src, second: edges.dst}
+        if first != second
+        else {"out": edges.src, "in": edges.dst}
+    )
+    findings = {f"{name}s": f"{len(ids):,}" for name, ids in edges.ids.items()} | {
+        "edges": f"{len(edges):,}"
+    }
+    for (name, codes), end in zip(sides.items(), edges.ends, strict=True):
+        degree = np.bincount(codes, minlength=len(edges.ids[end]))
+        cut = [f"{q:g}: {np.quantile(degree, q):,.0f}" for q in QUANTILES]
+        findings[f"degrees, {name}"] = f"mean {degree.mean():,.1f}, quantiles {', '.join(cut)}"
+    for name, values in edges.fields.items():
+        low, high, mean, std = (
+            values.min(),
+            values.max(),
+            values.mean(dtype=np.float64),
+            values.std(dtype=np.float64),
+        )
+        findings[name] = f"{low:g} to {high:g}, mean {mean:.4f}, standard deviation {std:.4f}"
+    findings["duplicates"] = f"{edges.duplicates:,}" if len(edges) <= COUNTED else "not counted"
+    return findings | (
+        {"bad rows": f"{edges.skipped:,}; the first is {edges.first_skipped}"}
+        if edges.skipped
+        else {}
+    )
+
+
+def _read(path: str, ends: tuple[str, str], columns: str | None) -> EdgeData:
+    """Edges with a number if there is one, else without."""
+    if columns is not None:
+        return read_edges(
+            path,
+            ends,
+            {"value": "f4"} if columns.count(",") == 2 else {},
+            columns=columns,
+            on_bad_row="skip",
+        )
+    try:
+        edges = read_edges(path, ends, {"value": "f4"}, on_bad_row="skip")
+    except DataError:
+        return read_edges(path, ends, {}, on_bad_row="skip")
+    return edges
+
+
+def _listed(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items()) or "none"

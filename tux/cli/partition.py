@@ -1,0 +1,201 @@
+"""The body of ``tux partition``: read a graph, run methods and judge what others have made,
+show, and write.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from tux.base import disk
+from tux.base.errors import UsageError
+from tux.base.text import plural
+from tux.cli import show
+from tux.io.metis import is_metis
+from tux.io.sample_labels import NotTwo
+from tux.partition.capacity import capacity
+from tux.run import plots
+from tux.run.assignments import check_folder, read_assignment, write_assignment, write_folder
+from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
+from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
+
+
+def partition(given: Namespace) -> None:
+    """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
+    methods = chosen(given.method) if given.method else [] if given.imports else chosen("all")
+    _check(given)
+    with show.watcher() as watch:
+        watch.phase(f"reading {given.graph}")
+        graph = _read(given)
+        for text in _told(given.graph, graph, given.parts).splitlines():
+            watch.say(text)
+        src, dst = graph.edges.src, graph.edges.dst
+        sizes = _per_type(given.row_bytes, graph.bipartite, "--row-bytes")
+        syncs = [often for often, _ in _per_type(given.syncs, graph.bipartite, "--syncs")]
+        whole = graph.edges.ends[0] if graph.sampled else ""
+        judge = Judge(
+            src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs, whole
+        )
+        rows, best = _compete(judge, methods, given.imports or [], watch)
+    show.grid(*table(rows, best, judge))
+    for text in (*legend(rows), *judge.beyond(rows), *refused(rows)):
+        show.say(text)
+    if best is None:
+        raise UsageError(
+            "no method has given an assignment",
+            do="name others with --method; the lines above say why",
+        )
+    show.say(f"winner: {judge.reason(best, rows)}")
+    _write(given, graph, judge, rows, best)
+
+
+def _read(given: Namespace) -> Graph:
+    """The graph, as that of labelled samples if it is one and nothing else is said of it."""
+    how = {name: getattr(given, name) for name in ("label", "weight", "labels")}
+    asked = any(value is not None for value in how.values())
+    why = ""
+    if asked or not (given.one_type or given.columns):
+        try:
+            if (sampled := read_sampled(given.graph, asked=asked, **how)) is not None:
+                return sampled
+        except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
+            if asked:
+                raise
+            why = error.what
+    graph = read_graph(
+        given.graph, True if given.bipartite else False if given.one_type else None, given.columns
+    )
+    return graph._replace(unlabelled=why)
+
+
+def _compete(
+    judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.Plain
+) -> tuple[list[Judged], Judged | None]:
+    """All that there is to judge, and the winner; only those that may win keep their assignments
+    meanwhile.
+    """
+    rows: list[Judged] = []
+    for at, name in enumerate([*imports, *methods]):
+        if at < len(imports):
+            watch.phase(f"reading {name}")
+            rows.append(
+                judge.given(os.path.basename(name), read_assignment(name, len(judge.src), judge.k))
+            )
+        else:
+            watch.phase(f"{name} ({at - len(imports) + 1} of {len(methods)})")
+            rows.append(judge.run(name, watch.share))
+        close = judge.close(rows)
+        rows = [row if row in close else replace(row, parts=None) for row in rows]
+    return rows, judge.best(rows)
+
+
+def _check(given: Namespace) -> None:
+    """What can be known to be wrong before anything is read."""
+    if given.bipartite and given.one_type:
+        raise UsageError("--bipartite and --one-type contradict each other")
+    if (given.one_type or given.columns) and (given.label or given.weight or given.labels):
+        raise UsageError(
+            "samples with labels have two types of vertices, and no columns of edges",
+            do="leave --one-type or --columns out",
+        )
+    try:
+        capacity(1, given.parts, given.cap)
+    except ValueError as error:
+        raise UsageError(str(error), do="see tux partition --help") from None
+    for flag in ("json", "plot", "assignment", "out"):
+        path = getattr(given, flag)
+        if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise UsageError(
+                f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
+            )
+    if given.plot:
+        plots.check(given.plot)
+    if given.out:
+        check_folder(given.out)
+
+
+def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
+    """The entries of --row-bytes or --syncs, one for each type: up and down, which are the same
+    unless there is a stroke between them.
+    """
+    entries, sizes = [], flag == "--row-bytes"
+    for entry in text.split(","):
+        numbers = entry.split("/") if sizes else [entry]
+        if len(numbers) > 2 or not all(number.strip().isdecimal() for number in numbers):
+            example = (
+                "64, or 64,256 for two types, or 68/64 for up and down"
+                if sizes
+                else "1, or 1,20 for two types"
+            )
+            raise UsageError(f"{flag} {text}: whole numbers are needed", do=f"as {example}")
+        entries.append((int(numbers[0]), int(numbers[-1])))
+    types = 1 + bipartite
+    if len(entries) not in (1, types):
+        raise UsageError(
+            f"{flag} {text} has {len(entries)} entries for {plural(types, 'vertex type')}",
+            do="give one for all, or one for each",
+        )
+    return entries * (types // len(entries))
+
+
+def _told(path: str, graph: Graph, k: int) -> str:
+    """One line about the graph."""
+    edges = graph.edges
+    sizes = " and ".join(
+        f"{len(ids):,} {'vertices' if name == 'vertex' else name + 's'}"
+        for name, ids in edges.ids.items()
+    )
+    told = f"{os.path.basename(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
+    told += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
+    if not graph.why:
+        return told
+    kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
+    doubt = "" if is_metis(path) or graph.sampled else f"; {other} if that is wrong"
+    return f"{told}\nvertices of {kinds}, as {graph.why}{doubt}"
+
+
+def _write(
+    given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged], best: Judged
+) -> None:
+    """The files that were asked for."""
+    order = sorted(
+        (row for row in rows if row.quality),
+        key=lambda row: row.quality.volume if row.quality else 0,
+    )
+    if given.json:
+        about = {
+            "graph": os.path.abspath(given.graph),
+            "parts": judge.k,
+            "bipartite": judge.bipartite,
+            "seed": judge.seed,
+            "cap": judge.cap,
+        }
+        with disk.replacing(given.json) as part:
+            part.write_bytes(
+                msgspec.json.format(msgspec.json.encode(report(rows, best, **about)), indent=2)
+                + b"\n"
+            )
+        show.say(f"{given.json}: all figures")
+    if given.plot:
+        plots.save(given.plot, [(row.name, row.quality) for row in order if row.quality], best.name)
+        show.say(f"{given.plot}: pictures of them")
+    assert best.parts is not None
+    if given.assignment:
+        write_assignment(given.assignment, best.parts)
+        show.say(f"{given.assignment}: the part of each edge by {best.name}")
+    if given.out:
+        whole = (
+            graph.edges
+            if graph.sampled
+            else read_whole(given.graph, graph.bipartite, given.columns)
+        )
+        parts, edges = best.parts, graph.edges
+        if len(whole) > len(parts):  # undirected edges, in both directions now
+            parts = np.concatenate([parts, parts[edges.src != edges.dst]])
+        write_folder(given.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
+        show.say(f"{given.out}: cut by {best.name}, for tux run APP {given.out}")

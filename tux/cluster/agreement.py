@@ -1,0 +1,52 @@
+"""What the machines of a job must have in common: version, program, data and flags; and how a
+difference is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tux import __version__
+
+FLAGS = {"every": "--eval-every", "deadline": "--timeout", "jit": "--no-jit"}
+"""Flags of options that have another name in Python; the others are `--name`."""
+
+DIGEST = 8  # characters of a digest that are shown
+
+
+def traits(
+    program: str,
+    source: str,
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    digests: Mapping[str, str],
+) -> dict[str, str]:
+    """What must be equal on all machines, by the name under which the user knows it.
+
+    `program` is its name and `source` the digest of its file; `digests` are those of the data, by
+    name.
+    """
+    found = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}
+    found |= {name: digest[:DIGEST] if digest else "none" for name, digest in digests.items()}
+    found |= {_flag(name): str(value) for name, value in parameters.items()}
+    found |= {
+        _flag(name): str(not value if name == "jit" else value) for name, value in options.items()
+    }
+    return found
+
+
+def _flag(name: str) -> str:
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
+    """How the traits of another machine differ from those of machine 0, in one line; empty if
+    they don't.
+    """
+    names = [name for name in {**first, **other} if first.get(name) != other.get(name)]
+    told = [
+        f"{name} is {other.get(name, 'missing')}, and {first.get(name, 'missing')} on machine 0"
+        for name in names
+    ]
+    return "; ".join(told)

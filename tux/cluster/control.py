@@ -1,0 +1,128 @@
+"""What the launcher and its workers tell each other besides data: small typed messages, checked
+against their types when decoded.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.base import errors
+from tux.base.errors import Refused, TuxError
+from tux.protocol.message import Message
+
+MOST_BYTES = 1 << 20
+LONGEST = 20_000  # characters of a text about an error
+
+
+class Hello(msgspec.Struct, tag="hello", frozen=True):
+    """A worker is up: its program is loaded, its part is laid out, its kernels are compiled."""
+
+    traits: dict[str, str]  # of its job, as `tux.cluster.agreement` has them
+    process: int
+    host: str
+    address: str  # where it listens
+
+
+class Go(msgspec.Struct, tag="go", frozen=True):
+    """All workers are up: train. Their addresses, by rank."""
+
+    addresses: list[str]
+
+
+class Beat(msgspec.Struct, tag="beat", frozen=True):
+    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a
+    while.
+
+    `refused` connections and messages from outside the job have come there so far; `last_refused`
+    says what the last was.
+    """
+
+    paused: bool = False
+    refused: int = 0
+    last_refused: str = ""
+
+
+class Record(msgspec.Struct, tag="record", frozen=True):
+    """One epoch of one worker."""
+
+    fields: dict[str, int | float]
+
+
+class Trained(msgspec.Struct, tag="trained", frozen=True):
+    """A worker has run its last epoch; its rows follow."""
+
+    seconds: float
+    best_epoch: int
+
+
+class Failed(msgspec.Struct, tag="failed", frozen=True):
+    """A worker ends with an error for the user."""
+
+    code: int
+    what: str
+    where: str
+    do: str
+    trace: str = ""  # for --debug
+
+
+class Bye(msgspec.Struct, tag="bye", frozen=True):
+    """The job is over: leave. `why`, where it ends before its time."""
+
+    why: str = ""
+
+
+Control = Hello | Go | Beat | Record | Trained | Failed | Bye
+_decoder = msgspec.msgpack.Decoder(Control)
+
+
+def pack(control: Control, source: int, dest: int) -> Message:
+    """`control` as a message."""
+    return Message(
+        "control", source, dest, arrays=[np.frombuffer(msgspec.msgpack.encode(control), np.uint8)]
+    )
+
+
+def unpack(message: Message) -> Control:
+    """The control that a message carries; Refused if it is none."""
+    if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
+        raise Refused(
+            f"a control message of worker {message.source} was refused: it is no single small "
+            "buffer"
+        )
+    try:
+        return _decoder.decode(message.arrays[0].tobytes())
+    except msgspec.DecodeError as error:
+        raise Refused(
+            f"a control message of worker {message.source} was refused: {error}"
+        ) from None
+
+
+def failed(error: TuxError) -> Failed:
+    """An error on its way to the launcher, with its traceback; cut where it is longer than
+    anyone reads.
+    """
+    trace = "".join(traceback.format_exception(error))
+    return Failed(
+        error.exit_code,
+        error.what[:LONGEST],
+        error.where[:LONGEST],
+        error.do[:LONGEST],
+        trace[-LONGEST:],
+    )
+
+
+def as_error(told: Failed) -> TuxError:
+    """The error again, of the kind that has its exit code."""
+    kinds: dict[int, Any] = {
+        kind.exit_code: kind
+        for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)
+    }
+    kinds |= {kind.exit_code: kind for kind in (errors.Refused, errors.UsageError)}
+    error: TuxError = kinds.get(told.code, TuxError)(told.what, where=told.where, do=told.do)
+    if told.trace:
+        error.add_note(f"In the worker:\n{told.trace}")
+    return error

@@ -1,0 +1,178 @@
+"""The worker processes of one machine: started, watched, paused and ended by the command that
+the user has given there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Container, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+from tux.base.crash import ADVICE, CRASHES
+from tux.base.errors import PeerLost, TuxError
+from tux.base.signals import check_ending, ending_ignored, pausing
+from tux.cluster import job_folder
+from tux.cluster.control import as_error
+from tux.cluster.job import Job
+from tux.cluster.wire import SILENCE
+from tux.cluster.worker_process import failure_of
+
+
+def how_ended(code: int) -> str:
+    """What became of a process, by its exit code as `subprocess` gives it."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    known = {each.value: each.name for each in signal.Signals}
+    return f"was killed by signal {-code}{f' ({known[-code]})' if -code in known else ''}"
+
+
+def crash_advice(code: int) -> str:
+    """What to do about a process that crashed; nothing of another."""
+    return ADVICE if -code in CRASHES else ""
+
+
+class Crew:
+    """The worker processes of one machine. As a context: entering starts them, leaving ends them
+    and removes the job's folder.
+    """
+
+    def __init__(self, job: Job, folder: Path, ranks: Sequence[int]) -> None:
+        self.job, self.folder, self.ranks = job, folder, ranks
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.stopped: dict[int, float] = {}  # since when, of those processes that are
+        self.why = ""  # the job ends before its time
+        self._pausing = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self.why = (
+            error.what if isinstance(error, TuxError) else "it was interrupted" if error else ""
+        )
+        self.end()
+
+    def start(self) -> None:
+        """Start the processes."""
+        # -P: files in the user's folder hide no modules
+        command = [sys.executable, "-P", "-m", "tux.cluster.worker_process", str(self.folder)]
+        self._pausing.enter_context(pausing(self.pause, self.resume))
+        for rank in self.ranks:
+            each = [*command, str(rank), str(os.getpid())]
+            self.processes[rank] = subprocess.Popen(
+                each, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+
+    def check(self) -> None:
+        """PeerLost if a process has ended, or is stopped for long: one that is only starting sends
+        no signs of life to be missed.
+
+        If it has left its reason in the folder, that is raised; DiskError if the folder is gone.
+        """
+        self.check_folders()
+        advice = "the job cannot go on without it; start it anew"
+        for rank, process in self.processes.items():
+            code = process.poll()
+            if code is not None:
+                self.raise_reason(rank)
+                raise PeerLost(
+                    f"worker {rank} (process {process.pid}) {how_ended(code)}",
+                    do=crash_advice(code) or advice,
+                )
+            if not hasattr(os, "waitid") or not os.waitid(
+                os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+            ):
+                self.stopped.pop(rank, None)
+            elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
+                raise PeerLost(
+                    f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s",
+                    do=advice,
+                )
+
+    def check_folders(self) -> None:
+        """DiskError if a folder of the job is gone."""
+        job_folder.check(self.folder, Path(self.job.graph))
+
+    def raise_reason(self, rank: int) -> None:
+        """The error of a worker that has ended, if it has left one."""
+        if (told := failure_of(self.folder, rank)) is not None:
+            raise as_error(told)
+
+    def pause(self) -> None:
+        """Stop the workers of this machine, until `resume`."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the workers go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        for process in self.processes.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
+        """End the workers. Those of `leaving` (None: all) have `patience` seconds to leave by
+        themselves.
+        """
+        limit = time.monotonic() + patience
+        with ending_ignored():
+            self._pausing.close()
+            for rank, process in self.processes.items():
+                if leaving is not None and rank not in leaving:
+                    process.kill()
+            for process in self.processes.values():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, limit - time.monotonic()))
+            # all are killed before one is waited for: each may take long to be gone
+            for process in self.processes.values():
+                process.kill()
+            for process in self.processes.values():
+                process.wait()
+            job_folder.remove(self.folder)
+
+
+class Outpost(Crew):
+    """The crew of a machine other than the first: its workers answer to the launcher there."""
+
+    def pause(self) -> None:
+        """The workers go on: the launcher of machine 0 would take those that are stopped for
+        lost.
+        """
+
+    def wait(self) -> None:
+        """Until all have left. The error of the first that failed, when the others cannot go on
+        without it.
+        """
+        while running := [process for process in self.processes.values() if process.poll() is None]:
+            check_ending()
+            self.check_folders()
+            self.check_left()
+            with suppress(subprocess.TimeoutExpired):
+                running[0].wait(0.5)
+        self.check_left()
+
+    def check_left(self) -> None:
+        """The error of a process that has ended; PeerLost with its exit code where it has not
+        left one.
+        """
+        for rank, process in self.processes.items():
+            if process.poll():
+                self.raise_reason(rank)
+                told = f"worker {rank} on this machine {how_ended(process.returncode)}"
+                raise PeerLost(
+                    told, do=crash_advice(process.returncode) or "see what machine 0 says"
+                )

@@ -1,0 +1,78 @@
+"""A job: all that a worker process must know, as a file in the job's folder."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tux.engine.worker import Worker
+from tux.graph import store
+from tux.graph.local import Graph
+from tux.program import sources
+
+STARTING = 120.0
+"""Seconds that workers may take to start, after the last one that has."""
+
+
+class Job(msgspec.Struct, dict=True, kw_only=True):
+    """What a worker must know: `job.json` in the job's folder."""
+
+    number: int  # 64 bits that every frame carries
+    graph: str  # folder of the parts
+    app: str  # as `tux.program.sources.find` takes it
+    parameters: dict[str, Any]
+    traits: dict[str, str]  # what all machines must have in common
+    workers: int
+    launcher: str  # its address
+    listen: str  # where workers of this machine listen; "{}" stands for the rank
+    secret: bytes | None  # None: plaintext
+    seed: int
+    slack: int
+    jit: bool
+    check: bool
+    epochs: int
+    every: int
+    patience: int
+    keep_best: bool  # the model is that of the best epoch, not of the last
+    deadline: float  # seconds that a wait may take
+    largest: int  # bytes of a message's buffer
+    # whether the launcher is a process of this machine, the parent of its workers
+    launcher_here: bool = True
+    # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the
+    # launcher too, or nothing ("")
+    lists: str = ""
+
+    @staticmethod
+    def read(folder: Path) -> Job:
+        """The job of a folder."""
+        return msgspec.json.decode((folder / "job.json").read_bytes(), type=Job)
+
+    def write(self, folder: Path) -> None:
+        """Keep the job in a folder."""
+        (folder / "job.json").write_bytes(msgspec.json.encode(self))
+
+    @cached_property
+    def source(self) -> sources.Source:
+        """The program and where it is."""
+        return sources.find(self.app)
+
+    def worker(self, rank: int) -> Worker:
+        """The worker of one part, its rows initialised."""
+        program = self.source.program(**self.parameters)
+        graph = Graph.of(program, store.load(Path(self.graph), rank))
+        how: dict[str, Any] = {
+            "seed": self.seed,
+            "jit": self.jit,
+            "check": self.check,
+            "slack": self.slack,
+        }
+        worker = Worker(program, graph, rank=rank, workers=self.workers, **how)
+        worker.scratch = (lambda: open(self.kept_lists(rank), "wb+")) if self.lists else None
+        return worker
+
+    def kept_lists(self, rank: int) -> Path:
+        """The file in which a worker of this machine, or its launcher for it, keeps lists."""
+        return Path(self.graph, f"lists-{rank}")

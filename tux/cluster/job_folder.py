@@ -1,0 +1,72 @@
+"""The folders of a job on one machine: one that its processes share, and one for the parts. They
+are gone when the job is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tux.base.errors import DiskError, UsageError
+from tux.base.signals import handle_ending
+
+JANITOR = (
+    "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder "
+    "in sys.argv[1:]]"
+)
+"""Removes folders when the process that holds the other end of its standard input has ended,
+whatever ended it.
+"""
+
+_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
+
+
+def make(room: Path | None) -> tuple[Path, Path]:
+    """A new folder that only the user may enter, and one for the parts, in it or in `room`; both
+    with a janitor.
+
+    From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
+    UsageError within another job.
+    """
+    if _janitors:  # a script without this guard would start jobs within jobs
+        raise UsageError(
+            "a program's file starts a job while it is imported",
+            do='put run(...) under if __name__ == "__main__"',
+        )
+    restore = handle_ending()
+    folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
+    graph = (room or folder).resolve() / ".parts"
+    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
+    janitor = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    _janitors[folder] = janitor, graph, restore
+    graph.mkdir(mode=0o700)
+    return folder, graph
+
+
+def remove(folder: Path) -> None:
+    """Remove the folders of a job, and put the signal handlers back."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder in _janitors:
+        janitor, graph, restore = _janitors.pop(folder)
+        shutil.rmtree(graph, ignore_errors=True)
+        janitor.communicate()
+        restore()
+
+
+def check(*folders: Path) -> None:
+    """DiskError if one of a job's folders was removed by somebody else: workers would wait for
+    sockets and files in it.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise DiskError(
+                f"the temporary folder of this job was removed: {folder}",
+                do=(
+                    "start the job again; if a clean-up of temporary files removes it, set TMPDIR "
+                    "to another folder"
+                ),
+            )

@@ -1,0 +1,157 @@
+"""Where in a job of several machines this command runs: from flags, or from the environment of
+torchrun, Slurm or Open MPI.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tux.base.errors import DataError, UsageError
+
+PORT = 29400
+"""Where machine 0 listens when nothing says so."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Machine `rank` of `machines`, which meet at `host`:`port` on machine 0. `secret` (32
+    bytes) encrypts the job; None: plaintext.
+    """
+
+    machines: int
+    rank: int
+    host: str
+    port: int
+    secret: bytes | None
+
+    @property
+    def launcher(self) -> str:
+        """The address at which machine 0's launcher listens."""
+        return f"tcp://{self.host}:{self.port}"
+
+    def own(self) -> str:
+        """The address of this machine as the others see it: of the interface that leads to
+        machine 0. Workers bind any port of it.
+        """
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((self.host, self.port))
+            except OSError as error:
+                raise UsageError(
+                    f"cannot reach {self.host}: {error.strerror or error}",
+                    do="check --rdzv HOST:PORT",
+                ) from None
+            return f"tcp://{probe.getsockname()[0]}:*"
+
+
+def find(
+    machines: int | None,
+    rank: int | None,
+    meeting: str | None,
+    key_file: str | None,
+    *,
+    insecure: bool,
+    environment: Mapping[str, str] = os.environ,
+) -> Place | None:
+    """The place that the flags name, or else the environment; None for a job on one machine.
+
+    Raises UsageError for what does not fit together, or where there is no key and the address is
+    not this machine's own.
+    """
+    told = _environment(environment) if machines is None else None
+    if told is not None:
+        if rank not in (None, told[1]):
+            raise UsageError(
+                f"--node-rank {rank}, but the environment says {told[1]}",
+                do="leave it out, or add --nnodes N",
+            )
+        machines, rank, meeting = told[0], told[1], meeting or told[2]
+    if machines is None:
+        alone = {
+            "--node-rank": rank,
+            "--rdzv": meeting,
+            "--key-file": key_file,
+            "--insecure": insecure or None,
+        }
+        if given := [flag for flag, value in alone.items() if value is not None]:
+            raise UsageError(
+                f"{' and '.join(given)} without --nnodes: this would train alone",
+                do=(
+                    "add --nnodes N, the number of machines; or leave out what is for several "
+                    "machines"
+                ),
+            )
+        return None
+    if machines == 1 and not rank:
+        return None
+    if rank is None or not 0 <= rank < machines:
+        raise UsageError(
+            f"--node-rank {rank} of --nnodes {machines}",
+            do=f"number the machines 0 to {machines - 1}",
+        )
+    if not meeting:
+        raise UsageError(
+            "no meeting point is named",
+            do="add --rdzv HOST:PORT, an address of machine 0 that the others reach",
+        )
+    host, _, port = meeting.rpartition(":") if ":" in meeting else (meeting, "", str(PORT))
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"--rdzv {meeting} is no HOST:PORT", do=f"e.g. --rdzv 10.0.0.1:{PORT}")
+    try:
+        address = socket.gethostbyname(host)
+    except OSError:
+        raise UsageError(
+            f"--rdzv {meeting}: no such host", do="name an address of machine 0"
+        ) from None
+    secret = _secret(key_file, environment)
+    if secret is None and not insecure and not address.startswith("127."):
+        what = "a job on several machines needs a key"
+        raise UsageError(
+            what,
+            do=(
+                "give all machines the same --key-file (any file of 32 bytes or more), or say "
+                "--insecure"
+            ),
+        )
+    return Place(machines, rank, address, int(port), secret)
+
+
+def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | None:
+    """32 bytes from the key file, or from $TUX_JOB_KEY; None if there is neither."""
+    try:
+        raw = (
+            Path(key_file).read_bytes() if key_file else environment.get("TUX_JOB_KEY", "").encode()
+        )
+    except OSError as error:
+        raise DataError(f"the key cannot be read: {error.strerror}", where=str(key_file)) from None
+    if key_file and len(raw) < 32:
+        raise UsageError(
+            f"the key has {len(raw)} bytes",
+            do="make one of at least 32, e.g. head -c 32 /dev/urandom > job.key",
+        )
+    return hashlib.blake2b(raw, digest_size=32).digest() if raw else None
+
+
+def _environment(environment: Mapping[str, str]) -> tuple[int, int, str] | None:
+    """(machines, rank, meeting point) that torchrun, Slurm or Open MPI has set for this process."""
+    if "TORCHELASTIC_RUN_ID" in environment:
+        meeting = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
+        return int(environment["WORLD_SIZE"]), int(environment["RANK"]), meeting
+    if "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment:
+        return (
+            int(environment["SLURM_NTASKS"]),
+            int(environment["SLURM_PROCID"]),
+            environment.get("SLURM_LAUNCH_NODE_IPADDR", ""),
+        )
+    if "OMPI_COMM_WORLD_SIZE" in environment:
+        return (
+            int(environment["OMPI_COMM_WORLD_SIZE"]),
+            int(environment["OMPI_COMM_WORLD_RANK"]),
+            "",
+        )
+    return None

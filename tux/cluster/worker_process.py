@@ -1,0 +1,262 @@
+"""A worker process: ``python -m tux.cluster.worker_process FOLDER RANK LAUNCHER``.
+
+It finds its part and the program in the job's folder, and trains with its peers. LAUNCHER is the
+number of the process that started it.
+
+The main thread runs stages; the socket thread (`tux.cluster.wire.Post`) serves masters meanwhile
+and keeps in touch with the launcher. A worker whose launcher is gone ends by itself, and takes the
+job's folder with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tux.base.errors import DeadlinePassed, Refused, TuxError
+from tux.cluster.control import Beat, Bye, Failed, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.cluster.job import STARTING, Job
+from tux.cluster.wire import HEARTBEAT, Post
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.program import sources
+from tux.protocol.message import Message
+
+ABSENT = (
+    "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
+    "all have the same key"
+)
+
+
+class Peer:
+    """One worker of a job, from its first message to its last."""
+
+    def __init__(self, folder: Path, rank: int, job: Job) -> None:
+        self.folder, self.rank, self.job = folder, rank, job
+        self.launcher = self.job.workers
+        self.worker: Worker | None = None
+        # what workers that have met all say to this one, which has not
+        self._early: list[Message] | None = []
+        addresses = [""] * job.workers + [job.launcher]
+        addresses[rank] = job.listen.format(rank)
+        self._paused = self.over = False
+        self.post = Post(
+            rank, addresses, job.number, self._handle,
+            partners=[self.launcher], largest=job.largest, secret=job.secret, excused=self._excused,
+        )  # fmt: skip
+
+    def _handle(self, message: Message) -> bool:
+        """In the socket thread: heartbeats end here, the server's messages at the server; the
+        rest is the worker's, but not before Go.
+        """
+        if message.kind == "control":
+            told = unpack(message)
+            self._paused = isinstance(told, Beat) and told.paused
+            self.over = self.over or isinstance(told, Bye)
+            if isinstance(told, Go) and self._early is not None:
+                early, self._early = self._early, None
+                for each in [message, *early]:
+                    self.post.inbox.put(each)
+                return True
+            return not isinstance(told, Go | Bye)
+        assert self.worker is not None
+        if self.worker.server.handle(message):
+            return True
+        if self._early is not None:
+            self._early.append(message)
+        return self._early is not None
+
+    def _excused(self, member: int, seconds: float) -> bool:
+        """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
+
+        A launcher on another machine has said so before, and is waited for no longer than any wait
+        may take.
+        """
+        if self.job.launcher_here:
+            return is_stopped(os.getppid())
+        return self._paused and seconds < self.job.deadline
+
+    def tell(self, control: Any) -> None:
+        """Say something to the launcher."""
+        self.post.send(pack(control, self.rank, self.launcher))
+
+    def receive(self) -> Message:
+        """The next message for the worker; Refused when the launcher says that the job is over."""
+        return self._wanted(
+            self.post.receive(
+                self.job.deadline,
+                f"clock {self.worker.all_clocks if self.worker else 0} to be answered",
+            )
+        )
+
+    def arrived(self) -> Iterator[Message]:
+        """The messages for the worker that are there already."""
+        return (self._wanted(message) for message in self.post.arrived())
+
+    @staticmethod
+    def _wanted(message: Message) -> Message:
+        if message.kind == "control" and isinstance(told := unpack(message), Bye):
+            raise ended(told.why)
+        return message
+
+    def _meet(self) -> list[str]:
+        """The addresses of all workers, when the launcher has heard of each.
+
+        The launcher answers to the first sign of life. Once it has, it decides how long the others
+        are waited for: this worker waits as long as the launcher lives.
+        """
+        left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
+        while True:
+            try:
+                message = self.post.receive(HEARTBEAT, "the launcher")
+                break
+            except DeadlinePassed:
+                left -= 0 if self.launcher in self.post.heard else HEARTBEAT
+                if left <= 0:
+                    where = self.job.launcher.removeprefix("tcp://")
+                    raise DeadlinePassed(
+                        f"no answer from machine 0 at {where}",
+                        where=f"worker {self.rank}",
+                        do=ABSENT,
+                    ) from None
+        told = unpack(message) if message.kind == "control" else None
+        if isinstance(told, Go) and len(told.addresses) == self.job.workers:
+            return told.addresses
+        raise ended(told.why if isinstance(told, Bye) else "")
+
+    def run(self) -> None:
+        """Load, say hello, train when told to, send the rows of the masters, and stay until the
+        launcher has them.
+        """
+        worker = self.worker = self.job.worker(self.rank)
+        worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
+        training = Training(worker)
+        self.tell(Hello(self.job.traits, os.getpid(), socket.gethostname(), self.post.endpoint))
+        self.post.meet(self._meet())
+        job = self.job
+        for record in training.epochs(
+            job.epochs, every=job.every, patience=job.patience, keep_best=job.keep_best
+        ):
+            self.tell(Record(record))
+        self.tell(Trained(training.seconds, training.best_epoch))
+        self._bring_lists(worker)
+        for message in worker.rows(self.launcher):
+            self.post.send(message)
+        try:
+            self.receive()
+        except Refused:
+            return
+
+    def _bring_lists(self, worker: Worker) -> None:
+        """Lists on disk: whole in their file, where the launcher finds it; or sent there, each
+        piece when the one before has been taken.
+        """
+        if worker.spool is None:
+            return
+        worker.spool.flushed()
+        for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
+            self.post.send(
+                Message(
+                    "rows", self.rank, self.launcher, 0, len(worker.program.vertices) + 1, [piece]
+                )
+            )
+            self.receive()
+
+
+def ended(why: str) -> Refused:
+    """The launcher has ended the job before its time."""
+    return Refused(f"machine 0 ended the job{': ' * bool(why)}{why}", do="see what it says there")
+
+
+def failure_of(folder: Path, rank: int) -> Failed | None:
+    """Why a worker has failed, as it has left it in the job's folder."""
+    try:
+        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failed)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
+    """Write down why this worker has failed, for the command that has started it."""
+    with suppress(OSError):  # the folder is gone: then the command knows why
+        (folder / f"failed-{rank}.json").write_bytes(msgspec.json.encode(failure))
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process is stopped by a signal, where the system tells (Linux)."""
+    try:
+        state = (
+            Path(f"/proc/{process}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()[0]
+        )
+    except (OSError, IndexError):
+        return False
+    return state in "Tt"
+
+
+def watch_parent(folder: Path, launcher: int) -> None:
+    """End this process, and remove the job's folder, when its launcher has died without saying
+    so; at once if that was long ago.
+    """
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(0.5)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(4)
+
+    if os.getppid() != launcher:
+        watch()
+    threading.Thread(target=watch, name="tux parent", daemon=True).start()
+
+
+def main() -> int:
+    """Run one worker; its exit code is that of the error, which the launcher tells to the user."""
+    folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    # two threads take turns at short pieces of Python: 5 ms, the default, is as long as a whole
+    # turn
+    sys.setswitchinterval(0.0005)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
+    watch_parent(folder, launcher)
+    job, peer = None, None
+    try:
+        job = Job.read(folder)
+        peer = Peer(folder, rank, job)
+        peer.post.start()
+        peer.run()
+        failure = None
+    except TuxError as error:
+        failure = failed(error)
+    except Exception as error:
+        told = sources.explained(error, job.source if peer and job else None) or TuxError(
+            f"{type(error).__name__}: {error}",
+            where=f"worker {rank}",
+            do="this is a fault of tux itself; --debug shows the traceback",
+        )
+        told.__cause__ = error
+        failure = failed(told)
+    if failure:
+        leave_failure(folder, rank, failure)
+    if peer:
+        if failure and not peer.over:
+            peer.tell(failure)
+        # once the job is over nobody waits for what is left
+        peer.post.close(0.2 if failure and peer.over else 5.0)
+    return failure.code if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The worker, which runs stages on a partition, and the loop over epochs."""

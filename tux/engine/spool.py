@@ -1,0 +1,202 @@
+"""Lists that no stage uses: kept on disk while a run goes on, and read at its end in one order,
+whatever the number of workers.
+
+A file begins with a line of JSON, the vertex type and the lists' widths; then come rows of int32,
+one for each vertex of each round:
+
+    number of the vertex (its position), the first list, full of -1 behind its end, the second, ...
+
+A worker writes the vertices that it masters in ascending order, round after round. So each of its
+rounds has the same first numbers, and those of all workers are merged by them, a piece at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from tux.base.disk import writing
+from tux.base.errors import Refused
+
+PIECE = 1 << 22  # bytes that are read or sent at a time
+LONGEST = 1 << 16  # bytes of the first line
+FILE = "the file of lists"  # in messages
+
+Opener = Callable[[], BinaryIO]
+
+
+class Head(msgspec.Struct, forbid_unknown_fields=True):
+    """The first line of a file."""
+
+    over: str  # the vertex type
+    widths: dict[str, int]  # of the lists, in their order
+
+    @property
+    def row(self) -> int:
+        """Numbers in a row."""
+        return 1 + sum(self.widths.values())
+
+
+class Spool:
+    """What one worker writes. `open` makes its file, when there is something to write; None:
+    nothing is kept.
+    """
+
+    def __init__(self, over: str, widths: Mapping[str, int], open: Opener | None) -> None:
+        self.head, self._open = Head(over, dict(widths)), open
+        self.file: BinaryIO | None = None
+
+    def append(self, starts: np.ndarray, lists: Mapping[str, np.ndarray]) -> None:
+        """Write the lists (m, width) by name of the vertices `starts` (m,). Raises DiskError."""
+        if self._open is None:
+            return
+        with writing(FILE):
+            if self.file is None:
+                self.file = self._open()
+                self.file.write(msgspec.json.encode(self.head) + b"\n")
+            self.file.write(
+                np.concatenate(
+                    [starts[:, None], *(lists[name] for name in self.head.widths)],
+                    axis=1,
+                    dtype="<i4",
+                ).data
+            )
+
+    def flushed(self) -> BinaryIO | None:
+        """The file, with all that has been written; None if there is none."""
+        with writing(FILE):
+            if self.file is not None:
+                self.file.flush()
+        return self.file
+
+    def pieces(self) -> Iterator[np.ndarray]:
+        """The file's bytes, in pieces (at most PIECE,) uint8."""
+        if file := self.flushed():
+            file.seek(0)
+            while piece := file.read(PIECE):
+                yield np.frombuffer(piece, np.uint8)
+
+
+class Kept:
+    """The files of all workers as one. As a context it closes them."""
+
+    def __init__(self, files: Sequence[BinaryIO], orders: Mapping[str, np.ndarray]) -> None:
+        """`orders`: of each vertex type the dense index of each number, (n,). Refused for what
+        the workers of one run do not write.
+        """
+        self.files = files
+        heads = [_head(file) for file in files]
+        self.head = heads[0]
+        if self.head.over not in orders:
+            raise _damaged()
+        self.order = orders[self.head.over]
+        self.n = n = len(self.order)
+        self._starts = [file.tell() for file in files]
+        counts = [_rows(file, self.head.row) for file in files]
+        self.rounds = sum(counts) // max(n, 1)
+        if any(head != self.head for head in heads) or any(
+            count % max(self.rounds, 1) for count in counts
+        ):
+            raise _damaged()
+        self._masters = [
+            self._numbers(at, count // max(self.rounds, 1)) for at, count in enumerate(counts)
+        ]
+        if not np.array_equal(np.sort(np.concatenate(self._masters)), np.arange(n)) or any(
+            (np.diff(m) < 0).any() for m in self._masters
+        ):
+            raise _damaged()
+
+    @staticmethod
+    def of(paths: Sequence[Path], orders: Mapping[str, np.ndarray]) -> Kept:
+        """The same of the files at `paths`. DiskError if one cannot be opened."""
+        with writing(FILE), ExitStack() as stack:
+            files = [stack.enter_context(open(path, "rb")) for path in paths]
+            kept = Kept(files, orders)
+            stack.pop_all()
+        return kept
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.files:
+            file.close()
+
+    def pieces(self) -> Iterator[dict[str, np.ndarray]]:
+        """The lists (m, width) by name, round after round, in each round vertex after vertex by
+        number. DiskError, or Refused.
+        """
+        size, cuts = (
+            max(1, PIECE // (4 * self.head.row)),
+            np.cumsum([1, *self.head.widths.values()])[:-1],
+        )
+        for number in range(self.rounds):
+            for low in range(0, self.n, size):
+                rows = np.empty((min(size, self.n - low), self.head.row), np.int32)
+                for at, masters in enumerate(self._masters):
+                    first, last = np.searchsorted(masters, [low, low + size])
+                    rows[masters[first:last] - low] = self._read(
+                        at, number * len(masters) + int(first), int(last - first)
+                    )
+                if (
+                    not np.array_equal(rows[:, 0], np.arange(low, low + len(rows)))
+                    or rows.min() < -1
+                    or rows.max() >= self.n
+                ):
+                    raise _damaged()
+                yield dict(zip(self.head.widths, np.split(rows, cuts, axis=1)[1:], strict=True))
+
+    def _numbers(self, at: int, count: int) -> np.ndarray:
+        """The numbers of the vertices in the first rows of a file."""
+        size = max(1, PIECE // (4 * self.head.row))
+        pieces = [
+            self._read(at, low, min(size, count - low))[:, 0].copy()
+            for low in range(0, count, size)
+        ]
+        return np.concatenate([np.empty(0, np.int32), *pieces])
+
+    def _read(self, at: int, first: int, count: int) -> np.ndarray:
+        """Rows of a file, (count, numbers in a row)."""
+        with writing(FILE):
+            self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
+            found = self.files[at].read(4 * self.head.row * count)
+        if len(found) != 4 * self.head.row * count:
+            raise _damaged()
+        return np.frombuffer(found, "<i4").reshape(count, self.head.row)
+
+
+def append(path: Path, piece: np.ndarray) -> None:
+    """Add one of a worker's `pieces` to the copy of its file. Raises DiskError."""
+    with writing(FILE), open(path, "ab") as file:
+        file.write(np.ascontiguousarray(piece).view(np.uint8).data)
+
+
+def _head(file: BinaryIO) -> Head:
+    """The first line; the file then stands behind it."""
+    file.seek(0)
+    try:
+        head = msgspec.json.decode(file.readline(LONGEST), type=Head)
+    except msgspec.DecodeError:
+        raise _damaged() from None
+    if not head.widths or min(head.widths.values()) < 0:
+        raise _damaged()
+    return head
+
+
+def _rows(file: BinaryIO, row: int) -> int:
+    """How many rows follow."""
+    here = file.tell()
+    rows, rest = divmod(file.seek(0, os.SEEK_END) - here, 4 * row)
+    if rest:
+        raise _damaged()
+    return rows
+
+
+def _damaged() -> Refused:
+    return Refused("the lists that workers have kept are damaged", do="run it again")

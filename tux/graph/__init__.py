@@ -1,0 +1,1 @@
+"""One partition of a graph, laid out; and partitioned graphs on disk."""

@@ -1,0 +1,177 @@
+"""Orders in which edges are walked: grouped by one end, or in tiles that fit the cache. Pure
+functions on arrays.
+
+A tile is a range of rows of one end by a range of rows of the other. Walking a graph tile by tile
+keeps the rows of both ranges in the second-level cache while their edges are visited, where a walk
+along one end would fetch the other end's rows from memory for each edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tux.base.random import permutation, uniforms
+from tux.partition.compiled import compiled
+
+TILE_BYTES = 1 << 20
+"""Bytes of rows that a tile may touch: a usual second-level cache. A constant, so that runs
+repeat on any machine.
+"""
+
+LAST_LEVEL_BYTES = 1 << 24
+"""Bytes of rows that stay in a usual last-level cache beside everything else."""
+
+MIN_TILES = 8
+"""Ranges each end is cut into at least (where it has so many rows): edges in file order need
+that much mixing.
+"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Edges in one order. `src`, `dst` are rows (m,) int32; edge i of the order has its fields at
+    ``index[i]``, or at i when `index` is ().
+
+    `bounds` (groups + 1,) int64: group g is edges bounds[g]..bounds[g+1]; a group is a row of the
+    grouped end, or a tile. `blocks` (blocks + 1,) int64: block b consists of the groups
+    blocks[b]..blocks[b+1]. `across`: tiles in a row of the grid of tiles, which are those of one
+    range of the enumerated end.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    index: np.ndarray | tuple[()]
+    bounds: np.ndarray
+    blocks: np.ndarray
+    across: int = 1
+
+    @staticmethod
+    def of_vertices(n: int) -> Layout:
+        """No edges, in a group for each of n rows."""
+        none = np.empty(0, np.int32)
+        return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
+
+
+@compiled
+def counting_sort(keys, n_keys, order):  # type: ignore[no-untyped-def]
+    """Stable order of `keys` (m,), each in 0..n_keys-1, written to `order` (m,); returns bounds
+    (n_keys + 1,) of the runs of equal keys.
+    """
+    bounds = np.zeros(n_keys + 1, np.int64)
+    for k in keys:
+        bounds[k + 1] += 1
+    for k in range(n_keys):
+        bounds[k + 1] += bounds[k]
+    free = bounds[:-1].copy()
+    for i in range(len(keys)):
+        order[free[keys[i]]] = i
+        free[keys[i]] += 1
+    return bounds
+
+
+def index_dtype(m: int) -> np.dtype:
+    """The smaller integer type that can number m edges."""
+    return np.dtype(np.int32 if m < 2**31 else np.int64)
+
+
+def grouped(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Order (m,) and bounds (n + 1,) of edges grouped by `rows` (m,), each in 0..n-1."""
+    order = np.empty(len(rows), index_dtype(len(rows)))
+    return order, counting_sort(rows, n, order)
+
+
+def tiled(
+    over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order (m,) and bounds (tiles + 1,) of edges by tile: ranges of `over` between `over_cuts`,
+    then of `other` between `other_cuts`.
+    """
+    a = np.repeat(np.arange(len(over_cuts) - 1, dtype=np.int32), np.diff(over_cuts))
+    b = np.repeat(np.arange(len(other_cuts) - 1, dtype=np.int32), np.diff(other_cuts))
+    tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
+    keys = a[over].astype(index_dtype(tiles), copy=False)
+    keys *= len(other_cuts) - 1
+    keys += b[other]
+    order = np.empty(len(over), index_dtype(len(over)))
+    return order, counting_sort(keys, tiles, order)
+
+
+def even_cuts(lo: int, hi: int, most: int) -> np.ndarray:
+    """Cuts lo..hi into the fewest ranges of nearly equal length, none longer than `most`."""
+    parts = max(1, -(-(hi - lo) // max(most, 1)))
+    return np.linspace(lo, hi, parts + 1).astype(np.int64)
+
+
+def tile_rows(n: int, row_bytes: int) -> int:
+    """Rows of one end in a tile: half of TILE_BYTES' worth, and no more than 1/MIN_TILES of the
+    n rows.
+    """
+    return max(1, min(TILE_BYTES // 2 // max(row_bytes, 1), n // MIN_TILES))
+
+
+def refine(cuts: np.ndarray, most: int) -> np.ndarray:
+    """`cuts` with each range cut evenly into ranges of at most `most`."""
+    pieces = [
+        even_cuts(int(lo), int(hi), most)[:-1]
+        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
+        if hi > lo
+    ]
+    return np.concatenate([*pieces, cuts[-1:]]).astype(np.int64)
+
+
+def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray:
+    """The columns of a grid of tiles, `across` in all, that belong to a round: each column to
+    one of `rounds`, drawn by `stream`.
+    """
+    return np.sort(permutation(stream, across)[round::rounds])
+
+
+def tile_order(
+    stream: np.uint64,
+    first: int,
+    last: int,
+    across: int,
+    row_bytes: tuple[int, int],
+    columns: np.ndarray | None = None,
+) -> np.ndarray:
+    """A random order of the tiles first..last, whole rows of a grid `across` tiles wide, or of some
+    of its `columns`.
+
+    `row_bytes`: of all rows of either end. Where these stay in the last-level cache, any order.
+    Else the ranges of the end with more bytes come one after the other, in random order, each with
+    its tiles in a random order of its own, so that this end is fetched from memory once.
+    """
+    tiles = np.arange(first, last).reshape(-1, max(across, 1))
+    tiles = tiles if columns is None else tiles[:, columns]
+    if sum(row_bytes) <= LAST_LEVEL_BYTES:
+        return tiles.ravel()[permutation(stream, tiles.size)]
+    tiles = tiles.T if row_bytes[1] > row_bytes[0] else tiles
+    inner = np.argsort(uniforms(stream, np.arange(1, len(tiles) + 1), tiles.shape[1]), axis=1)
+    return np.take_along_axis(tiles, inner, axis=1)[permutation(stream, len(tiles))].ravel()
+
+
+def blocks_by_vertices(n: int, size: int) -> np.ndarray:
+    """Block boundaries (blocks + 1,): ranges of `size` rows; 0 is one block of all."""
+    return np.append(np.arange(0, n, size), n) if 0 < size < n else np.array([0, n])
+
+
+def without_cutting(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Block boundaries `cuts` (blocks + 1,) of which those within a group, between its
+    boundaries in `groups`, are moved to its end.
+    """
+    return np.unique(groups[np.searchsorted(groups, cuts)])
+
+
+def blocks_by_edges(degrees: np.ndarray, size: int) -> np.ndarray:
+    """Block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about `size`
+    edges; 0 is one block of all.
+    """
+    n = len(degrees)
+    if size <= 0 or n == 0:
+        return np.array([0, n])
+    ends = np.cumsum(degrees, dtype=np.int64)
+    wanted = np.arange(1, -(-int(ends[-1]) // size)) * size
+    cuts = np.searchsorted(ends, wanted, side="left") + 1
+    return np.unique(np.concatenate([[0], cuts, [n]])).astype(np.int64)

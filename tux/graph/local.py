@@ -1,0 +1,339 @@
+"""The graph in one partition: vertex types as orders of rows, edges as rows of either end, and
+the layouts in which stages walk them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tux.arrays.edges import TOGETHER, EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, ProgramError
+from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
+from tux.graph.parts import Part, TypePart, seeded_order, without_rows
+from tux.graph.topology import Topology, topology_of
+from tux.program.program import Edge, Program
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """One vertex type. Rows lie in a seeded order; a vertex's dense index is its place in `ids`.
+
+    `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first
+    `known` rows are vertices of the training graph; those after them occur in held-out edges only.
+    """
+
+    name: str
+    ids: Ids
+    order: np.ndarray
+    row_of: np.ndarray
+    known: int
+    part: TypePart | None = None  # where there are several workers: positions, masters and routes
+    # what is known of each vertex, by dense index
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @staticmethod
+    def ordered(
+        name: str,
+        side: int,
+        ids: Ids,
+        known: int,
+        seed: int,
+        data: Mapping[str, np.ndarray] | None = None,
+    ) -> Vertices:
+        """The type's rows in the order that `seed` gives; held-out vertices follow in the order
+        of their indices.
+        """
+        together = (data or {}).get(TOGETHER)
+        first = seeded_order(seed, side, known, together if together is None else together[:known])
+        order = np.concatenate([first, np.arange(known, len(ids))])
+        row_of = np.empty(len(ids), np.int32)
+        row_of[order] = np.arange(len(ids), dtype=np.int32)
+        return Vertices(name, ids, order, row_of, known, data=data or {})
+
+    @staticmethod
+    def local(part: TypePart) -> Vertices:
+        """The rows of a type that one of several workers holds; `row_of` is -1 for vertices that
+        it does not.
+        """
+        order = part.order[part.rows]
+        row_of = np.full(len(part.ids), -1, np.int32)
+        row_of[order] = np.arange(len(order), dtype=np.int32)
+        return Vertices(part.name, part.ids, order, row_of, part.known, part, part.data)
+
+    @property
+    def cut(self) -> bool:
+        """Whether some vertex of the type has several replicas."""
+        return self.part is not None and self.part.cut
+
+    def local_cuts(self, cuts: np.ndarray) -> np.ndarray:
+        """Boundaries in local rows of the ranges of positions between `cuts`."""
+        return cuts if self.part is None else np.searchsorted(self.part.rows[: self.known], cuts)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
+@dataclass
+class Edges:
+    """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
+
+    The first layout asked for becomes their order in memory, unless they are `fixed` in the order
+    in which they were given.
+    """
+
+    declared: Edge
+    src: np.ndarray
+    dst: np.ndarray
+    fields: dict[str, np.ndarray]
+    fixed: bool = False
+    layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def end(self, role: str) -> np.ndarray:
+        """Rows (m,) of the end called `role`."""
+        return self.src if role == self.declared.roles[0] else self.dst
+
+    def other(self, role: str) -> str:
+        """The name of the end that is not `role`."""
+        first, second = self.declared.roles
+        return second if role == first else first
+
+    def walk_given(self) -> Layout:
+        """Edges in their present order, as one group and one block."""
+        return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
+
+    def walk_grouped(self, role: str, n: int) -> Layout:
+        """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
+        name = ("grouped", role)
+        if name not in self.layouts:
+            order, bounds = grouped(self.end(role), n)
+            self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
+        return self.layouts[name]
+
+    def walk_tiled(
+        self,
+        role: str,
+        cuts: np.ndarray,
+        n_other: int,
+        row_bytes: tuple[int, int],
+        columns: np.ndarray | None = None,
+    ) -> Layout:
+        """Edges in tiles; a block is what lies between two neighbouring `cuts` of `role`.
+        `row_bytes`: of `role`, of the other end.
+
+        `columns`: boundaries of the tiles in rows of the other end, if it matters which.
+        """
+        name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
+        if name not in self.layouts:
+            over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
+            other_cuts = (
+                refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+                if columns is None
+                else columns
+            )
+            order, bounds = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
+            self.layouts[name] = self._arranged(order, bounds, blocks, len(other_cuts) - 1)
+        return self.layouts[name]
+
+    def _arranged(
+        self, order: np.ndarray, bounds: np.ndarray, blocks: np.ndarray, across: int = 1
+    ) -> Layout:
+        if self.layouts or self.fixed:
+            return Layout(self.src[order], self.dst[order], order, bounds, blocks, across)
+        self.src, self.dst = self.src[order], self.dst[order]
+        for name in self.fields:
+            self.fields[name] = self.fields[name][order]
+        return Layout(self.src, self.dst, (), bounds, blocks, across)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What one worker holds of a graph: vertex types by name, edges, and held-out edges."""
+
+    vertices: dict[str, Vertices]
+    edges: Edges
+    held_out: Edges
+    part: Part | None = None
+    topology: Topology | None = None  # all neighbours, where the program asks for them
+
+    def of_role(self, role: str) -> Vertices:
+        """The vertex type at the end called `role`."""
+        declared = self.edges.declared
+        return self.vertices[declared.ends[declared.roles.index(role)]]
+
+    def degrees(self, role: str) -> np.ndarray:
+        """Training edges of each vertex at the end called `role`, over all workers, in the order of
+        positions.
+
+        On several workers an edge that a row repeats counts once: who balances by it needs no more.
+        """
+        declared = self.edges.declared
+        side = declared.roles.index(role)
+        if self.part is not None:
+            return self.part.degrees[side]
+        known = self.vertices[declared.ends[side]].known
+        return np.bincount(self.edges.end(role), minlength=known)[:known]
+
+    def groups(self, role: str) -> np.ndarray:
+        """First position of each group of vertices at the end called `role`, and the number of all
+        positions, (groups + 1,).
+
+        DataError where the data do not say which vertices belong together.
+        """
+        declared = self.edges.declared
+        vertices = self.vertices[declared.ends[declared.roles.index(role)]]
+        if TOGETHER not in vertices.data:
+            raise DataError(f"these data do not say which {vertices.name}s belong together")
+        order = (
+            vertices.order[: vertices.known]
+            if vertices.part is None
+            else vertices.part.order[: vertices.part.vertices]
+        )
+        group = np.asarray(vertices.data[TOGETHER])[order]
+        return np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
+
+    def counts(self, name: str) -> np.ndarray:
+        """Local training edges of each row of a vertex type (n,), both ends counted."""
+        ends = [
+            role
+            for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True)
+            if of == name
+        ]
+        total = np.zeros(len(self.vertices[name]), np.int64)
+        for role in ends:
+            total += np.bincount(self.edges.end(role), minlength=len(total))
+        return total
+
+    @staticmethod
+    def of(program: Program, part: Part) -> Graph:
+        """What one of several workers holds. DataError if the part's types are not the
+        program's.
+        """
+        if set(part.types) != set(program.edge.ends):
+            raise DataError(
+                f"a graph of {' and '.join(part.types)} does not fit edges from "
+                f"{' to '.join(program.edge.ends)}"
+            )
+        pulled = [name for name, declared in program.vertices.items() if declared.pulled]
+        vertices = {
+            name: Vertices.local(without_rows(each) if name in pulled else each)
+            for name, each in part.types.items()
+        }
+        topology = Topology.from_arrays(part.topology) if part.topology else None
+        if pulled:
+            none = Edges(
+                program.edge, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
+            )
+            return Graph(vertices, none, replace(none, fixed=True), part, topology)
+        edges = _repeated(program, part.src, part.dst, part.fields)
+        held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
+        held_out.fixed = True
+        return Graph(vertices, edges, held_out, part, topology)
+
+    @staticmethod
+    def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
+        """The graph in one part: every vertex has its one copy here. `test`'s ids extend those
+        of `train`.
+        """
+        if tuple(train.ends) != program.edge.ends:
+            raise DataError(
+                f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from "
+                f"{' to '.join(program.edge.ends)}"
+            )
+        last = train if test is None else test
+        given = lambda name: {  # noqa: E731
+            **train.vertex_fields.get(name, {}),
+            **last.vertex_fields.get(name, {}),
+        }
+        vertices = {
+            name: Vertices.ordered(
+                name,
+                train.ends.index(name),
+                last.ids[name],
+                len(train.ids[name]),
+                seed,
+                given(name),
+            )
+            for name in program.vertices
+            if name in last.ids
+        }
+        held_out = _edges(program, vertices, test)
+        held_out.fixed = True
+        return Graph(
+            vertices,
+            _edges(program, vertices, train),
+            held_out,
+            topology=topology_of(program, train, seed),
+        )
+
+
+def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | None) -> Edges:
+    """The edges of `data` as rows, or none."""
+    declared = program.edge
+    if not data:
+        return Edges(
+            declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
+        )
+    first, second = (vertices[end].row_of for end in declared.ends)
+    return _repeated(program, first[data.src], second[data.dst], data.fields)
+
+
+def _repeated(
+    program: Program, src: np.ndarray, dst: np.ndarray, given: Mapping[str, np.ndarray]
+) -> Edges:
+    """Edges (m,) of given fields, each as often as its field `repeats` says, if the program has
+    one.
+    """
+    if (repeats := program.edge.repeats) and len(src):
+        if repeats not in given:
+            raise DataError(
+                f"these edges have no {repeats}, which says how often each is there",
+                do=f"fields: {', '.join(given) or 'none'}",
+            )
+        times = given[repeats]
+        if not np.array_equal(times, np.floor(times)):
+            raise DataError(
+                f"an edge is there {times[times != np.floor(times)][0]} times",
+                do=f"{repeats} must be a whole number",
+            )
+        times = times.astype(np.int64)
+        if times.min() < 0:
+            raise DataError(
+                f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more"
+            )
+        src, dst = np.repeat(src, times), np.repeat(dst, times)
+        given = {
+            name: np.repeat(array, times, axis=0)
+            for name, array in given.items()
+            if name != repeats
+        }
+    return Edges(program.edge, src, dst, _fields(program, given, len(src)))
+
+
+def _fields(program: Program, given: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
+    """The fields of m edges: `given` where they are data, else their initial value, which is a
+    constant.
+    """
+    fields = {}
+    for name, f in program.edge.fields.items():
+        if m and f.kind == "data":
+            if name not in given:
+                what = f"these edges have no {name}, which {type(program).__name__} reads"
+                raise DataError(what, do=f"fields: {', '.join(given) or 'none'}")
+            fields[name] = np.asarray(given[name]).astype(f.dtype, copy=False)
+            continue
+        f = f.sized(program.parameters)
+        if f.init.law != "constant":  # type: ignore[union-attr]
+            raise ProgramError(
+                f"edge field {name} starts with random numbers",
+                do="start it with a constant, and draw in setup()",
+            )
+        fields[name] = np.full((m, *f.lengths), f.init.a, f.dtype)  # type: ignore[union-attr]
+    return fields

@@ -1,0 +1,222 @@
+"""A graph in parts: cut when a run starts, or read from the folder that `tux partition` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError, UsageError
+from tux.graph import store
+from tux.graph.parts import Part, cut, hold_out
+from tux.graph.topology import topology_of, topology_of_parts
+from tux.partition import PARTITIONERS
+from tux.program.program import Program
+
+FAVOURING = ("bicut", "aweto")
+"""Partitioners that keep one side whole, and can be told which."""
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """What workers start from: their parts, with held-out edges; `bare` has the ids and no
+    edges; `digests` of all, by name.
+    """
+
+    parts: list[Part]
+    bare: EdgeData
+    digests: dict[str, str]
+
+    @staticmethod
+    def of(
+        train: EdgeData,
+        test: EdgeData | None,
+        partitioner: str,
+        k: int,
+        seed: int,
+        whole: Sequence[str] = (),
+    ) -> Partitioned:
+        """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
+        the partitioner can do that.
+        """
+        favourite: dict[str, Any] = (
+            {"favourite": ("source", "target")[train.ends.index(whole[0])]}
+            if whole and partitioner in FAVOURING
+            else {}
+        )
+        assignment = PARTITIONERS[partitioner](
+            train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1], **favourite
+        )
+        digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
+        return Partitioned(cut(train, test, assignment, k, seed), _bare(train), digests)
+
+    @staticmethod
+    def stored(folder: Path, bare: EdgeData, test: EdgeData | None) -> Partitioned:
+        """The parts of a folder, their types and fields named as those of `bare`, which
+        `without_edges` has made for it.
+        """
+        manifest = store.read_manifest(folder)
+        names, fields = (
+            dict(zip(manifest.ends, bare.ends, strict=True)),
+            _matched(manifest.fields, list(bare.fields), folder),
+        )
+        parts = [
+            _renamed(store.load(folder, number), names, fields, bare)
+            for number in range(manifest.parts)
+        ]
+        # Machines must have the same cut too, and another one holds other numbers of vertices.
+        cut_as = (
+            f"{manifest.partitioner} {manifest.seed} "
+            f"{[(entry.cut, entry.known) for entry in manifest.types]}"
+        )
+        digest = blake2b(cut_as.encode(), digest_size=16).hexdigest()
+        held = hold_out(parts, test, manifest.seed) if test is not None else parts
+        return Partitioned(
+            held,
+            bare,
+            {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
+        )
+
+
+def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
+    """The ids of a partitioned folder under the names of a program, and its fields, without an
+    edge.
+
+    DataError if the folder has other numbers of vertex types or of fields than the program wants.
+    """
+    manifest = store.read_manifest(folder)
+    if (manifest.ends[0] == manifest.ends[1]) != (ends[0] == ends[1]):
+        kinds = {True: "one type", False: "two types"}
+        raise DataError(
+            f"its edges join vertices of {kinds[manifest.ends[0] == manifest.ends[1]]}, the "
+            f"program's those of {kinds[ends[0] == ends[1]]}",
+            where=str(folder),
+            do="partition the file again, with --bipartite or --one-type as the program has it",
+        )
+    _matched(manifest.fields, list(wanted), folder)
+    stored = {entry.name: entry for entry in manifest.types}
+    ids = {
+        name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids)
+        for entry, name in zip(manifest.ends, ends, strict=True)
+    }
+    none = np.empty(0, np.int32)
+    numbers = {name: np.empty(0, dtype) for name, dtype in wanted.items()}
+    given = {
+        name: store.vertex_fields(folder, stored[entry])
+        for entry, name in zip(manifest.ends, ends, strict=True)
+    }
+    return EdgeData(
+        ends, ids, none, none, numbers, vertex_fields=given, classes=tuple(manifest.classes)
+    )
+
+
+def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> None:
+    """DataError if the folder cuts vertices of a type that must be `whole`, one of `ends`."""
+    manifest = store.read_manifest(folder)
+    cut = {entry.name for entry in manifest.types if entry.cut}
+    for stored, name in zip(manifest.ends, ends, strict=True):
+        if stored in cut and name in whole:
+            told = (
+                f"its {stored}s are cut, by {manifest.partitioner or 'unknown'}, but each {name} "
+                "is needed whole"
+            )
+            raise DataError(
+                told, where=str(folder), do="partition the file again, by --method bicut or aweto"
+            )
+
+
+def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
+    """The stored field for each wanted one: by name, or by place if there are as many. DataError
+    where neither works.
+    """
+    if set(wanted) <= set(stored):
+        return {name: name for name in wanted}
+    if len(stored) == len(wanted):
+        return dict(zip(wanted, stored, strict=True))
+    raise DataError(
+        f"its edges hold {', '.join(stored) or 'no numbers'}; the program wants "
+        f"{', '.join(wanted)}",
+        where=str(folder),
+        do="partition the file again, with all columns that the program reads",
+    )
+
+
+def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
+    known: dict[str, Any] = {
+        name: {"ids": bare.ids[own], "data": bare.vertex_fields[own]} for name, own in names.items()
+    }
+    types = {
+        names[name]: replace(each, name=names[name], **known[name])
+        for name, each in part.types.items()
+    }
+    columns = {
+        name: _as(part.fields[own], bare.fields[name].dtype, own) for name, own in fields.items()
+    }
+    return replace(part, types=types, fields=columns)
+
+
+def _as(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
+    """A column in another dtype; DataError if whole numbers are wanted and it has others."""
+    if (
+        dtype.kind in "iu"
+        and column.dtype.kind == "f"
+        and not np.array_equal(column, np.floor(column))
+    ):
+        raise DataError(
+            f"{name} is {column[column != np.floor(column)][0]}, not a whole number",
+            do="name the program that these edges are for",
+        )
+    return column.astype(dtype, copy=False)
+
+
+def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
+    """Workers a machine for a folder of `parts`; UsageError if they do not fit."""
+    chosen = max(1, parts // machines) if workers is None else workers
+    if chosen * machines != parts:
+        raise UsageError(
+            f"{folder} has {parts} parts, for as many workers",
+            do="leave out --workers" if machines == 1 else "choose machines that divide it",
+        )
+    return chosen
+
+
+def _bare(data: EdgeData) -> EdgeData:
+    none = np.empty(0, np.int32)
+    return replace(
+        data, src=none, dst=none, fields={name: array[:0] for name, array in data.fields.items()}
+    )
+
+
+def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
+    """The parts that a run's `tux.run.inputs.Inputs` are, or are cut into."""
+    if inputs.folder:
+        made = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        return replace(made, parts=with_topology(program, made.parts, None, seed))
+    whole = [name for name, vertex in program.vertices.items() if vertex.whole]
+    made = Partitioned.of(inputs.train, inputs.test, partitioner, k, seed, whole)
+    return replace(made, parts=with_topology(program, made.parts, inputs.train, seed))
+
+
+def with_topology(
+    program: Program, parts: list[Part], train: EdgeData | None, seed: int
+) -> list[Part]:
+    """The same parts with the whole graph's neighbour lists, if the program looks at them;
+    `train`: None where only the parts hold it.
+    """
+    if not program.topology():
+        return parts
+    topology = (
+        topology_of(program, train, seed)
+        if train is not None
+        else topology_of_parts(program, parts)
+    )
+    return [replace(part, topology=topology.arrays) for part in parts] if topology else parts
+
+
+def _digest(test: EdgeData | None) -> str:
+    return test.digest() if test is not None else ""

@@ -1,0 +1,374 @@
+"""A partitioned graph: which rows each worker holds, which it masters, and the routes between them.
+
+Positions number the vertices of a type in its one seeded order. A worker's rows and masters are
+ascending lists of positions, so a block of a mini-batch, which is a range of positions, is a
+contiguous range of rows on every worker. Routes are static and known to both ends, in the same
+order, so messages carry no ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tux.arrays.edges import TOGETHER, EdgeData
+from tux.arrays.ids import Ids
+from tux.base.random import key, permutation
+from tux.partition.hashing import by_hash
+from tux.partition.masters import homes
+from tux.partition.replicas import gathered
+
+
+@dataclass(frozen=True)
+class TypePart:
+    """One vertex type on one worker.
+
+    `rows` (n,): positions of the local rows: ascending for the first `known`, which have training
+    edges (or, of a whole type, their home) here; then those that only held-out edges need.
+    `masters` (s,): ascending positions mastered here. `up[h]`: local rows mastered by worker h;
+    `down[w]`: numbers in `masters` of the vertices that worker w holds, in the same order.
+    `peek_up`, `peek_down`: the same for rows that only held-out edges need. All int32.
+    """
+
+    name: str
+    ids: Ids
+    # (all vertices,) dense index of each position; those of the training graph first
+    order: np.ndarray
+    vertices: int  # vertices of the training graph
+    cut: bool
+    rows: np.ndarray
+    known: int
+    masters: np.ndarray
+    up: list[np.ndarray]
+    down: list[np.ndarray]
+    peek_up: list[np.ndarray]
+    peek_down: list[np.ndarray]
+    home: np.ndarray  # (vertices,) int16: the worker of each position's master, and
+    number: np.ndarray  # (vertices,) int32: its number there
+    # what is known of each vertex, by dense index, over all workers
+    data: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one worker holds: its vertex types, and its training and held-out edges as local rows
+    (m,) int32 with fields.
+
+    `degrees`: for either end, the training edges of each position of its type, over all workers
+    (vertices,) int32.
+    """
+
+    types: dict[str, TypePart]
+    degrees: tuple[np.ndarray, np.ndarray]
+    src: np.ndarray
+    dst: np.ndarray
+    fields: dict[str, np.ndarray]
+    test_src: np.ndarray
+    test_dst: np.ndarray
+    test_fields: dict[str, np.ndarray]
+    test_index: np.ndarray  # place of each held-out edge in the file
+    # arrays of a `tux.graph.topology.Topology`, the same on all workers
+    topology: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    first, second = data.ends
+    return position_of[first][data.src], position_of[second][data.dst]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Where one type's vertices are: per worker the ascending positions with edges there, and
+    the home of each position.
+    """
+
+    held: list[np.ndarray]
+    home: np.ndarray  # (vertices,) int16
+    cut: bool
+
+
+def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
+    """Where vertices are, and their masters by load and locality; a vertex without edges has its
+    home where masters are fewest.
+    """
+    replicas = gathered(positions_by_part, n)
+    bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
+    vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
+    held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
+    return _Cut(held, homes(replicas, k, seed), bool((replicas.counts > 1).any()))
+
+
+def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:
+    """The k parts of a graph whose edge i goes to worker parts[i], with the held-out edges of
+    `test` (see `hold_out`).
+
+    Workers without edges, types without vertices on a worker, and more workers than edges are all
+    fine.
+    """
+    counts = {name: len(data.ids[name]) for name in data.ids}
+    orders = {name: order_of(data, name, seed) for name in counts}
+    ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
+    members = [np.flatnonzero(parts == part) for part in range(k)]
+    types = {}
+    for name, n in counts.items():
+        sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
+        placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
+        given = data.vertex_fields.get(name, {})
+        types[name] = [
+            replace(each, data=given)
+            for each in _type_parts(name, data.ids[name], orders[name], placed, k)
+        ]
+    degrees = [
+        np.bincount(end, minlength=counts[of]).astype(np.int32)
+        for end, of in zip(ends, data.ends, strict=True)
+    ]
+    nothing = np.empty(0, np.int32)
+    out = []
+    for part in range(k):
+        local = {name: _numbering(types[name][part].rows, n) for name, n in counts.items()}
+        edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
+        fields = {name: array[members[part]] for name, array in data.fields.items()}
+        mine = {name: each[part] for name, each in types.items()}
+        bare = Part(
+            mine,
+            (degrees[0], degrees[1]),
+            edges[0],
+            edges[1],
+            fields,
+            nothing,
+            nothing,
+            {},
+            np.empty(0, np.int64),
+        )
+        out.append(bare)
+    return hold_out(out, test, seed) if test is not None else out
+
+
+def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
+    """Parts that have no held-out edges, with those of `test`, whose ids extend theirs; each
+    goes where an end of it is whole.
+    """
+    k, types = len(parts), parts[0].types
+    orders = {
+        name: np.concatenate([t.order, np.arange(t.vertices, len(test.ids[name]))])
+        for name, t in types.items()
+    }
+    ends = _ends(test, {name: _inverse(order) for name, order in orders.items()})
+    home_of = {name: _homes([part.types[name] for part in parts]) for name in types}
+    placed = _test_parts(
+        test.ends, ends, home_of, {name: t.cut for name, t in types.items()}, k, seed
+    )
+    members = [np.flatnonzero(placed == part) for part in range(k)]
+    grown: dict[str, list[TypePart]] = {}
+    for name in types:
+        needed = _needed(
+            test.ends, ends, members, name, types[name].vertices, len(test.ids[name]), seed
+        )
+        mine = [part.types[name] for part in parts]
+        rows = [
+            np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32)
+            for t, more in zip(mine, needed, strict=True)
+        ]
+        home, number = home_of[name], _numbers([t.masters for t in mine], types[name].vertices)
+        grown[name] = []
+        for w, t in enumerate(mine):
+            up, down = _routes(
+                rows,
+                home,
+                number,
+                w,
+                k,
+                range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])),
+            )
+            given = {**t.data, **test.vertex_fields.get(name, {})}
+            grown[name].append(
+                replace(
+                    t,
+                    ids=test.ids[name],
+                    order=orders[name],
+                    rows=rows[w],
+                    peek_up=up,
+                    peek_down=down,
+                    data=given,
+                )
+            )
+    out = []
+    for at, part in enumerate(parts):
+        each = {name: grown[name][at] for name in types}
+        local = {name: _numbering(t.rows, len(test.ids[name])) for name, t in each.items()}
+        src, dst = (local[of][end[members[at]]] for end, of in zip(ends, test.ends, strict=True))
+        fields = {name: array[members[at]] for name, array in test.fields.items()}
+        out.append(
+            replace(
+                part,
+                types=each,
+                test_src=src,
+                test_dst=dst,
+                test_fields=fields,
+                test_index=members[at],
+            )
+        )
+    return out
+
+
+def without_rows(part: TypePart) -> TypePart:
+    """The same type where workers keep no rows of it, only masters."""
+    none = np.empty(0, np.int32)
+    nowhere = [none] * len(part.up)
+    return replace(
+        part,
+        cut=True,
+        rows=none,
+        known=0,
+        up=nowhere,
+        down=nowhere,
+        peek_up=nowhere,
+        peek_down=nowhere,
+    )
+
+
+def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = None) -> np.ndarray:
+    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at
+    end `side`, whatever its name.
+
+    Vertices with one number in `together` (n,) are neighbours in it; their groups come in a random
+    order too.
+    """
+    order = permutation(key(seed, "order", side), n)
+    if together is None:
+        return order
+    values, group = np.unique(together[order], return_inverse=True)
+    return order[
+        np.argsort(permutation(key(seed, "groups", side), len(values))[group], kind="stable")
+    ]
+
+
+def order_of(data: EdgeData, name: str, seed: int) -> np.ndarray:
+    """The order of the vertices of a type of `data`, those that its vertex field `together`
+    groups side by side.
+    """
+    return seeded_order(
+        seed,
+        data.ends.index(name),
+        len(data.ids[name]),
+        data.vertex_fields.get(name, {}).get(TOGETHER),
+    )
+
+
+def _inverse(order: np.ndarray) -> np.ndarray:
+    """Position of each dense index."""
+    return np.argsort(order).astype(np.int32)
+
+
+def _homes(parts: list[TypePart]) -> np.ndarray:
+    """The master's worker of each position (vertices,) int16."""
+    home = np.empty(parts[0].vertices, np.int16)
+    for worker, part in enumerate(parts):
+        home[part.masters] = worker
+    return home
+
+
+def _test_parts(
+    of: tuple[str, str],
+    ends: tuple[np.ndarray, ...],
+    home_of: dict[str, np.ndarray],
+    cut: dict[str, bool],
+    k: int,
+    seed: int,
+) -> np.ndarray:
+    """The worker of each held-out edge: the home of an end that is whole, else of the first end;
+    where that is unseen, by hash.
+    """
+    side = 0 if not cut[of[0]] or cut[of[1]] else 1
+    home, positions = home_of[of[side]], ends[side]
+    parts = by_hash(positions, k, seed)
+    seen = positions < len(home)
+    parts[seen] = home[positions[seen]]
+    return parts
+
+
+def _needed(
+    of: tuple[str, str],
+    ends: tuple[np.ndarray, ...],
+    members: list[np.ndarray],
+    name: str,
+    known: int,
+    n: int,
+    seed: int,
+) -> list[np.ndarray]:
+    """Per worker the ascending positions of one type that its held-out edges touch, and its
+    share of those after `known` without any.
+    """
+    sides = [end for end, each in zip(ends, of, strict=True) if each == name]
+    bare = np.setdiff1d(np.arange(known, n), np.concatenate(sides))
+    home = by_hash(bare, len(members), seed)
+    return [
+        np.unique(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
+        for w, m in enumerate(members)
+    ]
+
+
+def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) -> list[TypePart]:
+    mastered = [np.flatnonzero(placed.home == h).astype(np.int32) for h in range(k)]
+    rows = [
+        np.asarray(placed.held[part] if placed.cut else mastered[part], np.int32)
+        for part in range(k)
+    ]
+    number = _numbers(mastered, len(placed.home))
+    none: list[np.ndarray] = [np.empty(0, np.int32)] * k
+    out = []
+    for part in range(k):
+        up, down = (
+            _routes(rows, placed.home, number, part, k, range_of=lambda w: (0, len(rows[w])))
+            if placed.cut
+            else (none, none)
+        )
+        rest = (mastered[part], up, down, none, none, placed.home, number)
+        out.append(
+            TypePart(
+                name, ids, order, len(placed.home), placed.cut, rows[part], len(rows[part]), *rest
+            )
+        )
+    return out
+
+
+def _numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
+    """Of each position (n,), its number among its home's masters."""
+    number = np.empty(n, np.int32)
+    for masters in mastered:
+        number[masters] = np.arange(len(masters))
+    return number
+
+
+def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-def]
+    """(rows of `part` by home, numbers in the masters of `part` by worker), over the local rows
+    in range_of(worker).
+    """
+
+    def homes_of(w: int) -> np.ndarray:
+        lo, hi = range_of(w)
+        positions = rows[w][lo:hi]
+        return (
+            np.where(positions < len(home), home[np.minimum(positions, len(home) - 1)], -1)
+            if len(home)
+            else np.full(len(positions), -1)
+        )
+
+    lo = range_of(part)[0]
+    mine = homes_of(part)
+    up = [(np.flatnonzero(mine == h) + lo).astype(np.int32) for h in range(k)]
+    down = []
+    for w in range(k):
+        start, stop = range_of(w)
+        positions = rows[w][start:stop][homes_of(w) == part]
+        down.append(number[positions])
+    return up, down
+
+
+def _numbering(rows: np.ndarray, n: int) -> np.ndarray:
+    """Local row of each position (n,) int32; -1 where there is none."""
+    local = np.full(n, -1, np.int32)
+    local[rows] = np.arange(len(rows), dtype=np.int32)
+    return local

@@ -1,0 +1,1 @@
+"""Files in, files out: every format of edges, samples, documents, labels and vectors."""

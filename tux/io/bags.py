@@ -1,0 +1,264 @@
+"""Files whose rows are bags of columns, as edges: documents and their words, samples and their
+features.
+
+Four forms, packed or not: "docword" (`tux.io.docword`), "lda-c" and "svm" (`tux.io.bag_lines`), and
+"text" (`tux.io.documents`). An entry of a row is an edge from the row to the column, with its count
+or value; a row without entries is a vertex without edges.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, Coded, Column
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.bag_lines import read_lines
+from tux.io.detect import Form, recognised
+from tux.io.documents import read_documents
+from tux.io.docword import read_docword
+from tux.io.entries import Asked, Entries
+from tux.io.text import Bad, OnBadRow, text_blocks
+
+FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
+
+
+class Bags(NamedTuple):
+    """What a file of bags holds; row i has the id ``rows[i]`` and the label ``labels[i]``."""
+
+    edges: EdgeData
+    rows: np.ndarray  # (n,) int64 ids, in the order of the file
+    # (n,) float64, or StringDType if one is no number; None if there are none
+    labels: np.ndarray | None
+    unknown: int = 0  # entries left out, as their columns are unknown
+    unknown_sum: float = 0.0  # the sum of their numbers: tokens out of the vocabulary
+
+
+def read_bags(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str] = ("document", "word"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    form: Form | None = None,
+    vocab: str | os.PathLike[str] | None = None,
+    stop: str | os.PathLike[str] | None = None,
+    first: int | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    on_bad_row: OnBadRow = "stop",
+) -> Bags:
+    """Read a file of bags as edges between the types `ends`; `fields` maps the edge's one data
+    field, if any, to its dtype [count, i4].
+
+    `form` is found by `recognised`, but for "text". Rows have as ids the document's number, or that
+    of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
+    words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1 of lda-c.
+    `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c. With text,
+    words that are not in `vocab` are left out, and those in the file `stop` too.
+
+    With ids `against`, of other edges, vertices keep their indices, and `EdgeData.unseen` counts
+    the new ones; the rows of another file are other rows, so give the ids of columns only. Columns
+    unknown to these are new, or with `unknown` "skip" left out and counted.
+
+    Counts are whole and at least 1. Values of svm files are any finite numbers, zeros are kept. The
+    columns of a row may stand in any order; numbers of a column that stands there several times are
+    added up. A blank line is a row without entries, but in docword and in svm files with labels it
+    is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
+    `DataError` with file and line, and `UsageError` for what does not go together.
+    """
+    kinds = {
+        name: np.dtype(dtype)
+        for name, dtype in ({"count": np.int32} if fields is None else fields).items()
+    }
+    chosen = form or recognised(path)
+    _check(path, ends, kinds, chosen, stop, against, unknown)
+    assert chosen is not None
+    words = None if vocab is None else read_vocabulary(vocab)
+    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
+    field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
+    asked = Asked(bad.path, *ends, field, dtype, lowest, None if words is None else len(words), bad)
+    entries = _read(asked, chosen, stop)
+    if not len(entries.rows):
+        raise DataError(
+            f"no {ends[0]} of {path} is usable" + (f"; the first: {bad.first}" if bad.count else "")
+        )
+    column = used(
+        entries.column
+        if words is None or chosen == "text"
+        else Coded(_codes(entries.column, lowest), words)
+    )
+    known = [against[ends[1]]] if against and unknown == "skip" else []
+    entries, column, left_out = known_entries(
+        entries, column, known + ([Ids(words)] if words is not None and chosen == "text" else [])
+    )
+    if not len(entries.value):
+        raise DataError(
+            f"no {'known ' if len(left_out) else ''}{ends[1]} in {len(entries.rows):,} {ends[0]}s "
+            f"of {path}"
+        )
+    edges = EdgeData.of(
+        ends,
+        entries.row,
+        column,
+        dict.fromkeys(kinds, entries.value),
+        against=against,
+        vertices={ends[0]: entries.rows},
+        notes=entries.notes,
+        rows=len(entries.rows),
+        skipped=bad.count,
+        first_skipped=bad.first,
+    )
+    return Bags(
+        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
+    )
+
+
+def bag_edges(
+    path: str | os.PathLike[str],
+    form: Form,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    columns: str | None,
+    against: Mapping[str, Ids] | None,
+    on_bad_row: OnBadRow,
+) -> EdgeData:
+    """The edges of a file of a form that was `recognised`. See `tux.io.read.read_edges` and
+    `read_bags`.
+    """
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name", do=f"leave --columns out: this is a {form} file"
+        )
+    return read_held_out(path, ends, fields, against, form=form, on_bad_row=on_bad_row)
+
+
+def read_held_out(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    against: Mapping[str, Ids] | None,
+    **how: Any,
+) -> EdgeData:
+    """The edges of a file of bags; with `against`, those of training, columns keep their indices
+    and rows are new vertices.
+    """
+    known = None if against is None else {ends[1]: against[ends[1]]}
+    edges = read_bags(path, ends, fields, against=known, **how).edges
+    return edges if against is None else edges.behind(ends[0], against[ends[0]])
+
+
+def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
+    """The words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
+    and a word that stands there twice.
+    """
+    words: list[str] = []
+    for block in text_blocks(path):
+        for line in block[:-1].split(b"\n"):
+            try:
+                words.append(line.decode().strip())
+            except UnicodeDecodeError:
+                raise DataError(
+                    "the line is not UTF-8 text", where=f"{path}:{len(words) + 1}"
+                ) from None
+    while words and not words[-1]:
+        words.pop()
+    if not words:
+        raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
+    lines: dict[str, int] = {}
+    for number, word in enumerate(words, 1):
+        if not word:
+            raise DataError(
+                "a blank line in a vocabulary",
+                where=f"{path}:{number}",
+                do="Line n is to be word n.",
+            )
+        if (other := lines.setdefault(word, number)) != number:
+            raise DataError(
+                f"{word!r} is on line {other} too",
+                where=f"{path}:{number}",
+                do="Give each word of a vocabulary once.",
+            )
+    return np.array(words, STRING)
+
+
+def _check(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    form: Form | None,
+    stop: str | os.PathLike[str] | None,
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> None:
+    """Raise UsageError for what does not go together, DataError if the form is not found."""
+    if form is None:
+        rule = f"Say which form it has: {', '.join(FIRST)}."
+        raise DataError(
+            f"{path} is not recognised as a file whose rows are bags of {ends[1]}s", do=rule
+        )
+    if form not in FIRST:
+        raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FIRST)}")
+    if ends[0] == ends[1]:
+        raise UsageError(
+            f"{path} holds rows and columns, which are not both of type {ends[0]}",
+            do="name two types",
+        )
+    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
+        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+    if stop is not None and form != "text":
+        raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
+    if unknown == "skip" and (not against or ends[1] not in against):
+        raise UsageError(
+            f"to leave out unknown {ends[1]}s, the known ones are needed",
+            do=f"give their ids against[{ends[1]!r}]",
+        )
+
+
+def _read(asked: Asked, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+    if form == "docword":
+        return read_docword(asked)
+    return read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+
+
+def _codes(column: Column, first: int) -> np.ndarray:
+    return (np.asarray(column) - first).astype(np.int32)
+
+
+def used(column: Column) -> Column:
+    """The same column without values that do not occur: the ids of vertices are what occurs."""
+    if not isinstance(column, Coded):
+        return column
+    there = np.zeros(len(column.values), np.bool_)
+    there[column.codes] = True
+    return Coded(
+        (np.cumsum(there, dtype=np.int32) - np.int32(1))[column.codes], column.values[there]
+    )
+
+
+def known_entries(
+    entries: Entries, column: Column, known: list[Ids]
+) -> tuple[Entries, Column, np.ndarray]:
+    """Entries and their columns without those of unknown columns, and the numbers of the
+    latter's entries.
+    """
+    keep = np.ones(len(entries.value), np.bool_)
+    for ids in known:
+        keep &= ids.encode(column) >= 0
+    left_out = entries.value[~keep]
+    if not len(left_out):
+        return entries, column, left_out
+    column = (
+        column._replace(codes=column.codes[keep]) if isinstance(column, Coded) else column[keep]
+    )
+    return (
+        entries._replace(row=entries.row[keep], value=entries.value[keep]),
+        used(column),
+        left_out,
+    )

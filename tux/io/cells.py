@@ -1,0 +1,84 @@
+"""How lines of text are cut into the cells of a table, whatever separates them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+BLANKS = " "  # stands for runs of blanks and tabs
+SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
+MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
+COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
+
+
+class Layout(NamedTuple):
+    """How the lines of one file are cut."""
+
+    separator: str
+    width: int  # columns of every line
+    picks: list[int]  # 0-based places of the wanted columns
+    skip: int  # lines before the first row
+    told: str = ""  # which columns these are, in words, where that is not plain
+
+    @property
+    def quotes(self) -> bool:
+        """Whether a column may stand in double quotes."""
+        return len(self.separator) == 1 and self.separator != BLANKS
+
+    def cut(self, text: bytes) -> bytes:
+        """Whole lines of the file as lines of one-byte separators, without comments."""
+        if b"#" in text or b"%" in text:
+            text = COMMENT.sub(b"", text)
+        if self.separator == BLANKS:
+            text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+            while b"  " in text:
+                text = text.replace(b"  ", b" ")
+            return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+        return text.replace(b"::", b"\x1f") if self.separator == "::" else text
+
+
+def split(line: str, separator: str) -> list[str]:
+    """The cells of a line as they stand there. Raises `csv.Error` if a quote is not closed."""
+    if separator == BLANKS:
+        return re.findall(r"[^ \t]+", line)
+    return (
+        line.split(separator)
+        if len(separator) > 1
+        else next(csv.reader([line], delimiter=separator, strict=True), [])
+    )
+
+
+def lines_of(block: bytes) -> Iterator[str]:
+    """The lines of a block that ends in a newline, without their ends."""
+    start = 0
+    while end := block.find(b"\n", start) + 1:
+        yield block[start : end - 1].decode(errors="replace").removesuffix("\r")
+        start = end
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return line.strip()[:1] not in ("", "#", "%")
+
+
+def separator_of(lines: list[str], needed: int) -> tuple[str, int]:
+    """The separator that cuts most lines into one number of columns, enough of them if any does;
+    and that number.
+    """
+    best = ((0, False, 0), BLANKS, 1)
+    for rank, separator in enumerate(SEPARATORS):
+        widths = Counter(len(cells_of(line, separator)) for line in lines)
+        width, times = widths.most_common(1)[0]
+        best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
+    return best[1], best[2]
+
+
+def cells_of(line: str, separator: str) -> list[str]:
+    """The columns of a line, without blanks around them; none if a quote is not closed."""
+    try:
+        return [cell.strip() for cell in split(line, separator)]
+    except csv.Error:
+        return []

@@ -1,0 +1,173 @@
+"""Bags of words as the UCI repository keeps them: three lines of sizes, then one line for each word
+of a document.
+
+    D                            documents, numbered from 1
+    W                            words of the vocabulary, numbered from 1
+    NNZ                          lines that follow
+    document word count          in any order
+
+(Newman: Bag of Words, UCI Machine Learning Repository.) The sizes are checked against what comes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays.ids import MOST, believed
+from tux.arrays.integers import narrow
+from tux.base.errors import DataError
+from tux.io.bag_lines import number_fault
+from tux.io.entries import Asked, Entries
+from tux.io.text import cut, note, short, text_blocks
+from tux.partition.compiled import compiled
+
+RULE = (
+    "A docword file begins with three lines: the numbers of documents, of words, and of lines that "
+    "follow."
+)
+
+
+class _Head(NamedTuple):
+    documents: int
+    words: int
+    lines: int
+
+
+@compiled
+def _read(text, documents, words, most, out, bad):  # type: ignore[no-untyped-def]
+    """Parse lines of three numbers, at most the given ones, into `out` (3, lines) and mark the
+    `bad` (lines,) ones.
+
+    Returns how many are neither bad nor blank, and how many are not blank.
+    """
+    i, line, count, filled = 0, 0, 0, 0
+    while i < len(text):
+        good, parts = True, 0
+        while True:
+            while text[i] == 32 or text[i] == 9 or text[i] == 13:
+                i += 1
+            if text[i] == 10:
+                break
+            if parts == 3:
+                good = False
+                break
+            limit = documents if parts == 0 else words if parts == 1 else most
+            begin, value = i, np.int64(0)
+            while 48 <= text[i] <= 57 and value <= limit:
+                value = value * 10 + (text[i] - 48)
+                i += 1
+            ended = text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10
+            if i == begin or not ended or not 1 <= value <= limit:
+                good = False
+                break
+            out[parts, count] = value
+            parts += 1
+        bad[line] = not good or 0 < parts < 3
+        if bad[line] or parts:
+            filled += 1
+        if not bad[line] and parts:
+            count += 1
+        while text[i] != 10:
+            i += 1
+        i += 1
+        line += 1
+    return count, filled
+
+
+def read_docword(asked: Asked) -> Entries:
+    """Read a docword file; every document up to D is a row. See `tux.io.bags.read_bags`."""
+    head: _Head | None = None
+    pieces: list[list[np.ndarray]] = [
+        [np.empty(0, np.int32)],
+        [np.empty(0, np.int32)],
+        [np.empty(0, asked.dtype)],
+    ]
+    begun, number, filled = b"", 1, 0
+    for block in text_blocks(asked.path):
+        if head is None:
+            begun = block = begun + block
+            if begun.count(b"\n") < 3:
+                continue
+            *first, block = begun.split(b"\n", 3)
+            head = _head(first, asked)
+            number = 4
+        lines = block.count(b"\n")
+        out, bad = np.empty((3, lines), np.int64), np.empty(lines, np.bool_)
+        most = asked.counts()[1]
+        count, here = _read(
+            np.frombuffer(block, np.uint8), head.documents, head.words, most, out, bad
+        )
+        if bad.any():
+            note(
+                asked.bad,
+                np.flatnonzero(bad),
+                block,
+                number,
+                lambda line: _fault(line, head, asked),  # noqa: B023
+            )
+        for piece, column in zip(pieces, out, strict=True):
+            piece.append(column[:count].astype(piece[0].dtype))
+        number, filled = number + lines, filled + here
+    if head is None:
+        raise DataError(
+            f"{asked.path} is empty" if not begun.strip() else "the sizes are cut short",
+            where=f"{asked.path}:1",
+            do=RULE,
+        )
+    if filled != head.lines:
+        raise DataError(
+            f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
+            where=f"{asked.path}:3",
+            do="Is the file cut short?",
+        )
+    row, column, value = (np.concatenate(piece) for piece in pieces)
+    if not believed(head.documents, len(row)):
+        raise DataError(
+            f"{head.documents:,} {asked.row}s, but only {len(row):,} lines of {asked.column}s",
+            where=f"{asked.path}:1",
+            do=RULE,
+        )
+    return Entries(np.arange(1, head.documents + 1), narrow(row), column, value)
+
+
+def _head(lines: list[bytes], asked: Asked) -> _Head:
+    """The three sizes. DataError if they are none, too large, or do not fit the vocabulary."""
+    sizes = []
+    for at, (line, name) in enumerate(
+        zip(lines, (f"{asked.row}s", f"{asked.column}s", "lines"), strict=True), 1
+    ):
+        word = line.decode(errors="replace").strip()
+        if not (word.isascii() and word.isdigit()):
+            raise DataError(
+                f"{short(word)} is no number of {name}", where=f"{asked.path}:{at}", do=RULE
+            )
+        if len(word) > 18 or int(word) > MOST and at < 3:
+            raise DataError(
+                f"{short(word)} {name}; at most {MOST:,} can be held",
+                where=f"{asked.path}:{at}",
+                do=RULE,
+            )
+        sizes.append(int(word))
+    if asked.columns is not None and asked.columns != sizes[1]:
+        raise DataError(
+            f"{sizes[1]:,} {asked.column}s, but the vocabulary has {asked.columns:,}",
+            where=f"{asked.path}:2",
+            do="Name the vocabulary that belongs to this file.",
+        )
+    return _Head(*sizes)
+
+
+def _fault(line: str, head: _Head, asked: Asked) -> str:
+    """What is wrong with a line that was marked as bad."""
+    words = line.split()
+    if len(words) != 3:
+        return f"{len(words)} numbers instead of 3: {asked.row}, {asked.column} and {asked.field}"
+    for word, size, name in zip(words, head[:2], (asked.row, asked.column), strict=False):
+        if not (word.isascii() and word.isdigit()):
+            return f"{short(word)} is no number of a {name}"
+        if not 1 <= len(word.lstrip("0")) <= 18 or int(word) > size:
+            return f"{name} {cut(word)}, but {name}s are numbered from 1 to {size:,}"
+    least, most = asked.counts()
+    return number_fault(words[2], asked.field, True, least, most, asked.dtype)

@@ -1,0 +1,146 @@
+"""Files of edges, whatever their format: the one place that tells formats apart and calls their
+readers.
+
+METIS, Matrix Market and MATLAB files know their vertices' number, and the first two whether edges
+have a direction.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids, believed
+from tux.base.errors import DataError, UsageError
+from tux.io.detect import recognised
+from tux.io.edge_table import read_edge_table
+from tux.io.market import Market, is_market, read_market
+from tux.io.mat import is_mat, read_mat_edges
+from tux.io.metis import Metis, is_metis, read_metis
+from tux.io.text import OnBadRow
+
+
+def read_graph(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    columns: str | None,
+    against: Mapping[str, Ids] | None,
+    both: bool,
+) -> EdgeData | None:
+    """The edges of a METIS, Matrix Market or MATLAB file, None if it is none; vertices without
+    edges are vertices too. See `read_edges`.
+
+    Of a MATLAB file, `columns` names the matrix. With `both` an undirected edge, or an entry off
+    the diagonal of a symmetric Matrix Market one, becomes two, one in each direction.
+    """
+    if is_mat(path):
+        return read_mat_edges(path, ends, columns, fields, against)
+    metis = is_metis(path)
+    if not metis and not is_market(path):
+        return None
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name",
+            do=f"leave --columns out: this is a {'METIS graph' if metis else 'matrix'}",
+        )
+    src, dst, values, sizes, undirected, sign = (
+        _metis(read_metis(path)) if metis else _market(read_market(path))
+    )
+    if ends[0] == ends[1] and sizes[0] != sizes[1]:
+        raise DataError(
+            f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
+            f"{ends[1]}"
+        )
+    if undirected and ends[0] != ends[1]:
+        what = "an undirected graph" if metis else "a symmetric matrix"
+        raise DataError(
+            f"{path} holds {what}, which has no edges from {ends[0]} to {ends[1]}",
+            do="Its vertices are of one type.",
+        )
+    if fields and values is None:
+        raise DataError(f"{path} has no {next(iter(fields))}: its edges are without numbers")
+    if len(fields) > 1:
+        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
+    if not len(src):
+        raise DataError(f"{path} holds no edge")
+    if not metis and not believed(max(sizes), len(src)):  # a METIS graph has a line for each vertex
+        raise DataError(
+            f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",
+            do="Correct the size line.",
+        )
+    if undirected and both:
+        apart = np.flatnonzero(src != dst)
+        values = values if values is None else np.concatenate([values, sign * values[apart]])
+        src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
+    numbers = (
+        {name: values.astype(dtype) for name, dtype in fields.items()} if values is not None else {}
+    )
+    vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
+    return EdgeData.of(ends, src, dst, numbers, against=against, vertices=vertices)
+
+
+def _metis(
+    read: Metis,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, tuple[int, int], bool, int]:
+    return read.low, read.high, read.weights, (read.n, read.n), True, 1
+
+
+def _market(
+    read: Market,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, tuple[int, int], bool, int]:
+    return (
+        read.row,
+        read.column,
+        read.values,
+        (read.rows, read.columns),
+        read.symmetric,
+        -1 if read.skew else 1,
+    )
+
+
+Undirected = Literal["both", "once"]
+
+
+def read_edges(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    against: Mapping[str, Ids] | None = None,
+    undirected: Undirected = "both",
+) -> EdgeData:
+    """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data
+    fields to their dtypes.
+
+    `columns` names the columns of source, target and fields ("a,b,c" by header, or 1-based
+    positions), instead of finding them. A column of ids is one of integers of 64 bits, with or
+    without a sign, or else, if any value is not or is not written plainly ("007"), one of strings,
+    without the blanks around them. With ids `against`, of other edges, vertices keep their indices,
+    and `EdgeData.unseen` counts the new ones.
+
+    A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its
+    vertices are numbered from 1, and an edge without a direction becomes one in each ("both") or is
+    read once, from the lower end or the row ("once"). A file of bags of columns (UCI docword,
+    lda-c, libsvm) is recognised by its first lines: see `tux.io.bags`; of .mat see `tux.io.mat`.
+
+    Blank lines and lines that begin with # or % are passed over. A row of another width, without an
+    id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
+    counted. Raises `DataError` with file and line, and `UsageError` for `columns` that can mean
+    nothing.
+    """
+    if (
+        graph := read_graph(path, ends, fields, columns, against, both=undirected == "both")
+    ) is not None:
+        return graph
+    if (form := recognised(path)) is not None:
+        from tux.io.bags import bag_edges
+
+        return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
+    return read_edge_table(path, ends, fields, columns, on_bad_row, against)

@@ -1,0 +1,196 @@
+"""Tables with one row a sample: which column is what, and how rows of columns become entries of
+features.
+
+A column of numbers or truth values is one feature, called as the column; zeros and missing values
+are no entries. A column of words is one feature for each word, called ``column=word``, with the
+value 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, Coded
+from tux.base.errors import DataError
+from tux.io.bag_lines import number_fault
+from tux.io.entries import Asked, Entries, Gathered
+from tux.io.sample_labels import Labels, Rows, Where, plain
+
+Role = Literal["number", "word", "label", "weight", "none"]
+# names of the column of labels, the first of these that there is
+USUAL = ("label", "y", "target", "class")
+INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
+ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
+GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
+TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
+
+
+class Heads(NamedTuple):
+    """What the caller says of the columns."""
+
+    label: str | None = None
+    weight: str | None = None
+    elsewhere: bool = False  # labels stand in another file
+    required: bool = True  # there must be labels
+
+
+class Words(NamedTuple):
+    """A piece of a column of words: row i has ``texts[codes[i]]``, or none where the code is -1."""
+
+    codes: np.ndarray  # (r,) int32
+    texts: list[str]
+
+
+def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
+    """The columns that are a label, a weight, or nothing, by their 0-based places. Raises
+    `DataError` if one is not there.
+    """
+    twice = next(
+        (name for at, name in enumerate(names) if name in names[:at] and name not in INDEX), None
+    )
+    if twice is not None:
+        raise DataError(
+            f"two columns are called {twice!r}",
+            where=path,
+            do="Give each column a name of its own.",
+        )
+    roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if name in INDEX}
+    lower = [name.lower() for name in names]
+    usual = next((lower.index(name) for name in USUAL if name in lower), None)
+    label = (
+        names.index(heads.label)
+        if heads.label in names
+        else None
+        if heads.label is not None
+        else usual
+    )
+    has = f"It has {', '.join(names[:30])}{', ...' if len(names) > 30 else ''}"
+    if heads.elsewhere and label is not None:
+        raise DataError(
+            f"{path} has labels itself, in column {names[label]!r}",
+            do="Leave the file of labels out, or that column.",
+        )
+    if label is None and heads.required and not heads.elsewhere:
+        what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
+        rule = (
+            "; name that of the labels with --label, or a file of them with --labels"
+            if heads.label is None
+            else ""
+        )
+        raise DataError(what, where=path, do=f"{has}{rule}.")
+    if heads.weight is not None and heads.weight not in names and heads.required:
+        raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
+    if label is not None:
+        roles[label] = "label"
+    if heads.weight in names:
+        if roles.setdefault(names.index(heads.weight), "weight") != "weight":
+            raise DataError(
+                f"column {heads.weight!r} cannot be that of the weights",
+                where=path,
+                do="Name another one.",
+            )
+    return roles
+
+
+def fault(asked: Asked, name: str, role: Role, number: float, text: str = "") -> str:
+    """What is wrong with a number of a column, or nothing; `text`: as it is written."""
+    text = text or plain(number)
+    if role == "weight":
+        return (
+            ""
+            if 0 <= number <= np.finfo(np.float32).max
+            else f"weight {name} is {text!r}, not a finite number from 0"
+        )
+    least, most = asked.reals()
+    whole = asked.dtype.kind != "f"
+    if least <= number <= most and (not whole or number == round(number)):
+        return ""
+    return number_fault(text, name, whole, least, most, asked.dtype)
+
+
+def faulty(asked: Asked, role: Role, values: np.ndarray) -> np.ndarray:
+    """Where `fault` finds one, (r,) bool."""
+    least, most = (0.0, float(np.finfo(np.float32).max)) if role == "weight" else asked.reals()
+    good = (values >= least) & (values <= most)
+    if role != "weight" and asked.dtype.kind != "f":
+        good &= values == np.rint(values)
+    return ~good
+
+
+class Table:
+    """Rows that arrive piece by piece as columns of numbers and of words."""
+
+    def __init__(self, asked: Asked, names: Sequence[str], roles: Sequence[Role]) -> None:
+        self.asked, self.names, self.roles = asked, names, roles
+        self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
+        self._features: dict[str, tuple[int, int]] = {}  # number and column of each
+        self._gathered = Gathered(asked.dtype)
+        self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
+        self._kinds: dict[str, int] = {}
+        self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
+        self.notes: list[str] = []  # what the user should know of the columns
+        self.missing: dict[str, int] = {}  # numbers that are missing, by column
+
+    def add(
+        self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
+    ) -> None:
+        """Append the rows `ids` (r,): by place of the column numbers (r,) float64, 0 where there
+        is none, and words.
+        """
+        code = np.empty((len(ids), len(self._columns)), np.int32)
+        value = np.zeros(code.shape)
+        for at, place in enumerate(self._columns):
+            if place in numbers:
+                code[:, at] = self._feature(self.names[place], place)
+                value[:, at] = numbers[place]
+            else:
+                codes, texts = words[place]
+                known = [
+                    self._feature(f"{self.names[place]}={text}", place) if text else -1
+                    for text in texts
+                ]
+                code[:, at] = np.array([*known, -1], np.int32)[codes]
+                value[:, at] = code[:, at] >= 0
+        there = value != 0
+        self._gathered.add(ids, there.sum(axis=1), code[there], value[there])
+        for place, role in enumerate(self.roles):
+            if role == "weight":
+                self._weights.append(numbers[place].astype(np.float32))
+            elif role == "label":
+                codes, texts = words[place]
+                kinds = [
+                    self._kinds.setdefault(text, len(self._kinds)) if text else -1 for text in texts
+                ]
+                self._labels.append(np.array([*kinds, -1], np.int32)[codes])
+
+    def _feature(self, name: str, place: int) -> int:
+        number, owner = self._features.setdefault(name, (len(self._features), place))
+        if owner != place:
+            told = (
+                f"columns {self.names[owner]!r} and {self.names[place]!r} both give the "
+                f"{self.asked.column} {name!r}"
+            )
+            raise DataError(told, where=self.asked.path, do="Rename one of them.")
+        return number
+
+    def whole(self, where: Where) -> Rows:
+        """All rows; use it once."""
+        entries: Entries = self._gathered.whole()
+        column = Coded(
+            np.asarray(entries.column).astype(np.int32, copy=False),
+            np.array(list(self._features), STRING),
+        )
+        labels = (
+            Labels(np.concatenate(self._labels), list(self._kinds))
+            if "label" in self.roles
+            else None
+        )
+        weight = np.concatenate(self._weights) if "weight" in self.roles else None
+        gaps = ", ".join(
+            f"{count:,} of column {name}" for name, count in self.missing.items() if count
+        )
+        notes = (*self.notes, *([f"missing numbers count as 0: {gaps}"] if gaps else []))
+        return Rows(entries._replace(column=column, notes=notes), where, labels, weight)

@@ -1,0 +1,193 @@
+"""Labels of samples: two kinds, numbers or words, as -1 and +1.
+
+Two numbers are of one kind if they are equal ("1", "+1", "1.0"), two words if they are the same. A
+label that is empty or a number that is not finite is none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import STRING
+from tux.arrays.npy import read_npy
+from tux.base.errors import DataError, UsageError
+from tux.io.entries import Entries
+from tux.io.text import NUMBER, short, text_blocks
+
+Classes = tuple[str, str]
+Where = Callable[[int], str]
+SHOWN = 5  # kinds named in a message
+
+
+class NotTwo(DataError):
+    """Labels of one kind, or of more than two."""
+
+
+class Labels(NamedTuple):
+    """The label of each of n samples, ``texts[codes[i]]`` as in the file; -1 where there is
+    none.
+    """
+
+    codes: np.ndarray  # (n,) int32
+    texts: list[str]
+
+    @classmethod
+    def of(cls, column: np.ndarray) -> Labels:
+        """Labels from a column of numbers, truth values or strings (StringDType)."""
+        if column.dtype.kind == "T":
+            coded = (
+                arrow.encode(column) if len(column) else arrow.Coded(np.empty(0, np.int32), column)
+            )
+            return cls(coded.codes.astype(np.int32), [str(text) for text in coded.values.tolist()])
+        values, codes = np.unique(column, return_inverse=True)
+        return cls(codes.astype(np.int32), [plain(value) for value in values.tolist()])
+
+    def merged(self) -> Labels:
+        """The same with one text for each kind, the first that occurs."""
+        kinds: dict[float | str, int] = {}
+        texts: list[str] = []
+        kind_of = np.full(len(self.texts) + 1, -1, np.int32)  # the last one for code -1
+        for code in np.argsort(self.first(), kind="stable").tolist():
+            text = self.texts[code].strip()
+            if (meant := meaning(text)) is not None:
+                kind_of[code] = kinds.setdefault(meant, len(kinds))
+                texts += [text] * (len(kinds) - len(texts))
+        return Labels(kind_of[self.codes], texts)
+
+    def first(self) -> np.ndarray:
+        """The first sample of each text, (len(texts),) int64; n where it does not occur."""
+        first = np.full(len(self.texts) + 1, len(self.codes), np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # the last one written stays
+        return first[:-1]
+
+    def counts(self) -> np.ndarray:
+        """How often each text occurs."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+
+class Rows(NamedTuple):
+    """What a reader of some form returns: n samples, their entries, and where they stand."""
+
+    entries: Entries  # `labels` of these is not used
+    where: Where  # the place of a row, by its id, as file:line
+    labels: Labels | None = None
+    weight: np.ndarray | None = None  # (n,) float32
+
+
+def plain(value: float | bool) -> str:
+    """A number as it is commonly written."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+
+
+def meaning(text: str) -> float | str | None:
+    """What a label is compared by: its number, or the text itself; None if it is no label."""
+    if not NUMBER.fullmatch(text):
+        return text or None
+    return float(text) if np.isfinite(float(text)) else None
+
+
+def read_labels(path: str | os.PathLike[str]) -> Labels:
+    """The labels of a text file, one a line, packed or not, or of a .npy file. Raises
+    `DataError` if it is neither.
+    """
+    if os.fspath(path).endswith(".npy"):
+        array = read_npy(path)
+        if array.ndim != 1 or array.dtype.kind == "c":
+            raise DataError(
+                f"labels are one column of numbers or words, not {array.dtype} of shape "
+                f"{array.shape}",
+                where=str(path),
+            )
+        return Labels.of(array.astype(STRING) if array.dtype.kind in "SU" else array)
+    words: list[str] = []
+    for block in text_blocks(path):
+        try:
+            words += [line.strip() for line in block[:-1].decode().split("\n")]
+        except UnicodeDecodeError as error:
+            at = len(words) + block.count(b"\n", 0, error.start) + 1
+            raise DataError("the line is not UTF-8 text", where=f"{path}:{at}") from None
+    while words and not words[-1]:
+        words.pop()
+    return Labels.of(np.array(words, STRING))
+
+
+def line_of(path: str | os.PathLike[str], row: int, begins: re.Pattern[bytes]) -> tuple[int, str]:
+    """The number and text of the `row`-th line (from 1) of those that `begins` finds. Costs a
+    pass over the file up to there.
+    """
+    line, left = 1, row
+    for block in text_blocks(path):
+        for found in begins.finditer(block):
+            left -= 1
+            if not left:
+                at = found.start()
+                return line + block.count(b"\n", 0, at), block[at : block.index(b"\n", at)].decode(
+                    errors="replace"
+                )
+        line += block.count(b"\n")
+    raise DataError(f"{path} was changed while it was read")
+
+
+class UnknownLabel(DataError):
+    """A label that is none of the classes named."""
+
+
+def signs(
+    labels: Labels, classes: Classes | None, where: Callable[[int], str], path: str
+) -> tuple[np.ndarray, Classes]:
+    """Labels, `merged` and all there, as -1 and +1, (n,) float32, and what these stand for:
+    `classes`, or the two kinds found.
+
+    ``where(i)`` is the place of sample i. Raises `DataError` for another number of kinds, and with
+    `classes` for a label unknown to them.
+    """
+    if classes is None:
+        classes = _two(labels, where, path)
+    known = {meaning(classes[0].strip()): -1.0, meaning(classes[1].strip()): 1.0}
+    if len(known) < 2 or None in known:
+        raise UsageError(
+            f"classes {classes[0]!r} and {classes[1]!r} are not two different labels", do="give two"
+        )
+    sign = np.array([known.get(meaning(text), 0.0) for text in labels.texts], np.float32)
+    if (sign == 0).any():
+        at = int(labels.first()[sign == 0].min())
+        text = labels.texts[labels.codes[at]]
+        told = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
+        kinds = ", ".join(short(each) for each in labels.texts[:SHOWN])
+        raise UnknownLabel(
+            told,
+            where=where(at),
+            do=f"Correct the file; the classes are those of training. It has {kinds}.",
+        )
+    return sign[labels.codes], classes
+
+
+def _two(labels: Labels, where: Callable[[int], str], path: str) -> Classes:
+    """The two kinds of labels, the smaller first."""
+    if len(labels.texts) == 2:
+        one, other = labels.texts
+        values = meaning(one), meaning(other)
+        numbers = all(isinstance(value, float) for value in values)
+        swapped = values[0] > values[1] if numbers else one > other  # type: ignore[operator]
+        return (other, one) if swapped else (one, other)
+    counts = labels.counts().tolist()
+    told = [
+        f"{short(text)} ({count:,})"
+        for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
+    ]
+    more = ", ..." if len(labels.texts) > SHOWN else ""
+    if len(labels.texts) < 2:
+        raise NotTwo(
+            f"all labels of {path} are of one kind: {told[0]}",
+            do="To tell two kinds apart, samples of both are needed.",
+        )
+    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(told)}{more}"
+    raise NotTwo(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")

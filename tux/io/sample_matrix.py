@@ -1,0 +1,144 @@
+"""Samples as the rows of a sparse matrix that scipy.sparse.save_npz has written, in one of the
+forms csr, csc and coo.
+
+    csr: data, indices (columns), indptr (rows + 1)     csc: data, indices (rows), indptr (columns +
+                                                        1) coo: data, row, col
+
+(scipy.sparse, reference of csr_array, csc_array, coo_array and save_npz.) Entries that stand twice
+are added up, as scipy does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.arrays.ids import MOST, believed
+from tux.arrays.integers import narrow
+from tux.arrays.npy import read_npz
+from tux.base.errors import DataError
+from tux.io.bag_lines import number_fault
+from tux.io.entries import Asked, Entries, summed
+from tux.io.sample_labels import Rows, plain
+
+FORMS = ("csr", "csc", "coo")
+
+
+def read_matrix(asked: Asked, samples: int | None) -> Rows:
+    """The rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
+    `samples`: how many there are to be, if known.
+
+    A row with a number that is not finite or that the field cannot hold is a bad one. Raises
+    `DataError` for arrays that are no matrix.
+    """
+    arrays = read_npz(asked.path, ("format", "shape", "data", "indices", "indptr", "row", "col"))
+    rows, row, column, value = _triples(arrays, asked.path)
+    if samples is None and not believed(rows, len(value)):
+        raise DataError(
+            f"{rows:,} rows, but only {len(value):,} entries",
+            where=asked.path,
+            do="Leave rows without entries out.",
+        )
+    if samples is not None and samples != rows:
+        raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
+    row, column, value = summed(row, column, value)
+    least, most = asked.reals()
+    whole = asked.dtype.kind != "f"
+    bad = ~((value >= least) & (value <= most))
+    if whole:
+        bad |= value != np.rint(value)
+    keep = np.ones(rows, np.bool_)
+    keep[row[bad]] = False
+    for at in np.flatnonzero(bad)[np.unique(row[bad], return_index=True)[1]].tolist():
+        name = f"{asked.field} of {asked.column} {column[at]}"
+        asked.bad.note(
+            int(row[at]) + 1,
+            number_fault(plain(float(value[at])), name, whole, least, most, asked.dtype),
+            "row ",
+        )
+    good = keep[row] & (value != 0)
+    ids = np.arange(1, rows + 1)[keep]
+    entries = Entries(
+        ids, row[good] + row.dtype.type(1), narrow(column[good]), value[good].astype(asked.dtype)
+    )
+    return Rows(entries, lambda at: f"{asked.path}:row {at}")
+
+
+def _triples(
+    arrays: dict[str, np.ndarray], path: str
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """The number of rows; and of each entry its row (m,) int32, its column (m,) and its value
+    (m,) float64.
+    """
+    form = (
+        arrays["format"].astype("U").item()
+        if "format" in arrays and arrays["format"].size == 1
+        else "none"
+    )
+    needed = (
+        ("row", "col", "data", "shape") if form == "coo" else ("indices", "indptr", "data", "shape")
+    )
+    if form not in FORMS or not set(needed) <= arrays.keys():
+        told = (
+            "holds no sparse matrix of two dimensions"
+            if form in (*FORMS, "none")
+            else f"holds a matrix of form {form}"
+        )
+        raise DataError(
+            f"{path} {told}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
+        )
+    shape = arrays["shape"]
+    if (
+        shape.shape != (2,)
+        or shape.dtype.kind not in "iu"
+        or int(shape.min()) < 0
+        or int(shape[0]) > MOST
+    ):
+        raise DataError(
+            f"{shape.tolist()} is the shape of no matrix that can be held", where=f"{path}:shape"
+        )
+    rows, columns = (int(size) for size in shape)
+    for name in needed[:3]:
+        array = arrays[name]
+        if array.ndim != 1 or array.dtype.kind not in ("biuf" if name == "data" else "iu"):
+            raise DataError(
+                f"{array.dtype} of shape {array.shape} instead of a row of numbers",
+                where=f"{path}:{name}",
+            )
+    data = arrays["data"]
+    if form == "coo":
+        row, column = arrays["row"], arrays["col"]
+        if not len(row) == len(column) == len(data):
+            raise DataError(
+                f"{len(row):,} rows, {len(column):,} columns and {len(data):,} values of entries",
+                where=path,
+            )
+    else:
+        major, minor, data = _unpacked(arrays, rows if form == "csr" else columns, path)
+        row, column = (major, minor) if form == "csr" else (minor, major)
+    for name, index, size in (("row", row, rows), ("column", column, columns)):
+        if len(index) and not (int(index.min()) >= 0 and int(index.max()) < size):
+            raise DataError(
+                f"{name} {int(index.min())} .. {int(index.max())} in a matrix of {rows:,} x "
+                f"{columns:,}",
+                where=path,
+            )
+    return rows, row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
+
+
+def _unpacked(
+    arrays: dict[str, np.ndarray], size: int, path: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of compressed rows or columns, `size` of them: each entry's place along these, its index
+    and its value.
+    """
+    bounds, indices, data = arrays["indptr"].astype(np.int64), arrays["indices"], arrays["data"]
+    if (
+        len(bounds) != size + 1
+        or bounds[0] != 0
+        or (np.diff(bounds) < 0).any()
+        or bounds[-1] > min(len(indices), len(data))
+    ):
+        told = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
+        raise DataError(told, where=f"{path}:indptr")
+    used = int(bounds[-1])
+    return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]

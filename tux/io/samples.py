@@ -1,0 +1,293 @@
+"""Labelled samples as edges from samples to features, with a label of two kinds and a weight for
+each sample.
+
+Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns or Parquet
+(`tux.io.sample_tables`); and "npz", a sparse matrix of scipy (`tux.io.sample_matrix`). A sample
+without entries is a vertex without edges.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import Coded, is_parquet
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.packed import is_npz
+from tux.base.errors import DataError, UsageError
+from tux.io.bag_lines import read_lines
+from tux.io.bags import known_entries, used
+from tux.io.detect import SAMPLES, ending, recognised
+from tux.io.entries import Asked, Entries
+from tux.io.sample_columns import Heads
+from tux.io.sample_labels import Classes, Labels, Rows, line_of, meaning, read_labels, signs
+from tux.io.sample_matrix import read_matrix
+from tux.io.sample_tables import read_table
+from tux.io.text import ADVICE, Bad, OnBadRow
+
+Form = Literal["svm", "table", "npz"]
+FORMS: tuple[Form, ...] = ("svm", "table", "npz")
+# where a line of a libsvm file begins that is a sample
+LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
+CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
+F4 = np.dtype("f4")
+
+
+class Samples(NamedTuple):
+    """n samples; those of `label` and `weight` in the order of ``edges.ids[edges.ends[0]]``,
+    which is that of the file.
+    """
+
+    edges: EdgeData  # from samples to features
+    label: np.ndarray  # (n,) float32, -1 or +1; (0,) without labels
+    weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
+    classes: Classes  # what -1 and +1 stand for, as given in the file
+    unknown: int = 0  # entries left out, as their features are unknown
+
+
+def read_samples(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str] = ("sample", "feature"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    form: Form | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    classes: Classes | None = None,
+    on_bad_row: OnBadRow = "stop",
+    require_labels: bool = True,
+) -> Samples:
+    """Read samples as edges between the types `ends`; `fields` maps the edge's one data field, if
+    any, to its dtype [value, f4].
+
+    `form` is found by the file's first bytes and lines. Samples have as ids the numbers of the
+    rows, from 1 on, bad ones counted. Features are called as in the file: in libsvm by numbers from
+    1; in a matrix by those of columns, from 0; in a table a column of numbers or truth values is
+    one feature of its name, and of a column of strings each value is one, ``column=value``. Zeros
+    (but in libsvm, where they are kept) and missing values are no entries. In a table `label` names
+    the column of labels, else one called label, y, target or class, and `weight` one of weights.
+    The file `labels` (text, one a line, or .npy) has those of a file without.
+
+    Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
+    says which do, such as those of training; then the file may hold one of them only. With
+    `require_labels` False there need be none, and labels that are all the same and none of the
+    classes are place holders, as in LIBSVM's test files.
+
+    With ids `against`, of other samples, features keep their indices (samples are always new);
+    features unknown to these are new, or with `unknown` "skip" left out and counted. A bad row is
+    an error, or with `on_bad_row` "skip" left out and counted: one that cannot be parsed, without a
+    label, or with a number that is not finite or that the field cannot hold. Raises `DataError`
+    with file and line, also for labels of more than two kinds or of one, and `UsageError` for what
+    does not go together.
+    """
+    kinds = {
+        name: np.dtype(dtype)
+        for name, dtype in ({"value": F4} if fields is None else fields).items()
+    }
+    chosen = form or _form(path)
+    _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
+    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    field, dtype = next(iter(kinds.items()), ("value", F4))
+    asked = Asked(bad.path, *ends, field, dtype, 1, None, bad)
+    rows = _rows(asked, chosen, Heads(label, weight, labels is not None, require_labels), labels)
+    sign, classes, rows = _signs(rows, classes, require_labels, bad)
+    weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
+    known = {ends[1]: against[ends[1]]} if against and ends[1] in against else None
+    edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
+    return Samples(edges, sign, weights, classes, left_out)
+
+
+def _form(path: str | os.PathLike[str]) -> Form:
+    """The form of a file, by its first bytes, by its name, and by its first lines."""
+    if is_parquet(path):
+        return "table"
+    if ending(path) == ".npz" or is_npz(path):
+        return "npz"
+    if ending(path) in SAMPLES:
+        return "svm"
+    found = recognised(path)
+    if found == "docword":
+        raise DataError(
+            f"{path} is a docword file, which has no labels",
+            do="Give libsvm, a table with named columns, or .npz.",
+        )
+    return "table" if found is None else "svm"  # what looks like lda-c has whole labels
+
+
+def _check(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    form: str,
+    label: str | None,
+    weight: str | None,
+    labels: str | os.PathLike[str] | None,
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> None:
+    """Raise UsageError for what does not go together."""
+    if form not in FORMS:
+        raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
+    if ends[0] == ends[1]:
+        raise UsageError(
+            f"{path} holds samples and features, which are not both of type {ends[0]}",
+            do="name two types",
+        )
+    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
+        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+    for what, name in (("label", label), ("weight", weight)):
+        if name is not None and form != "table":
+            raise UsageError(
+                f"{path} has no columns with names, so none for the {what}", do="leave it out"
+            )
+    if label is not None and labels is not None:
+        raise UsageError(
+            f"labels stand either in column {label!r} or in {labels}", do="name one of them"
+        )
+    if unknown == "skip" and (not against or ends[1] not in against):
+        raise UsageError(
+            f"to leave out unknown {ends[1]}s, the known ones are needed",
+            do=f"give their ids against[{ends[1]!r}]",
+        )
+
+
+def _rows(asked: Asked, form: Form, heads: Heads, labels: str | os.PathLike[str] | None) -> Rows:
+    """The rows of a file of some form, at least one, with the labels of another file if these
+    are `given`.
+    """
+    given = None if labels is None else read_labels(labels)
+    rows = _read(asked, form, heads, given)
+    if not len(rows.entries.rows):
+        raise DataError(
+            f"no {asked.row} of {asked.path} is usable"
+            + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
+        )
+    if given is not None and labels is not None:
+        return _joined(rows, given, asked, os.fspath(labels))
+    if rows.labels is None and heads.required:
+        rule = (
+            "Begin each line with one, or give a file of labels."
+            if form == "svm"
+            else "Give a file of labels."
+        )
+        raise DataError(f"{asked.path} has no labels", do=rule)
+    return rows
+
+
+def _read(asked: Asked, form: Form, heads: Heads, given: Labels | None) -> Rows:
+    """The rows of a file of some form, as they are."""
+    if form == "table":
+        return read_table(asked, heads)
+    if form == "npz":
+        return read_matrix(asked, None if given is None else len(given.codes))
+    entries = read_lines(asked, "svm")
+    if entries.labels is None:
+        return Rows(entries, lambda row: f"{asked.path}:{row}")
+    if heads.elsewhere:
+        raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
+    labels = Labels.of(entries.labels)
+    if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
+        lines = (
+            line_of(asked.path, int(entries.rows[at]), LINE)[1] for at in labels.first().tolist()
+        )
+        labels = labels._replace(
+            texts=[re.split(r"[\s#]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
+        )
+    return Rows(entries, lambda row: f"{asked.path}:{line_of(asked.path, row, LINE)[0]}", labels)
+
+
+def _joined(rows: Rows, given: Labels, asked: Asked, path: str) -> Rows:
+    """Rows with the labels of another file, which are those of all rows, bad ones too."""
+    there = len(rows.entries.rows) + asked.bad.count
+    if there != len(given.codes):
+        raise DataError(f"{len(given.codes):,} labels, but {there:,} {asked.row}s", where=path)
+    codes = given.codes[rows.entries.rows - 1]
+    return rows._replace(labels=Labels(codes, given.texts), where=lambda row: f"{path}:{row}")
+
+
+def _signs(
+    rows: Rows, classes: Classes | None, required: bool, bad: Bad
+) -> tuple[np.ndarray, Classes, Rows]:
+    """Labels as -1 and +1, (n,), or (0,) without; what these stand for; and the rows without
+    those that lack a label, which are bad.
+    """
+    none = np.empty(0, np.float32)
+    if rows.labels is None:
+        return none, classes or CLASSES, rows
+    labels = rows.labels.merged()
+    if not required and len(labels.texts) < 2:  # perhaps place holders
+        known = [meaning(name) for name in classes or ()]
+        if not labels.texts or meaning(labels.texts[0]) not in known:
+            return none, classes or CLASSES, rows
+    lacking = np.flatnonzero(labels.codes < 0)
+    if len(lacking):
+        at = int(lacking[0])
+        word = "" if (code := int(rows.labels.codes[at])) < 0 else rows.labels.texts[code]
+        why = f"the label is {word!r}, not finite" if word else "the label is missing"
+        if bad.stop:
+            raise DataError(why, where=rows.where(int(rows.entries.rows[at])), do=ADVICE)
+        bad.first = bad.first or f"{rows.where(int(rows.entries.rows[at]))}: {why}"
+        bad.count += len(lacking)
+        rows, labels = (
+            _without(rows, lacking),
+            labels._replace(codes=labels.codes[labels.codes >= 0]),
+        )
+        if not len(labels.codes):
+            raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
+    ids = rows.entries.rows
+    sign, classes = signs(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
+    return sign, classes, rows
+
+
+def _without(rows: Rows, lacking: np.ndarray) -> Rows:
+    """Rows but for some, given by their places."""
+    entries = rows.entries
+    kept = np.ones(len(entries.rows), np.bool_)
+    kept[lacking] = False
+    there = kept[np.searchsorted(entries.rows, entries.row)]
+    column = entries.column
+    column = (
+        Coded(column.codes[there], column.values) if isinstance(column, Coded) else column[there]
+    )
+    left = Entries(
+        entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes
+    )
+    return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
+
+
+def _edges(
+    entries: Entries,
+    asked: Asked,
+    kinds: Mapping[str, np.dtype],
+    known: Mapping[str, Ids] | None,
+    *,
+    only_known: bool,
+) -> tuple[EdgeData, int]:
+    """The entries as edges, and how many are left out as their features are unknown."""
+    entries, column, left_out = known_entries(
+        entries, used(entries.column), [*known.values()] if known and only_known else []
+    )
+    if not len(entries.value) and known is None:
+        raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    edges = EdgeData.of(
+        (asked.row, asked.column),
+        entries.row,
+        column,
+        dict.fromkeys(kinds, entries.value),
+        against=known,
+        vertices={asked.row: entries.rows},
+        notes=entries.notes,
+        rows=len(entries.rows),
+        skipped=asked.bad.count,
+        first_skipped=asked.bad.first,
+    )
+    return edges, len(left_out)

@@ -1,0 +1,135 @@
+"""Labels of vertices, of which one may have several: for judging what a model has learned without
+them.
+
+0 8             a pair on a line: an id and one of its labels, cut by tabs, commas, semicolons or
+                blanks; or
+34 62 107       a file called .cmty: line k holds the ids of label k; or
+group (n x L)   a file called .mat: an entry where row i, the vertex of id i, has label k
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, WRITTEN
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError
+from tux.io.mat import is_mat, read_mat_labels
+from tux.io.text import WHOLE, blocks
+
+MOST = 1 << 32  # vertices times labels
+CUTS = ("\t", ",", ";", None)  # in order of preference; None: blanks
+# of a header
+NODES, KINDS = (
+    {"node", "nodeid", "vertex", "id", "user"},
+    {"label", "labels", "class", "group", "community"},
+)
+
+
+class Labels(NamedTuple):
+    """Which vertex has which label."""
+
+    member: np.ndarray  # (n, L) bool, by index of the vertex
+    names: np.ndarray  # (L,) int64 if all are whole numbers, else StringDType; each once, ascending
+    unknown: int  # different ids of the file that are not among those given
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raises DataError if a file has no labels, of whatever vertices, or cannot be read."""
+    if not len(read_mat_labels(path)[0] if is_mat(path) else list(_rows(path))):
+        raise DataError(f"{path} holds no label")
+
+
+def read_labels(path: str | os.PathLike[str], ids: Ids) -> Labels:
+    """The labels in a file, packed or not, of the vertices that `ids` has.
+
+    Labels of a `.cmty` file are its line numbers, from 1, of a `.mat` file the columns, from 0.
+    Blank lines and lines that begin with # are passed over. Raises `DataError`, with file and line,
+    for a line that is no pair, and if none of the ids is known.
+    """
+    if is_mat(path):
+        found, kinds = read_mat_labels(path)
+    else:
+        rows = list(_rows(path))
+        found, kinds = (_column([row[at] for row in rows]) for at in range(2))
+    if not len(found):
+        raise DataError(f"{path} holds no label")
+    names, label = np.unique(kinds, return_inverse=True)
+    if len(ids) * len(names) > MOST:
+        raise DataError(
+            f"{path} has {len(names):,} different labels, too many for {len(ids):,} vertices",
+            do="Is the label's column second?",
+        )
+    index = ids.encode(found)
+    known = index >= 0
+    if not known.any():
+        raise DataError(
+            f"no id of {path} is one of the graph",
+            do=f"The first there is {found[0]}; the graph's first is {ids.values[0]}.",
+        )
+    member = np.zeros((len(ids), len(names)), np.bool_)
+    member[index[known], label[known]] = True
+    return Labels(member, names, len(np.unique(found[~known])))
+
+
+def _column(words: list[str]) -> np.ndarray:
+    """Words as int64 if all of them are whole numbers as this library would write them, else as
+    strings.
+    """
+    if all(
+        WHOLE.fullmatch(word) and str(int(word)) == word and len(word) < 19 for word in set(words)
+    ):
+        return np.array([int(word) for word in words], np.int64)
+    return np.array(words, STRING)
+
+
+def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Id and label of each assignment, as written."""
+    name = Path(path)
+    inner = name.with_suffix("") if name.suffix.lower() in WRITTEN else name
+    lines = _lines(path)
+    if ".cmty" in (suffix.lower() for suffix in inner.suffixes):
+        for number, line in lines:
+            yield from ((word, str(number)) for word in line.split())
+        return
+    cut: str | None = ""
+    for number, line in lines:
+        first = cut == ""
+        cut = next(each for each in CUTS if each is None or each in line) if cut == "" else cut
+        cells = [cell.strip() for cell in line.split(cut)]
+        if len(cells) != 2 or not all(cells):
+            told = (
+                f"{len(cells)} columns instead of an id and a label"
+                if len(cells) != 2
+                else "an id or a label is missing"
+            )
+            raise DataError(
+                told,
+                where=f"{path}:{number}",
+                do="Put a tab between id and label if they hold blanks.",
+            )
+        if not (first and cells[0].lower().replace("_", "") in NODES and cells[1].lower() in KINDS):
+            yield cells[0], cells[1]
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """The lines of a file that are neither blank nor comments, with their numbers."""
+    number = 0
+    for block in blocks(os.fspath(path)):
+        if b"\0" in block:
+            raise DataError(
+                f"{path} is not a text file", do="Labels are read from text and from MATLAB's .mat."
+            )
+        for line in block.split(b"\n")[:-1]:
+            number += 1
+            try:
+                text = line.decode().strip("\r\n ")
+            except UnicodeDecodeError:
+                raise DataError("the line is not UTF-8 text", where=f"{path}:{number}") from None
+            if text.strip() and not text.startswith("#"):
+                yield number, text

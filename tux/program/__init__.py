@@ -1,0 +1,1 @@
+"""What a user writes: programs, their fields and parameters, and where programs are found."""

@@ -1,0 +1,238 @@
+"""Fields: what a vertex, an edge or the context holds, who holds it, and how it travels (TUX2's
+VertexDataSync and a_u).
+
+| kind | held by | written by | travels |
+|---|---|---|---|
+| value | master, mirrors | Apply, on the master | master to mirrors, after Apply |
+| shared | master, mirrors | Exchange, in place | changes up (folded by the master), values down |
+| delta | mirrors; combined on the master | Exchange | up, then back to the identity |
+| master | master only | Apply, aggregates | never |
+| mirror | each replica, or the edge | Exchange | never |
+| data | where the edge or vertex lies | the loader | never; read-only |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tux.base.errors import ProgramError
+from tux.base.random import Initialiser, constant
+
+KINDS = ("value", "shared", "delta", "master", "mirror", "data")
+MODEL = ("value", "shared", "master")
+"""Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
+
+COMBINE = {"sum": np.add, "mean": np.add, "min": np.minimum, "max": np.maximum}
+# which combinations a kind has
+COMBINES = {"shared": ("sum", "mean"), "delta": ("sum", "min", "max")}
+EDGES = "edges"
+"""A dimension of as many entries as the vertex has local edges."""
+
+_DTYPE = re.compile(r"[iu][1248]|f[48]|b1")
+_DTYPE_LIKE = re.compile(r"[a-zA-Z]\d+")
+
+Init = Initialiser | Callable[[Any], Initialiser]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters),
+    initial value and combination.
+
+    A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges, of
+    which those count that its `length` says: another field of the vertex, or all.
+    """
+
+    kind: str
+    dtype: np.dtype
+    shape: tuple[int | str, ...]
+    init: Init
+    combine: str = "sum"
+    reported: bool = False  # one of the run's metrics
+    kept: bool | None = None  # part of the model, or not, whatever its kind
+    length: str = ""
+
+    @property
+    def in_model(self) -> bool:
+        """Whether a model holds it."""
+        return self.kind in MODEL if self.kept is None else self.kept
+
+    @property
+    def ragged(self) -> bool:
+        """Whether rows differ in length."""
+        return EDGES in self.shape
+
+    def sized(self, parameters: Mapping[str, Any]) -> Field:
+        """The same field with parameter names in its shape and initialiser replaced by their
+        values.
+        """
+        init = self.init if isinstance(self.init, Initialiser) else self.init(_Names(parameters))
+        return replace(
+            self,
+            shape=tuple(d if d == EDGES else self._length(d, parameters) for d in self.shape),
+            init=init,
+        )
+
+    @staticmethod
+    def _length(dimension: int | str, parameters: Mapping[str, Any]) -> int:
+        if isinstance(dimension, int):
+            return dimension
+        chosen = parameters.get(dimension)
+        if isinstance(chosen, int) and chosen < 0:
+            raise ProgramError(
+                f"a field's dimension {dimension} has length {chosen}",
+                do="give the parameter a range: param(..., low=0)",
+            )
+        if not isinstance(chosen, int):
+            known = (
+                ", ".join(name for name, value in parameters.items() if isinstance(value, int))
+                or "none"
+            )
+            raise ProgramError(
+                f"a field's shape names '{dimension}', which is no integer parameter",
+                do=f"integer parameters: {known}",
+            )
+        return int(chosen)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The shape of one row of a sized field that is not ragged."""
+        return tuple(int(d) for d in self.shape)
+
+    @property
+    def identity(self) -> int | float:
+        """What `combine` leaves unchanged: 0 for sums; the largest number of the dtype for min,
+        the smallest for max.
+        """
+        if self.combine in ("sum", "mean"):
+            return 0
+        if self.dtype.kind == "b":
+            return self.combine == "min"
+        if self.dtype.kind == "f":
+            return np.inf if self.combine == "min" else -np.inf
+        limits = np.iinfo(self.dtype)
+        return int(limits.max if self.combine == "min" else limits.min)
+
+
+class _Names:
+    """Parameters by attribute, for initialisers written as functions of them."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.__dict__.update(parameters)
+
+
+def _field(
+    kind: str, spec: tuple[int | str, ...], init: Init | int | float | None, combine: str
+) -> Field:
+    """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), numbers, and names of
+    integer parameters.
+    """
+    if combine not in COMBINES.get(kind, ("sum",)):
+        raise ProgramError(
+            f"a {kind} field cannot be combined by '{combine}'",
+            do=f"choose one of: {', '.join(COMBINES[kind])}",
+        )
+    dtypes = [d for d in spec if isinstance(d, str) and _DTYPE.fullmatch(d)]
+    if len(dtypes) > 1:
+        raise ProgramError(
+            f"a {kind} field names several dtypes: {', '.join(dtypes)}", do="give one"
+        )
+    shape = tuple(d for d in spec if d not in dtypes)
+    for d in shape:
+        if isinstance(d, str) and _DTYPE_LIKE.fullmatch(d):
+            raise ProgramError(
+                f"a {kind} field of dtype {d}", do="dtypes: i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 b1"
+            )
+        if isinstance(d, int) and d < 0:
+            raise ProgramError(
+                f"a {kind} field has a dimension of length {d}", do="give a number of at least 0"
+            )
+    if EDGES in shape and (kind != "mirror" or len(shape) > 1):
+        raise ProgramError(
+            f"a {kind} field of shape {shape}",
+            do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")',
+        )
+    dtype = np.dtype(dtypes[0] if dtypes else "f4")
+    if combine == "mean" and dtype.kind != "f":
+        raise ProgramError(
+            f"a {kind} field of dtype {dtypes[0]} cannot be combined by 'mean'",
+            do="declare it f4 or f8, or use a sum",
+        )
+    start = init if callable(init) else constant(init or 0)
+    field = Field(kind, dtype, shape, start, combine)
+    return replace(field, init=constant(field.identity)) if kind == "delta" else field
+
+
+def value(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+    """State of the master that mirrors read: written by Apply, sent to the mirrors after it.
+    `kept=False`: no part of the model.
+    """
+    return replace(_field("value", spec, init, "sum"), kept=None if kept else False)
+
+
+def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
+    """State that Exchange changes in place on any replica.
+
+    The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's
+    local edges. Of a type that is `pulled`, "mean" is a sum of which the master takes one part in
+    the root of the number of workers: see `tux.protocol.pull`.
+    """
+    return _field("shared", spec, init, combine)
+
+
+def delta(*spec: int | str, combine: str = "sum") -> Field:
+    """What Exchange accumulates for the master (the paper's a_u); Apply reads the combination
+    ("sum", "min", "max"), then it is cleared.
+    """
+    return _field("delta", spec, None, combine)
+
+
+def master(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+    """State that only the master holds; read and written by Apply and by aggregates.
+    `kept=False`: no part of the model.
+    """
+    return replace(_field("master", spec, init, "sum"), kept=None if kept else False)
+
+
+def mirror(
+    *spec: int | str, init: Init | int | float | None = None, kept: bool = False, length: str = ""
+) -> Field:
+    """State of each replica (or of an edge, where it lies); read and written by Exchange, never
+    sent.
+
+    ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges; where it is
+    used as a list, `length` names the field that says how many entries count. `kept` makes it a
+    part of the model: only on types that are `whole`.
+    """
+    field = replace(_field("mirror", spec, init, "sum"), kept=kept, length=length)
+    if length and not field.ragged:
+        raise ProgramError(
+            f"a mirror field of shape {field.shape} has the length {length}",
+            do='only one of shape ("edges",) can',
+        )
+    return field
+
+
+def data(*spec: int | str) -> Field:
+    """What the loader read; read-only."""
+    return _field("data", spec, None, "sum")
+
+
+def total(*spec: int | str, combine: str = "sum") -> Field:
+    """A `delta` of the context: accumulated by every worker's Exchange, combined by GlobalSync,
+    then cleared. Default dtype f8.
+    """
+    dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
+    return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
+
+
+def metric() -> Field:
+    """A number (f8) of the context that GlobalSync sets and that each epoch reports under its
+    name, unless it is NaN, as at the start.
+    """
+    return replace(_field("value", ("f8",), float("nan"), "sum"), reported=True)

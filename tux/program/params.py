@@ -1,0 +1,81 @@
+"""Parameters of programs: default, range, help text; each becomes a flag."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tux.base.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter's default, help text and range (both ends included); its type is the class
+    annotation.
+    """
+
+    default: Any
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] = ()
+    dtype: str = ""
+    type: type[Any] = float
+    metavar: str = ""
+
+    def check(self, name: str, given: Any) -> Any:
+        """`given` as this parameter's type; UsageError when it is of another type or out of
+        range.
+        """
+        given = given.item() if isinstance(given, np.generic) else given
+        if self.type is float and isinstance(given, int) and not isinstance(given, bool):
+            given = float(given)
+        if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
+            raise UsageError(f"parameter {name} is a {self.type.__name__}, not {given!r}")
+        low, high = self.low, self.high
+        # Comparisons are written so that NaN fails them.
+        unbounded = isinstance(given, float) and not math.isfinite(given)
+        if (
+            (low is not None and not given >= low)
+            or (high is not None and not given <= high)
+            or unbounded
+        ):
+            span = (
+                " and ".join(
+                    f"at {w} {x:g}" for w, x in (("least", low), ("most", high)) if x is not None
+                )
+                or "finite"
+            )
+            raise UsageError(
+                f"{name} = {given} is out of range", do=f"--{name.replace('_', '-')} must be {span}"
+            )
+        if self.choices and given not in self.choices:
+            raise UsageError(
+                f"{name} = {given!r} is not known",
+                do=f"choose one of: {', '.join(map(str, self.choices))}",
+            )
+        return given
+
+
+def param(
+    default: Any,
+    help: str = "",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[Any] = (),
+    dtype: str = "",
+    metavar: str = "",
+) -> Any:
+    """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
+    low=1)``.
+
+    Its type is read from the annotation: int, float, bool or str. In kernels a float is float32
+    unless `dtype="f8"`. Strings are seen by `stages()` only, never by a UDF. `metavar` stands for
+    the value in help texts.
+    """
+    return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)

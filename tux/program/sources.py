@@ -1,0 +1,209 @@
+"""Where programs come from: the built-in ones by name, a user's by file; and the place in that
+file where an error arose.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+from tux.base.errors import ProgramError, TuxError, UsageError
+from tux.base.text import closest
+from tux.program.program import Program
+
+LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program and where it was found: a built-in `name`, or a `path` and the class in it."""
+
+    program: type[Program]
+    name: str  # as given to `find`, with an absolute path and a class if it is a file
+    path: str  # of the source
+
+    @cached_property
+    def digest(self) -> str:
+        """32 hexadecimal digits of the source file's bytes."""
+        return hashlib.blake2b(Path(self.path).read_bytes(), digest_size=16).hexdigest()
+
+    @property
+    def about(self) -> str:
+        """What the program's file, or else its class, says of itself."""
+        return (sys.modules[self.program.__module__].__doc__ or self.program.__doc__ or "").strip()
+
+
+def builtin() -> dict[str, str]:
+    """Names of the built-in programs and what each says of itself in its first sentence; nothing
+    is imported but the package.
+    """
+    root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
+    files = {
+        name: root.joinpath(*module.split(".")[2:]).with_suffix(".py")
+        for name, module in _modules().items()
+    }
+    return {
+        name: _summary(ast.get_docstring(ast.parse(path.read_bytes())) or "")
+        for name, path in files.items()
+    }
+
+
+def _summary(text: str) -> str:
+    """The first paragraph as one line."""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _modules() -> dict[str, str]:
+    """The modules of the built-in programs by name: those from which the `__init__` of a folder
+    of apps imports.
+    """
+    root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
+    faces = [ast.parse(path.read_bytes()) for path in root.glob("*/__init__.py")]
+    modules = [
+        node.module
+        for face in faces
+        for node in face.body
+        if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    return {
+        module.rpartition(".")[2]: module
+        for module in sorted(set(modules), key=lambda module: module.rpartition(".")[2])
+    }
+
+
+def find(app: str) -> Source:
+    """The program that `app` names: built-in, or ``file.py[:Class]``.
+
+    Raises UsageError for an unknown name, and ProgramError with file and line for a file that
+    cannot be imported.
+    """
+    file, _, chosen = app.rpartition(":") if ".py:" in app else (app, "", "")
+    if file.endswith(".py") or os.sep in file:
+        path = str(Path(file).resolve())
+        program = _choose(_load(path), chosen, file)
+        return Source(program, f"{path}:{program.__name__}", path)
+    if app not in (known := builtin()):
+        raise UsageError(
+            f"unknown app {app!r}",
+            do=(
+                f"{closest(app, known)}built-in apps: {', '.join(known)}; your own: file.py or "
+                "file.py:Class"
+            ),
+        )
+    module = importlib.import_module(_modules()[app])
+    return Source(_choose(module, "", app), app, str(module.__file__))
+
+
+def of(program: Program) -> Source:
+    """The source of a program that is already there."""
+    kind = type(program)
+    module = sys.modules[kind.__module__]
+    path = os.path.abspath(getattr(module, "__file__", None) or os.devnull)
+    name = kind.__module__.rpartition(".")[2]
+    return Source(
+        kind, name if _modules().get(name) == kind.__module__ else f"{path}:{kind.__name__}", path
+    )
+
+
+def _load(path: str) -> ModuleType:
+    """Import a user's file; modules beside it can be imported too, as when Python runs it."""
+    if not os.path.isfile(path):
+        raise UsageError(
+            f"no such file: {path}", do="an app is a built-in name, file.py or file.py:Class"
+        )
+    folder, name = (
+        os.path.dirname(path),
+        f"{LOADED}{hashlib.blake2b(path.encode(), digest_size=6).hexdigest()}",
+    )
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except TuxError as error:
+        error.where = error.where or place(error, path)
+        raise
+    except Exception as error:
+        raise ProgramError(
+            _said(error),
+            where=place(error, path) or path,
+            do="correct the file; --debug shows the traceback",
+        ) from error
+    return module
+
+
+def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
+    """The Program subclass of a module: the one `chosen`, or the only one."""
+    found = {
+        name: thing
+        for name, thing in vars(module).items()
+        if isinstance(thing, type)
+        and issubclass(thing, Program)
+        and thing.__module__ == module.__name__
+    }
+    if chosen and chosen not in found:
+        raise UsageError(
+            f"no program {chosen} in {file}",
+            do=f"{closest(chosen, found)}it has: {', '.join(found) or 'none'}",
+        )
+    if not found:
+        raise UsageError(f"no program in {file}", do="declare one: class Mine(Program)")
+    if not chosen and len(found) > 1:
+        raise UsageError(
+            f"{len(found)} programs in {file}",
+            do=f"choose one: {' or '.join(f'{file}:{name}' for name in found)}",
+        )
+    return found[chosen or next(iter(found))]
+
+
+def explained(error: Exception, source: Source | None) -> ProgramError | None:
+    """An error that arose in a program's own file as one that names its line; None if it arose
+    elsewhere.
+    """
+    where = place(error, source.path) if source else ""
+    return (
+        ProgramError(
+            _said(error), where=where, do="correct the program; --debug shows the traceback"
+        )
+        if where
+        else None
+    )
+
+
+def blamed(error: Exception) -> ProgramError | None:
+    """`explained` for whichever of the user's files that are loaded the error arose in."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(LOADED) and (where := place(error, str(module.__file__))):
+            return ProgramError(
+                _said(error), where=where, do="correct the program; --debug shows the traceback"
+            )
+    return None
+
+
+def place(error: BaseException, path: str) -> str:
+    """``file:line`` of the innermost place in the file `path` that an error passed through, or
+    nothing.
+    """
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"{path}:{error.lineno}"
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path
+    ]
+    return f"{path}:{frames[-1].lineno}" if frames else ""
+
+
+def _said(error: BaseException) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,47 @@
+"""What `Program.stages()` returns: declarations. A run prepares each into a step and does not
+change it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
+    from tux.protocol.steps import Step
+
+
+class Batch(NamedTuple):
+    """The mini-batch around a stage: it enumerates the end called `role`, block by block."""
+
+    role: str
+    cuts: np.ndarray  # (blocks + 1,): boundaries of the blocks in positions of the enumerated type
+    local_cuts: np.ndarray  # (blocks + 1,): the same in rows of this worker
+    # boundaries of ranges of the other end's rows that make up shares, if it matters which
+    columns: np.ndarray | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one block."""
+        return len(self.cuts) > 2
+
+
+class Stage(ABC):
+    """One stage of a program, as the user declares it.
+
+    `inside`: the stages of a composite one. `gathers`: the vertex type whose changes and deltas
+    this stage brings to the masters, or "".
+    """
+
+    label = "stage"
+    inside: tuple[Stage, ...] = ()
+    gathers = ""
+
+    @abstractmethod
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+        """Check the stage against the worker's program, lay out edges, compile kernels; returns
+        what the worker runs.
+        """

@@ -1,0 +1,131 @@
+"""Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and what a master waits for.
+State machines without time or sockets.
+
+A clock is one mini-batch, or one run of stages outside mini-batches: segments of steps, each but
+perhaps the last ended by synchronisations whose answers come from the masters. Rules, all of them
+here:
+
+1. Clock t starts when clocks 0 .. t - slack - 1 are finished: all their segments have run and all
+   their answers are installed.
+2. A segment after the first runs when the answers to the one before it are installed. Older clocks
+   go first.
+3. A master folds a synchronisation when it has heard from the worker of every replica, in worker
+   order.
+
+So at clock t a worker has seen, of every worker's contributions, all of clocks up to t - slack - 1,
+and none after t - 1. At slack 0 this is BSP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Payload = TypeVar("Payload")
+
+
+@dataclass
+class Open:
+    """A clock that has started and is not finished: its number of segments, those that ran, and
+    the answers still to come.
+    """
+
+    segments: int
+    ran: int = 0
+    waiting: int = 0
+
+
+class Clock:
+    """One worker's clocks. Events: `start`, `ran`, `answered`; questions: `may_start`,
+    `next_segment`, `idle`.
+    """
+
+    def __init__(self, slack: int) -> None:
+        self.slack = slack
+        self.started = 0  # clocks 0 .. started - 1 have started
+        self.finished = 0  # clocks 0 .. finished - 1 are finished
+        self.most_stale = 0  # the largest number of unfinished clocks at a start
+        self._open: dict[int, Open] = {}  # those in finished .. started - 1 that are not finished
+
+    def may_start(self) -> bool:
+        """Rule 1, for the next clock."""
+        return self.started - self.finished <= self.slack
+
+    def start(self, segments: int) -> int:
+        """The next clock starts; returns its number."""
+        if not self.may_start():
+            raise RuntimeError(
+                f"clock {self.started} started with {self.finished} finished at slack {self.slack}"
+            )
+        self.most_stale = max(self.most_stale, self.started - self.finished)
+        number = self.started
+        self._open[number] = Open(segments)
+        self.started += 1
+        self._advance()  # a clock without segments is over at once
+        return number
+
+    def next_segment(self) -> tuple[int, int] | None:
+        """Rule 2: the oldest clock whose next segment may run, and that segment's number; None
+        if there is none.
+        """
+        for number in sorted(self._open):
+            clock = self._open[number]
+            if clock.waiting == 0 and clock.ran < clock.segments:
+                return number, clock.ran
+        return None
+
+    def ran(self, number: int, answers: int) -> None:
+        """A segment of clock `number` has run; `answers` will come for it."""
+        clock = self._open[number]
+        clock.ran += 1
+        clock.waiting = answers
+        self._advance()
+
+    def answered(self, number: int) -> None:
+        """One answer for clock `number` is installed."""
+        clock = self._open.get(number)
+        if clock is None or clock.waiting == 0:
+            raise RuntimeError(f"clock {number} got an answer that it did not wait for")
+        clock.waiting -= 1
+        self._advance()
+
+    def _advance(self) -> None:
+        for number in [
+            n
+            for n, clock in self._open.items()
+            if clock.ran == clock.segments and clock.waiting == 0
+        ]:
+            del self._open[number]
+        self.finished = min(self._open, default=self.started)
+
+    @property
+    def idle(self) -> bool:
+        """Whether every clock that started is finished."""
+        return self.finished == self.started
+
+
+class Gather(Generic[Payload]):
+    """Rule 3: collects, per key, one contribution of each worker."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._heard: dict[tuple[int, int], dict[int, Payload]] = {}
+
+    def add(self, key: tuple[int, int], worker: int, payload: Payload) -> list[Payload] | None:
+        """The contribution of `worker` for `key` (clock, synchronisation); all of them in worker
+        order when it is the last, else None.
+        """
+        heard = self._heard.setdefault(key, {})
+        if worker in heard or not 0 <= worker < self.workers:
+            raise RuntimeError(f"worker {worker} contributed to {key} twice, or does not exist")
+        heard[worker] = payload
+        if len(heard) < self.workers:
+            return None
+        return [payload for _, payload in sorted(self._heard.pop(key).items())]
+
+    def missing(self) -> list[tuple[tuple[int, int], list[int]]]:
+        """Per key that is not complete, the workers that it waits for."""
+        return [
+            (key, [w for w in range(self.workers) if w not in heard])
+            for key, heard in sorted(self._heard.items())
+        ]

@@ -1,0 +1,247 @@
+"""Four ways to say which elements of a message's rows have a new value; the smallest wins.
+
+    NOTHING    none
+    DENSE      every element of every row, in the order of the rows, which both ends know
+    ROWS       a bitmap of the rows that changed, and all elements of those
+    ELEMENTS   the places (row in the message * width + column) of the elements that changed, and
+               these
+
+The first array of a packed message has the form of each field; the arrays of the fields follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.base.errors import Refused
+from tux.partition.compiled import compiled
+from tux.rows.table import frozen
+
+NOTHING, DENSE, ROWS, ELEMENTS = range(4)
+
+Arrays = list[np.ndarray]
+
+
+class Picked(NamedTuple):
+    """Some elements of a field: `values` (r, width) belong into rows `rows` (r,) of
+    ``field.reshape(-1, width)``.
+
+    Both are read-only. Single elements are rows of width 1, so that whoever handles rows handles
+    them too. NEVER fits every field, but has no width: who has no rows need not ask for it.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    width: int
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """`array`, a field's, in the shape that `rows` number."""
+        return array.reshape(array.size // self.width if self.width else len(array), self.width)
+
+
+@compiled
+def _count(marks):  # type: ignore[no-untyped-def]
+    """(rows with a mark, marks) of (r, w) uint8."""
+    rows = elements = 0
+    if marks.shape[1] == 1:  # flat, so that it is done many at a time
+        for mark in marks.reshape(-1):
+            elements += mark
+        return elements, elements
+    for j in range(marks.shape[0]):
+        here = 0
+        for k in range(marks.shape[1]):
+            here += marks[j, k]
+        elements += here
+        rows += here > 0
+    return rows, elements
+
+
+@compiled
+def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
+    """The rows of `values` (r, w) with a mark to `out`, and a bit for each in `bitmap`, all
+    zero, the highest bit being the first row.
+    """
+    at = 0
+    for j in range(marks.shape[0]):
+        some = 0
+        for k in range(marks.shape[1]):
+            some |= marks[j, k]
+        if some:
+            bitmap[j >> 3] |= 128 >> (j & 7)
+            for k in range(marks.shape[1]):
+                out[at, k] = values[j, k]
+            at += 1
+
+
+@compiled
+def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-def]
+    """The elements of `values` (m,) with a mark to `out`, and where they stand to `places`."""
+    at = 0
+    for i in range(len(marks)):
+        if marks[i]:
+            places[at], out[at] = i, values[i]
+            at += 1
+
+
+@compiled
+def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
+    """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
+    at = 0
+    for j in range(len(rows)):
+        if bitmap[j >> 3] & (128 >> (j & 7)):
+            if at == len(out):
+                return False
+            out[at] = rows[j]
+            at += 1
+    return at == len(out)
+
+
+@compiled
+def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
+    """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond."""
+    for i in range(len(places)):
+        j = places[i] // width
+        if j >= len(rows):
+            return False
+        out[i] = np.int64(rows[j]) * width + places[i] % width
+    return True
+
+
+def pack(fields: Iterable[tuple[np.ndarray, np.ndarray]]) -> Arrays:
+    """The arrays of a message, from the values (r, *shape) of each field and marks (r, width)
+    uint8, 1 where they are news.
+    """
+    forms, packed = [], []
+    for values, marks in fields:
+        form, arrays = _smallest(values.reshape(marks.shape), marks)
+        forms.append(form)
+        packed.extend(arrays)
+    return [np.array(forms, np.uint8), *packed]
+
+
+def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
+    rows, elements = _count(marks)
+    if not elements:
+        return NOTHING, []
+    (count, width), size = marks.shape, values.itemsize
+    kind = np.dtype(np.uint16 if marks.size <= 1 << 16 else np.uint32)
+    sizes = [
+        values.nbytes,
+        (count + 7) // 8 + rows * width * size,
+        elements * (kind.itemsize + size),
+    ]
+    form = DENSE + sizes.index(min(sizes))
+    if form == ROWS:
+        bitmap, out = np.zeros((count + 7) // 8, np.uint8), np.empty((rows, width), values.dtype)
+        _changed_rows(bits(values), marks, bitmap, bits(out))
+        return form, [bitmap, out]
+    if form == ELEMENTS:
+        places, out = np.empty(elements, kind), np.empty(elements, values.dtype)
+        _changed_elements(bits(values).reshape(-1), marks.reshape(-1), places, bits(out))
+        return form, [places, out]
+    return form, [values]
+
+
+def unpack(
+    arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray
+) -> list[Picked]:
+    """What `pack` said of `rows`, for each of `fields`, the local arrays (n, *shape). Refused if
+    that cannot be about them.
+    """
+    try:
+        forms, rest, rows = arrays[0], iter(arrays[1:]), frozen(rows.astype(np.int32, copy=False))
+        if forms.dtype != np.uint8 or forms.shape != (len(fields),):
+            raise ValueError(f"{forms.size} fields for {len(fields)}")
+        picked = [
+            _picked(form, rest, field, rows) if form else NEVER
+            for form, field in zip(forms.tolist(), fields, strict=True)
+        ]
+        if next(rest, None) is not None:
+            raise ValueError("arrays to spare")
+    except (IndexError, StopIteration, ValueError) as error:
+        raise Refused(f"a message that does not fit its rows was refused: {error}") from None
+    return picked
+
+
+def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
+    width = math.prod(field.shape[1:])
+    said = next(rest) if form in (ROWS, ELEMENTS) else rows
+    values = next(rest)
+    if values.dtype != field.dtype:
+        raise ValueError(f"{values.dtype} for {field.dtype}")
+    if form == ROWS:
+        if said.dtype != np.uint8 or said.shape != ((len(rows) + 7) // 8,):
+            raise ValueError(f"a bitmap of {said.size} {said.dtype} for {len(rows)} rows")
+        picked = np.empty(values.size // max(width, 1), np.int32)
+        if not _marked(frozen(said), rows, picked):
+            raise ValueError(f"{len(picked)} rows, and others in the bitmap")
+        rows = picked
+    elif form == ELEMENTS:
+        if (
+            said.dtype not in (np.uint16, np.uint32)
+            or said.shape != (values.size,)
+            or values.ndim != 1
+            or not width
+        ):
+            raise ValueError(f"{said.size} places as {said.dtype} for {values.size} values")
+        picked = np.empty(len(said), np.int32 if field.size < 2**31 else np.int64)
+        if not _placed(frozen(said), rows, width, picked):
+            raise ValueError("an element beyond the last row")
+        rows, width = picked, 1
+    elif form != DENSE:
+        raise ValueError(f"form {form}")
+    if values.size != len(rows) * width:
+        raise ValueError(f"{values.size} values for {len(rows)} rows of {width}")
+    return Picked(frozen(rows), frozen(values.reshape(len(rows), width)), width)
+
+
+def empty(fields: Sequence[np.ndarray]) -> Arrays:
+    """A message about no rows of `fields`; after it, all that messages about these fields may
+    need is compiled, or loaded.
+    """
+    for size in {field.itemsize for field in fields}:
+        _ready(size)
+    return [
+        np.full(len(fields), DENSE, np.uint8),
+        *(np.empty((0, math.prod(field.shape[1:])), field.dtype) for field in fields),
+    ]
+
+
+@cache
+def _ready(size: int) -> None:
+    """Run each kernel on one element of so many bytes."""
+    values, marks, at, out = (
+        np.zeros((1, 1), f"u{size}"),
+        np.ones((1, 1), np.uint8),
+        np.zeros(1, np.int32),
+        np.empty(1, np.int32),
+    )
+    _changed_rows(values, marks, np.zeros(1, np.uint8), values.copy())
+    _marked(frozen(np.array([128], np.uint8)), frozen(at), out)
+    for kind in (np.uint16, np.uint32):
+        _changed_elements(values[0], marks[0], np.empty(1, kind), values[0].copy())
+        _placed(frozen(np.zeros(1, kind)), frozen(at), 1, out)
+
+
+def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarray:
+    """An array like `field` with the picked values, and `identity` elsewhere."""
+    out = np.full_like(field, identity)
+    if len(picked.rows):
+        picked.of(out)[picked.rows] = picked.values
+    return out
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """Numbers as their bits: for moving them, four kinds of arrays do for all; and -0.0 is
+    another than 0.0, a NaN the same as itself.
+    """
+    return array.view(f"u{array.itemsize}")
+
+
+NEVER = Picked(frozen(np.empty(0, np.int32)), frozen(np.empty((0, 0), np.uint8)), 0)
+"""No element of any field."""

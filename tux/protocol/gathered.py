@@ -1,0 +1,123 @@
+"""What a clock has gathered and changed but not sent yet, kept apart from what other clocks under
+way do.
+
+Between two segments of a clock, first segments of later clocks may run (slack >= 1). All of them
+add to the same delta fields and change the same shared fields. So when a worker leaves a clock for
+another one, it sets aside what a later segment of the first clock will send, and brings it back
+when it returns. Changes of shared fields stay visible meanwhile, as a worker sees its own changes
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.program.fields import COMBINE
+from tux.protocol.block import Block
+from tux.protocol.replicas import Mirrors
+from tux.protocol.steps import Rows, Step
+from tux.rows.table import Table
+
+
+class Unsent(NamedTuple):
+    """Rows of a table that a later stage will send, or take where it has one copy and no
+    `mirrors`.
+    """
+
+    table: Table
+    rows: Rows
+    mirrors: Mirrors | None = None
+
+
+class Aside(NamedTuple):
+    """What was set aside of some rows: by field, deltas and changes (r, *shape)."""
+
+    of: Unsent
+    deltas: dict[str, np.ndarray]
+    changes: dict[str, np.ndarray]
+
+
+def set_aside(unsent: Unsent) -> Aside:
+    """Take the deltas out of their rows, where the identities are left; changes of shared fields
+    count as sent.
+    """
+    table, rows, mirrors = unsent
+    deltas = {
+        name: table.arrays[name][rows].copy()
+        for name, f in table.declared.items()
+        if f.kind == "delta"
+    }
+    table.clear_deltas(rows)
+    return Aside(unsent, deltas, mirrors.set_aside(rows) if mirrors else {})
+
+
+def bring_back(aside: Aside) -> None:
+    """Combine deltas that were set aside into their rows; the changes are to be sent again."""
+    table, rows, mirrors = aside.of
+    for name, gathered in aside.deltas.items():
+        own = table.arrays[name]
+        own[rows] = COMBINE[table.declared[name].combine](own[rows], gathered)
+    if mirrors:
+        mirrors.bring_back(rows, aside.changes)
+
+
+class Gathered:
+    """Sees to it that what lies in the rows, unsent, is of the clock whose segment runs."""
+
+    def __init__(self) -> None:
+        self._running: int | None = None
+        self._aside: dict[int, list[Aside]] = {}
+
+    def turn_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
+        """A segment of `clock` is about to run; `unsent`: what later segments of the clock that
+        ran before will send.
+        """
+        if clock == self._running:
+            return
+        if self._running is not None and (kept := [set_aside(each) for each in unsent]):
+            self._aside[self._running] = kept
+        for each in self._aside.pop(clock, ()):
+            bring_back(each)
+        self._running = clock
+
+
+class TotalsByClock:
+    """What Apply functions on a server have added to its context, by clock, until a GlobalSync
+    takes it.
+
+    Applies of later clocks may run on a server before the GlobalSync of an earlier clock, which
+    must not see what they add.
+    """
+
+    def __init__(self, tau: Table) -> None:
+        self._tau = tau
+        self._fields = [(name, f) for name, f in tau.declared.items() if f.kind == "delta"]
+        self._by_clock: dict[int, list[Aside]] = {}
+
+    def keep(self, clock: int) -> None:
+        """Put what the context has been told since the last call under `clock`."""
+        if any((self._tau.arrays[name] != field.identity).any() for name, field in self._fields):
+            self._by_clock.setdefault(clock, []).append(set_aside(Unsent(self._tau, slice(None))))
+
+    def restore(self, clock: int) -> None:
+        """Bring all of the clocks up to `clock` back into the context."""
+        for number in sorted(number for number in self._by_clock if number <= clock):
+            for each in self._by_clock.pop(number):
+                bring_back(each)
+
+
+def unsent(
+    steps: Iterable[Step],
+    block: Block | None,
+    tables: dict[str, Table],
+    mirrors: dict[str, Mirrors],
+) -> list[Unsent]:
+    """What `steps` will send or take, each table once."""
+    found: dict[str, Unsent] = {}
+    for step in steps:
+        if (rows := step.unsent_rows(block)) is not None:
+            found.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
+    return list(found.values())

@@ -1,0 +1,346 @@
+"""Rows of a cut vertex type on both sides: what mirrors send to masters, how masters fold it, what
+comes back, how mirrors take it.
+
+A mirror shows the master's value plus its own changes that no answer has covered yet. For each
+`shared` field it keeps
+
+    base     the value as of the last send: what the mirror would show if it had changed nothing
+             since
+    pending  the sum of changes that were sent and are not answered
+    unheard  of how many sends that is
+
+so that what it shows is base + changes since the last send. An answer with the master's value M for
+changes c sets pending -= c, then base = M + pending, and shifts what is shown by as much as base
+moved.
+
+Only news travels (`tux.protocol.encoding`): up, what was changed; down, what any worker's message
+or Apply has changed. A mirror that hears nothing of an element has sent nothing of it either, so it
+already shows what it should.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from tux.partition.compiled import compiled
+from tux.program.fields import COMBINE
+from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack
+from tux.rows.table import Table, frozen
+
+UP, DOWN = ("shared", "delta"), ("value", "shared")
+
+
+def of_kinds(table: Table, kinds: tuple[str, ...]) -> list[str]:
+    """Names of the fields of some kinds, in the order in which they were declared."""
+    return [name for name, field in table.declared.items() if field.kind in kinds]
+
+
+def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
+    """Bytes of the fields of some kinds in one row."""
+    return sum(
+        a.itemsize * math.prod(a.shape[1:])
+        for a in (table.arrays[name] for name in of_kinds(table, kinds))
+    )
+
+
+def flat(array: np.ndarray) -> np.ndarray:
+    """`array` (n, *shape) as (n, width)."""
+    return array.reshape(len(array), math.prod(array.shape[1:]))
+
+
+@compiled
+def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-untyped-def]
+    """Changes of `rows` since the last send to `out`, marked where there are any; from now on
+    they are pending.
+    """
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(shown.shape[1]):
+            change = shown[r, k] - base[r, k]
+            out[j, k] = change
+            marks[j, k] = change != 0
+            unheard[r, k] += change != 0
+            pending[r, k] += change
+            base[r, k] = shown[r, k]
+
+
+@compiled
+def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-def]
+    """What `rows` have gathered to `out`, marked where that is not the `identity`, to which they
+    return.
+    """
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(shown.shape[1]):
+            out[j, k] = shown[r, k]
+            marks[j, k] = shown[r, k] != identity
+            shown[r, k] = identity
+
+
+@compiled
+def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
+    """`changes`, once sent, are part of the masters' values now."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(pending.shape[1]):
+            if changes[j, k] != 0:
+                unheard[r, k] -= 1
+                # To the bit, whatever the sum of several has been rounded to.
+                pending[r, k] = pending[r, k] - changes[j, k] if unheard[r, k] else 0
+
+
+@compiled
+def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
+    """The masters' values of `rows` come in below what is pending and unsent."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(shown.shape[1]):
+            below = masters[j, k] + pending[r, k]
+            unsent = shown[r, k] - base[r, k]
+            # Where nothing is unsent the master's value must arrive to the bit.
+            shown[r, k] = below + unsent if unsent != 0 else below
+            base[r, k] = below
+
+
+@compiled
+def _set(shown, rows, values):  # type: ignore[no-untyped-def]
+    """shown[rows] = values."""
+    for j in range(len(rows)):
+        for k in range(shown.shape[1]):
+            shown[rows[j], k] = values[j, k]
+
+
+@compiled
+def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
+    """own[rows] += changes, stamped where there are any."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(own.shape[1]):
+            own[r, k] += changes[j, k]
+            if changes[j, k] != 0:
+                marks[r, k] = stamp
+
+
+@compiled
+def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
+    """Stamp what is not in `rows` of `now` as it was in `before` (r, w)."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(now.shape[1]):
+            if now[r, k] != before[j, k]:
+                marks[r, k] = stamp
+
+
+@compiled
+def _read(own, marks, stamp, rows, out, stamped):  # type: ignore[no-untyped-def]
+    """`rows` to `out`, and which of their elements bear the stamp."""
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(own.shape[1]):
+            out[j, k] = own[r, k]
+            stamped[j, k] = marks[r, k] == stamp
+
+
+NO_ROWS = np.empty(0, np.int32)
+NO_ROWS.flags.writeable = False
+
+
+class Mirrors:
+    """The worker's replicas of one cut type: packs what goes up, installs what comes down.
+
+    `rows` arguments are local row numbers, int32 (r,), each at most once. Messages to and from one
+    home come and go in order.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._up, self._down = table.columns(UP), table.columns(DOWN)
+        self.base = {
+            name: array.copy() for name, array, field in self._up if field.kind == "shared"
+        }
+        self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
+        # An element is in one message a turn and synchronisation, so 16 bits are enough for any
+        # slack that is allowed.
+        self.unheard = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
+        self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
+        self.row_bytes = row_bytes(table, UP)
+        # this and what follows compiles, or loads, what training must not wait for
+        self.pack(NO_ROWS, (-1, -1))
+        self.install(NO_ROWS, (-1, -1), empty([array for _, array, _ in self._down]))
+
+    def reset(self) -> None:
+        """Take what is shown now as what the masters hold: after initialisation."""
+        for name, array, _ in self._up:
+            if name in self.base:
+                self.base[name][...] = array
+                self.pending[name][...] = 0
+                self.unheard[name][...] = 0
+
+    def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
+        """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are
+        cleared.
+
+        `channel` (synchronisation, home) is where the answer will come from. Without `deltas` these
+        stay, and nothing is said of them.
+        """
+        fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
+        for name, array, field in self._up:
+            shown = flat(array)
+            values, marks = (
+                np.empty((len(rows), shown.shape[1]), shown.dtype),
+                np.empty((len(rows), shown.shape[1]), np.uint8),
+            )
+            if field.kind == "delta" and not deltas:
+                marks[...] = 0
+            elif field.kind == "delta":
+                _take_deltas(shown, shown.dtype.type(field.identity), rows, values, marks)
+            else:
+                _take(
+                    shown,
+                    flat(self.base[name]),
+                    flat(self.pending[name]),
+                    flat(self.unheard[name]),
+                    rows,
+                    values,
+                    marks,
+                )
+                sent.append(Picked(rows, frozen(values), shown.shape[1]))
+            fields.append((values, marks))
+        self._sent[channel].append(sent)
+        return pack(fields)
+
+    def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
+        """Changes of the shared fields of `rows` since the last send, which are shown as pending
+        until `bring_back`.
+        """
+        aside = {}
+        for name, shown, _ in self._up:
+            if name in self.base:
+                aside[name] = change = shown[rows] - self.base[name][rows]
+                self.base[name][rows] = shown[rows]
+                self.pending[name][rows] += change
+                self.unheard[name][rows] += change != 0
+        return aside
+
+    def bring_back(self, rows: np.ndarray | slice, aside: dict[str, np.ndarray]) -> None:
+        """These changes of `rows` are to be sent again."""
+        for name, change in aside.items():
+            pending, unheard = self.pending[name], self.unheard[name]
+            self.base[name][rows] -= change
+            unheard[rows] -= change != 0
+            pending[rows] = np.where(unheard[rows] > 0, pending[rows] - change, 0)
+
+    def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
+        """The masters' `value` and `shared` fields of `rows`, which may be more than those sent
+        to that home; answers the oldest send.
+        """
+        for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
+            _heard(flat(self.pending[name]), flat(self.unheard[name]), sent.rows, sent.values)
+        for (name, shown, _), now in zip(
+            self._down, unpack(down, [array for _, array, _ in self._down], rows), strict=True
+        ):
+            if now is NEVER:
+                continue
+            if name in self.base:
+                _put(
+                    now.of(shown),
+                    now.of(self.base[name]),
+                    now.of(self.pending[name]),
+                    now.rows,
+                    now.values,
+                )
+            else:
+                _set(bits(now.of(shown)), now.rows, bits(now.values))
+
+
+class Masters:
+    """The server's rows of one cut type: folds contributions and reads answers. `rows` are
+    master row numbers.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._up, self._down = table.columns(UP), table.columns(DOWN)
+        self.needs_weights = any(
+            field.kind == "shared" and field.combine == "mean" for _, _, field in self._up
+        )
+        self.row_bytes = row_bytes(table, DOWN)
+        # An element is news if it bears the stamp of what is going on; so that nothing need be
+        # cleared when that is over, stamps go on. Deltas are stamped too, for the sake of one way
+        # to fold; nobody reads that.
+        self.stamp = np.uint8(1)
+        self._marks = {
+            name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
+        }
+        self.fold([(NO_ROWS, empty([array for _, array, _ in self._up]), np.empty(0, np.float32))])
+        with self.changing(NO_ROWS):
+            self.read(NO_ROWS)
+
+    def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
+        """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
+
+        Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
+        replicas of a row.
+        """
+        means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        for rows, up, weights in contributions:
+            for (name, own, field), news in zip(
+                self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True
+            ):
+                mean = field.kind == "shared" and field.combine == "mean"
+                if mean:
+                    assert weights is not None
+                    total, weight = means.setdefault(
+                        name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
+                    )
+                    weight[rows] += weights
+                if news is NEVER or not news.width:
+                    continue
+                at, marks = news.of(own), news.of(self._marks[name])
+                if mean:
+                    of_row = np.zeros(len(own), np.float32)
+                    of_row[rows] = weights
+                    each = of_row[news.rows // (math.prod(own.shape[1:]) // news.width)]
+                    news.of(total)[news.rows] += news.values * each[:, None]
+                    marks[news.rows] = np.where(news.values != 0, self.stamp, marks[news.rows])
+                elif field.combine == "sum":
+                    _add(at, marks, self.stamp, news.rows, news.values)
+                else:
+                    at[news.rows] = COMBINE[field.combine](at[news.rows], news.values)
+        for name, (total, weight) in means.items():
+            own, heard = self.table.arrays[name], weight > 0
+            own[heard] += total[heard] / weight[heard].reshape(-1, *[1] * (own.ndim - 1))
+
+    @contextmanager
+    def changing(self, rows: np.ndarray) -> Iterator[None]:
+        """What the body changes in the `value` and `shared` fields of `rows` is news."""
+        before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
+        yield
+        rows = frozen(rows.astype(np.int32, copy=False))
+        for (name, array, _), old in zip(self._down, before, strict=True):
+            _stamp(flat(self._marks[name]), self.stamp, rows, bits(flat(array)), bits(old))
+
+    def read(self, rows: np.ndarray) -> Arrays:
+        """What is new of the `value` and `shared` fields of `rows` since `forget`."""
+        fields, rows = [], frozen(rows.astype(np.int32, copy=False))
+        for name, array, _ in self._down:
+            own = flat(array)
+            out, stamped = (
+                np.empty((len(rows), own.shape[1]), own.dtype),
+                np.empty((len(rows), own.shape[1]), np.uint8),
+            )
+            _read(bits(own), flat(self._marks[name]), self.stamp, rows, bits(out), stamped)
+            fields.append((out, stamped))
+        return pack(fields)
+
+    def forget(self) -> None:
+        """All answers are given: nothing is new."""
+        if self.stamp == 255:
+            for marks in self._marks.values():
+                marks[...] = 0
+        self.stamp = np.uint8(self.stamp % 255 + 1)

@@ -1,0 +1,114 @@
+"""The steps of an epoch as a sequence of clocks, each cut into segments by the synchronisations
+that must be answered in between.
+
+    Blocks                   each block is a clock; one more if the blocks have closing steps
+    a run of other steps     one clock
+    a segment                steps that run here, then the Applies or the GlobalSync that end it
+
+Applies in a row end one segment together, those that run here first: they concern different types,
+so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
+which may add to the context, or if it aggregates what they have folded; else it goes with them.
+
+A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
+second segments, or from Applies at the masters), or where it aggregates masters that the blocks
+change, its clock waits until all blocks are finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tux.protocol.block import Block
+from tux.protocol.steps import BarrierStep, Blocks, Fold, Step, Sync
+
+
+@dataclass
+class Segment:
+    """Steps that run here, then synchronisations."""
+
+    here: list[Step] = field(default_factory=list)
+    syncs: list[Sync] = field(default_factory=list)
+
+    def ends_before(self, step: Step) -> bool:
+        """Whether `step` must see the answers to this segment's synchronisations."""
+        if not self.syncs:
+            return False
+        if not all(sync.is_apply for sync in self.syncs):
+            return True
+        goes_along = (
+            isinstance(step, Sync)
+            and not step.reads_masters
+            and not any(sync.has_function for sync in self.syncs)
+        )
+        return not (step.is_apply or goes_along)
+
+
+@dataclass
+class ClockTask:
+    """What one clock consists of: a block (None outside a mini-batch) and segments."""
+
+    block: Block | None
+    segments: list[Segment]
+    waits: bool = False  # starts when all earlier clocks are finished
+    alone: bool = False  # it waits, and no other clock starts beside it
+
+
+def segments(steps: Iterable[Step]) -> list[Segment]:
+    """The segments of a clock; none if there is nothing to do."""
+    out: list[Segment] = []
+    for step in steps:
+        if not out or out[-1].ends_before(step):
+            out.append(Segment())
+        if isinstance(step, Sync):
+            out[-1].syncs.append(step)
+        else:
+            out[-1].here.append(step)
+    return out
+
+
+def clocks(steps: Sequence[Step]) -> Iterator[ClockTask]:
+    """The clocks of one pass over `steps`."""
+    run: list[Step] = []
+    batches: list[list[Segment]] = []  # the segments of each mini-batch before
+    for step in steps:
+        if not (isinstance(step, Blocks) or step.own_clock):
+            run.append(step)
+            continue
+        if run:
+            yield _outside(run, batches)
+            run = []
+        if not isinstance(step, Blocks):
+            yield ClockTask(None, segments([step]))
+            continue
+        cut = segments(step.steps)
+        batches.append(cut)
+        for block in step.blocks():
+            yield ClockTask(block, cut)
+        if step.closing:
+            yield ClockTask(None, segments(step.closing))
+    if run:
+        yield _outside(run, batches)
+
+
+def _outside(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> ClockTask:
+    """The clock of a run of steps outside mini-batches, which come after `batches`."""
+    alone = any(isinstance(step, BarrierStep) for step in steps)
+    return ClockTask(None, segments(steps), alone or _takes_late_totals(steps, batches), alone)
+
+
+def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
+    """Whether a GlobalSync of `steps` takes what the blocks gather after their first answers, or
+    at the masters.
+    """
+    folds = [
+        sync
+        for cut in batches
+        for segment in cut
+        for sync in segment.syncs
+        if isinstance(sync, Fold)
+    ]
+    late = any(len(cut) > 1 for cut in batches) or any(fold.adds_to_context for fold in folds)
+    changed = {fold.table for fold in folds if fold.is_apply}
+    syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
+    return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

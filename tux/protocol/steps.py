@@ -1,0 +1,136 @@
+"""Steps: what a worker runs. Each stage of a program is prepared into one, for one run.
+
+    Step          runs on this worker alone
+    BarrierStep   lets all clocks before it finish first
+    Blocks        steps that run for each block of a mini-batch, which is a clock
+    Sync          sends to other workers, and installs their answers before the next segment runs
+    Fold          a Sync whose masters fold what all workers have sent, and answer all: Apply,
+                  GlobalSync
+    Pull          a Sync whose masters answer each request for rows by itself: Generate
+
+A program's stages are declarations, which a run does not change; what a run finds out (routes,
+layouts, kernels) is in the steps.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tux.protocol.block import Block
+from tux.protocol.encoding import Arrays
+from tux.protocol.message import Message
+
+if TYPE_CHECKING:
+    from tux.protocol.server import Server
+
+Rows = np.ndarray | slice
+
+
+class Step(ABC):
+    """What one worker does for a stage.
+
+    `is_apply`: an Apply. Applies next to each other concern different vertex types, so they end one
+    segment together, in any order.
+    """
+
+    is_apply = False
+    own_clock = False
+    """Whether it makes a clock of its own outside mini-batches, as it stands for the clocks of
+    many blocks.
+    """
+
+    @abstractmethod
+    def run(self, block: Block | None = None) -> None:
+        """Do the stage for one block of a mini-batch, or for everything (None), on this worker
+        alone.
+        """
+
+    def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
+        """The table, and its rows, of which this step sends or takes what has been gathered;
+        None: of none.
+        """
+        return None
+
+
+class BarrierStep(Step):
+    """All earlier clocks are finished before the clock of this step starts, and none starts
+    beside it.
+    """
+
+    def run(self, block: Block | None = None) -> None:
+        """Nothing: the schedule sees to it."""
+
+
+class Blocks(Step):
+    """Steps that run once for each block of a mini-batch."""
+
+    steps: Sequence[Step]
+    closing: Sequence[Step] = ()
+    """One more clock after the blocks, if there are any."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """This worker's blocks of this epoch, in their order."""
+
+
+class Sync(Step):
+    """A step at which workers hear of each other. It ends a segment.
+
+    `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
+    concerns, or "tau". `has_function`: a function of the user's runs on what has been folded.
+    `reads_masters`: it must not be sent before the Applies next to it are answered.
+    """
+
+    sync_id: int
+    table: str
+    has_function = False
+    reads_masters = True
+
+    def run(self, block: Block | None = None) -> None:
+        """Send only: nobody else runs it. (`Worker.execute` calls `send`.)"""
+        raise RuntimeError(f"a synchronisation of {self.table} was run without sending")
+
+    @abstractmethod
+    def send(self, clock: int, block: Block | None) -> int:
+        """Send this worker's part; returns the number of answers to come."""
+
+    @abstractmethod
+    def install(self, message: Message) -> None:
+        """Put one answer into this worker's rows."""
+
+
+class Fold(Sync):
+    """A Sync whose masters fold one contribution of each worker, run a function, and answer each
+    worker.
+
+    `adds_to_context`: the function may add to totals of the context. `aggregated`: the vertex type
+    over whose masters it walks, or "".
+    """
+
+    adds_to_context = False
+    aggregated = ""
+
+    @abstractmethod
+    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+        """On the server: fold the contributions, in worker order; returns the answer to each
+        worker.
+        """
+
+    def aggregate_at_home(self) -> None:
+        """On each server, before its share of the context is added: walk the masters that it
+        keeps.
+        """
+
+
+class Pull(Sync):
+    """A Sync whose masters answer a request for rows, or take their changes, one message at a
+    time.
+    """
+
+    @abstractmethod
+    def handle(self, server: Server, message: Message) -> list[Message]:
+        """On the server: a request or changes; returns the answers that can be given now."""

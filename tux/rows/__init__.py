@@ -1,0 +1,1 @@
+"""How a UDF sees memory: tables, rows, the edges of a vertex, random streams."""

@@ -1,0 +1,125 @@
+"""Rows, edges and parameters in plain Python: what a UDF meets under `--no-jit`, in a test or in a
+debugger.
+
+Scalars are read as Python numbers, so arithmetic is in double precision; they are rounded to the
+field's dtype when stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+Arrays = tuple[np.ndarray, ...]
+
+
+class Row:
+    """Row `index` of a table given as field names and arrays (n, *shape); attributes read,
+    write, or view the fields.
+    """
+
+    __slots__ = ("_table", "_arrays", "_index")
+
+    def __init__(self, table: str, arrays: dict[str, np.ndarray], index: int) -> None:
+        object.__setattr__(self, "_table", table)
+        object.__setattr__(self, "_arrays", arrays)
+        object.__setattr__(self, "_index", index)
+
+    def _array(self, name: str) -> np.ndarray:
+        try:
+            return self._arrays[name]
+        except KeyError:
+            fields = ", ".join(self._arrays) or "none"
+            raise AttributeError(f"{self._table} has no field {name} (fields: {fields})") from None
+
+    def __getattr__(self, name: str) -> Any:
+        array = self._array(name)
+        if isinstance(array, tuple):  # ragged: values and bounds
+            return array[0][array[1][self._index] : array[1][self._index + 1]]
+        return array[self._index].item() if array.ndim == 1 else array[self._index]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        array = self._array(name)
+        if isinstance(array, tuple) or array.ndim > 1:
+            raise TypeError(
+                f"{self._table}.{name} has several entries: assign to {self._table}.{name}[k]"
+            )
+        array[self._index] = value
+
+
+class Neighbour:
+    """One edge seen from the enumerated vertex: the edge's fields, and under `role` the other
+    end's row.
+    """
+
+    __slots__ = ("_edge", "_role", "_other")
+
+    def __init__(self, edge: Row, role: str, other: Row) -> None:
+        for name, part in (("_edge", edge), ("_role", role), ("_other", other)):
+            object.__setattr__(self, name, part)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._other if name == self._role else getattr(self._edge, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._edge, name, value)
+
+
+class Edges:
+    """The local edges of one vertex: indexable, iterable, with a length. `made(j)` is the j-th
+    of them.
+    """
+
+    def __init__(self, count: int, made: Callable[[int], Neighbour]) -> None:
+        self._count, self._made = count, made
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, i: int) -> Neighbour:
+        if not -self._count <= i < self._count:
+            raise IndexError(f"index {i} is out of bounds for edges with size {self._count}")
+        return self._made(int(i) % self._count)
+
+    def __iter__(self) -> Iterator[Neighbour]:
+        return map(self._made, range(self._count))
+
+
+def plain_row(table: str, names: Sequence[str]) -> Callable[[Arrays, int], Row]:
+    """The plain counterpart of `tux.rows.row.compiled_row`."""
+    return lambda arrays, index: Row(table, dict(zip(names, arrays, strict=True)), int(index))
+
+
+def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
+    """The plain counterpart of `tux.rows.row.compiled_parameters`."""
+    return lambda values: SimpleNamespace(
+        **{
+            n: v.item() if isinstance(v, np.generic) else v
+            for n, v in zip(names, values, strict=True)
+        }
+    )
+
+
+def plain_edges(
+    edge_table: str,
+    edge_names: Sequence[str],
+    role: str,
+    other_table: str,
+    other_names: Sequence[str],
+) -> Any:
+    """The plain counterpart of `tux.rows.edge_slice.compiled_edges`."""
+    edge_row, other_row = plain_row(edge_table, edge_names), plain_row(other_table, other_names)
+
+    def edges(
+        edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int
+    ) -> Edges:
+        def made(j: int) -> Neighbour:
+            at = lo + j if isinstance(index, tuple) else index[lo + j]
+            return Neighbour(edge_row(edge_arrays, at), role, other_row(other_arrays, ends[lo + j]))
+
+        return Edges(int(hi - lo), made)
+
+    return edges

@@ -1,0 +1,237 @@
+"""Rows: how a UDF reads and writes vertices, edges and the context at the speed of a hand-written
+loop.
+
+A table is a tuple of plain arrays, one per field, each ``(n, *shape)`` and C-contiguous: struct of
+arrays. A row is a small value made of the fields' addresses and an index; its attributes load,
+store, or give a view. In compiled code a row is a numba type of its own whose views carry no
+reference counts, so after inlining nothing of it is left but address arithmetic. `tux.rows.plain`
+has the same rows in plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.core.datamodel.models import StructModel
+from numba.core.errors import LoweringError
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import intrinsic, register_model
+from numba.np.arrayobj import make_array, populate_array
+
+# (name, element type, dimensions of one entry or RAGGED, writable)
+FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]
+
+RAGGED = -1
+"""Stands for one dimension whose length differs from row to row."""
+
+
+class RowType(types.Type):
+    """One row of a table: per field an address and the lengths of an entry's dimensions, and the
+    row's index.
+    """
+
+    def __init__(self, table: str, fields: FieldTypes) -> None:
+        self.table, self.fields = table, fields
+        names = ", ".join(
+            name if writable else f"{name} read-only" for name, _, _, writable in fields
+        )
+        super().__init__(f"{table} (fields: {names or 'none'})")
+
+    @property
+    def key(self) -> Any:
+        """What makes row types equal; the name, which users read, leaves out dtypes and
+        dimensions.
+        """
+        return self.table, self.fields
+
+
+@register_model(RowType)
+class _RowModel(StructModel):
+    def __init__(self, dmm: Any, fe_type: RowType) -> None:
+        members: list[tuple[str, types.Type]] = [("index", types.intp)]
+        for name, element, ndim, _ in fe_type.fields:
+            members.append((f"at_{name}", types.CPointer(element)))
+            members += [(f"dim_{name}_{j}", types.intp) for j in range(ndim)]
+            if ndim == RAGGED:
+                members.append((f"bounds_{name}", types.CPointer(types.int64)))
+        super().__init__(dmm, fe_type, members)
+
+
+class ParametersType(types.Type):
+    """The program's parameters as one value: a struct of scalars."""
+
+    def __init__(self, fields: tuple[tuple[str, types.Type], ...]) -> None:
+        self.fields = fields
+        super().__init__(f"parameters ({', '.join(name for name, _ in fields)})")
+
+    @property
+    def key(self) -> Any:
+        """What makes parameters' types equal: names and types."""
+        return self.fields
+
+
+@register_model(ParametersType)
+class _ParametersModel(StructModel):
+    def __init__(self, dmm: Any, fe_type: ParametersType) -> None:
+        super().__init__(dmm, fe_type, list(fe_type.fields))
+
+
+@infer_getattr
+class _ParametersAttributes(AttributeTemplate):
+    key = ParametersType
+
+    def generic_resolve(self, typ: ParametersType, attr: str) -> types.Type | None:
+        return dict(typ.fields).get(attr)
+
+
+@lower_getattr_generic(ParametersType)
+def _load_parameter(context: Any, builder: Any, typ: ParametersType, value: Any, attr: str) -> Any:
+    return getattr(cgutils.create_struct_proxy(typ)(context, builder, value=value), attr)
+
+
+@infer_getattr
+class _RowAttributes(AttributeTemplate):
+    key = RowType
+
+    def generic_resolve(self, typ: RowType, attr: str) -> types.Type | None:
+        for name, element, ndim, writable in typ.fields:
+            if name == attr:
+                return (
+                    types.Array(element, abs(ndim), "C", readonly=not writable) if ndim else element
+                )
+        return None
+
+
+def _entry(
+    context: Any, builder: Any, typ: RowType, row: Any, attr: str
+) -> tuple[Any, types.Type, list[Any]]:
+    """Address of this row's entry of field `attr`, its element type and lengths."""
+    element, ndim = next((element, ndim) for name, element, ndim, _ in typ.fields if name == attr)
+    if ndim == RAGGED:
+        bounds = getattr(row, f"bounds_{attr}")
+        first, last = (
+            builder.load(builder.gep(bounds, [at], inbounds=True))
+            for at in (row.index, builder.add(row.index, row.index.type(1)))
+        )
+        return (
+            builder.gep(getattr(row, f"at_{attr}"), [first], inbounds=True),
+            element,
+            [builder.sub(last, first)],
+        )
+    shape = [getattr(row, f"dim_{attr}_{j}") for j in range(ndim)]
+    offset = row.index
+    for length in shape:
+        offset = builder.mul(offset, length)
+    return builder.gep(getattr(row, f"at_{attr}"), [offset], inbounds=True), element, shape
+
+
+@lower_getattr_generic(RowType)
+def _load(context: Any, builder: Any, typ: RowType, value: Any, attr: str) -> Any:
+    row = cgutils.create_struct_proxy(typ)(context, builder, value=value)
+    address, element, shape = _entry(context, builder, typ, row, attr)
+    if not shape:
+        stored = builder.load(address)
+        if not next(writable for name, _, _, writable in typ.fields if name == attr):
+            # No kernel writes what its UDFs may only read: such loads may move out of loops, past
+            # stores to other fields.
+            stored.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return context.data_model_manager[element].from_data(builder, stored)
+    itemsize = context.get_constant(
+        types.intp, context.get_abi_sizeof(context.get_data_type(element))
+    )
+    strides = [itemsize]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    arrays = types.Array(element, len(shape), "C")
+    view = make_array(arrays)(context, builder)
+    populate_array(
+        view, data=address, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
+    )
+    return view._getvalue()
+
+
+@lower_setattr_generic(RowType)
+def _store(context: Any, builder: Any, sig: Any, args: Any, attr: str) -> None:
+    typ, value_type = sig.args
+    row = cgutils.create_struct_proxy(typ)(context, builder, value=args[0])
+    address, element, shape = _entry(context, builder, typ, row, attr)
+    if shape:
+        raise LoweringError(
+            f"{typ.table}.{attr} has several entries: assign to {typ.table}.{attr}[k]"
+        )
+    if not dict((name, writable) for name, _, _, writable in typ.fields)[attr]:
+        raise LoweringError(f"{typ.table}.{attr} is read-only here")
+    context.pack_value(
+        builder, element, context.cast(builder, args[1], value_type, element), address
+    )
+
+
+def row_type(table: str, names: Sequence[str], arrays: types.BaseTuple) -> RowType:
+    """The type of a row of `table`, whose arrays (n, *shape) have the numba tuple type `arrays`."""
+    fields = []
+    for name, array in zip(names, arrays, strict=True):
+        ragged = isinstance(array, types.BaseTuple)
+        values = array[0] if ragged else array
+        fields.append((name, values.dtype, RAGGED if ragged else values.ndim - 1, values.mutable))
+    return RowType(table, tuple(fields))
+
+
+def fill_row(
+    context: Any, builder: Any, typ: RowType, arrays_type: Any, arrays: Any, index: Any
+) -> Any:
+    """The struct of row `index`: addresses within the `arrays` of its fields."""
+    row = cgutils.create_struct_proxy(typ)(context, builder)
+    row.index = index
+    for j, (name, _, ndim, _) in enumerate(typ.fields):
+        kind, value = arrays_type[j], builder.extract_value(arrays, j)
+        if ndim == RAGGED:
+            bounds = make_array(kind[1])(context, builder, value=builder.extract_value(value, 1))
+            setattr(row, f"bounds_{name}", bounds.data)
+            kind, value = kind[0], builder.extract_value(value, 0)
+        array = make_array(kind)(context, builder, value=value)
+        setattr(row, f"at_{name}", array.data)
+        shape = cgutils.unpack_tuple(builder, array.shape)
+        for d in range(ndim):
+            setattr(row, f"dim_{name}_{d}", shape[d + 1])
+    return row
+
+
+def compiled_row(table: str, names: Sequence[str]) -> Any:
+    """A function for kernels: ``row(arrays, i)`` is row i of the table whose arrays come as a
+    tuple in the order of `names`.
+    """
+
+    @intrinsic
+    def row(typingctx: Any, arrays: Any, index: Any) -> Any:
+        typ = row_type(table, names, arrays)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            at = context.cast(builder, args[1], sig.args[1], types.intp)
+            return fill_row(context, builder, typ, sig.args[0], args[0], at)._getvalue()
+
+        return typ(arrays, index), codegen
+
+    return row
+
+
+def compiled_parameters(names: Sequence[str]) -> Any:
+    """A function for kernels: ``parameters(values)`` makes `p` from a tuple of scalars in the
+    order of `names`.
+    """
+
+    @intrinsic
+    def parameters(typingctx: Any, values: Any) -> Any:
+        typ = ParametersType(tuple(zip(names, values, strict=True)))
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            struct = cgutils.create_struct_proxy(typ)(context, builder)
+            for j, name in enumerate(names):
+                setattr(struct, name, builder.extract_value(args[0], j))
+            return struct._getvalue()
+
+        return typ(values), codegen
+
+    return parameters

@@ -1,0 +1,182 @@
+"""Tables: the arrays behind rows. Which fields a UDF sees, and which of them it may write,
+follows from the side it runs on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.ragged import Lists, taken
+from tux.base.errors import out_of_memory
+from tux.program.fields import Field
+
+# side -> field kinds it sees, and those of them it writes (the table in tux.program.fields). The
+# context's totals are added to from everywhere.
+SIDES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "exchange": (("value", "shared", "delta", "mirror", "data"), ("shared", "delta", "mirror")),
+    "apply": (("value", "shared", "delta", "master", "data"), ("value", "shared", "master")),
+    "apply alone": (("value", "shared", "master", "data"), ("value", "shared", "master")),
+    "aggregate": (("value", "shared", "master", "data"), ("master",)),
+    "score": (("value", "shared", "mirror", "data"), ()),
+    "exchange of tau": (("value", "shared", "delta"), ("shared", "delta")),
+    "apply alone of tau": (("value", "shared", "delta"), ("delta",)),
+    "apply of tau": (("value", "shared", "delta"), ("delta",)),
+    "aggregate of tau": (("value", "shared", "delta"), ("delta",)),
+    "score of tau": (("value", "shared"), ()),
+    "sync of tau": (("value", "shared", "delta"), ("value", "shared")),
+}
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that vector
+    loads do not straddle cache lines.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """`aligned` for the field `name`; TuxError if there is not so much memory."""
+    try:
+        return aligned(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more bytes than can be numbered
+        rows = f"{shape[0]:,} rows of {math.prod(shape[1:]):,} numbers"
+        size = math.prod(shape) * dtype.itemsize / 2**30
+        raise out_of_memory(f"{name} needs {size:,.1f} GiB, for {rows} of {dtype}") from None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One vertex type's, the edges' or the context's fields, each an array (n, *shape)."""
+
+    name: str
+    declared: dict[str, Field]
+    arrays: dict[str, np.ndarray]
+    # of the rows of ragged fields, (n + 1,)
+    bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+    # of the context, see `columns`: (1, width) by the first of the fields
+    joint: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @staticmethod
+    def allocate(
+        name: str, declared: dict[str, Field], n: int, entries: np.ndarray | None = None
+    ) -> Table:
+        """A table of n rows, not yet initialised. A ragged field is one array (sum of
+        `entries`,), row by row; `entries` (n,), or none.
+        """
+        if name == "tau":
+            return _context(declared)
+        bounds = np.concatenate(
+            [[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)]
+        )
+        shapes = {
+            f: (int(bounds[-1]),) if d.ragged else (n, *d.lengths) for f, d in declared.items()
+        }
+        return Table(
+            name,
+            declared,
+            {f: _allocated(f"{name}.{f}", shapes[f], d.dtype) for f, d in declared.items()},
+            bounds,
+        )
+
+    def seen(self, side: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Names and arrays of the fields that a UDF on `side` sees; those that it must not write
+        are read-only views.
+
+        A ragged field is a pair of arrays: values and bounds.
+        """
+        sees, writes = SIDES[f"{side} of tau" if self.name == "tau" else side]
+        names = tuple(f for f, d in self.declared.items() if d.kind in sees)
+        arrays = {
+            f: self.arrays[f] if self.declared[f].kind in writes else frozen(self.arrays[f])
+            for f in names
+        }
+        return names, tuple(
+            (arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names
+        )
+
+    def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
+        """What travels as one: name, array and declaration of each field of some kinds.
+
+        The context's single row has many small fields; those of one kind, dtype and combination
+        travel together, by the first one's name.
+        """
+        kept = [name for name, declared in self.declared.items() if declared.kind in kinds]
+        if self.joint:
+            return [
+                (name, self.joint[name], self.declared[name]) for name in kept if name in self.joint
+            ]
+        return [(name, self.arrays[name], self.declared[name]) for name in kept]
+
+    def clear_deltas(self, rows: Any = slice(None)) -> None:
+        """Set the delta fields of `rows` back to their identities."""
+        for f, d in self.declared.items():
+            if d.kind == "delta":
+                self.arrays[f][rows] = d.identity
+
+    def row_bytes(self) -> int:
+        """Bytes of one row over all fields."""
+        return sum(
+            a.itemsize * int(np.prod(a.shape[1:], dtype=np.int64)) for a in self.arrays.values()
+        )
+
+
+def _context(declared: dict[str, Field]) -> Table:
+    """The table of the context: fields of one kind, dtype and combination side by side, long
+    ones first, at their alignment.
+    """
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, d in declared.items():
+        alike.setdefault((d.kind, d.dtype.str, d.combine), []).append(name)
+    arrays, joint = {}, {}
+    for names in alike.values():
+        sizes = {name: math.prod(declared[name].lengths) for name in names}
+        both = aligned((1, sum(sizes.values())), declared[names[0]].dtype)
+        at, joint[names[0]] = 0, both
+        for name in sorted(names, key=lambda each: -sizes[each]):
+            arrays[name] = both[:, at : at + sizes[name]].reshape(1, *declared[name].lengths)
+            at += sizes[name]
+    return Table("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only view. What came over the wire is read-only, so what is passed on is made so
+    too: one kind of array is one compilation.
+    """
+    array = np.asarray(array)  # a mapped file's is a class of its own
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+PIECE = 1 << 20  # entries of a piece: see `pieces`
+
+
+def pieces(table: Table, rows: int) -> list[tuple[int, int]]:
+    """The first rows of a table in ranges, each with lists of PIECE entries, or one row: no
+    message is to be too large.
+    """
+    bounds = table.bounds[: rows + 1]
+    if bounds[-1] <= PIECE:
+        return [(0, rows)]
+    cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
+    cuts = np.unique(np.append(cuts, rows))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def of_rows(table: Table, field: str, rows: np.ndarray) -> Lists:
+    """The lists of `rows` of a ragged field: as many entries of each as the field that it names
+    as its length says, else all.
+    """
+    starts, counts = table.bounds[rows], table.bounds[rows + 1] - table.bounds[rows]
+    if length := table.declared[field].length:
+        counts = np.clip(table.arrays[length][rows].astype(np.int64), 0, counts)
+    return taken(table.arrays[field], starts, counts)

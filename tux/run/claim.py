@@ -1,0 +1,98 @@
+"""One run a folder: a lock file in the folder, which exists from the start of a run to its end.
+
+The file is created exclusively, which a file system does for one of several processes only, also on
+disks that machines share.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from tux.base.disk import writing
+from tux.base.errors import UsageError
+
+LOCK = ".lock"
+# a run that ends at this moment may remove the folder between its making and its locking
+ATTEMPTS = 10
+
+
+def claim(folder: Path) -> bool:
+    """Make `folder` and lock it; returns whether it was not there before.
+
+    Raises UsageError if another run has locked it, or something is in it; DiskError if it cannot be
+    made or written to.
+    """
+    with writing(folder):
+        if folder.exists() and not (folder / LOCK).exists():
+            _check_empty(folder)
+        new = _lock(folder)
+        try:
+            (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
+            _check_empty(folder)  # of a run that has ended since the first look
+        except BaseException:
+            release(folder, remove=new)
+            raise
+    return new
+
+
+def release(folder: Path, *, remove: bool) -> None:
+    """Unlock a folder that this process has claimed; with `remove` it is removed if it is empty
+    then.
+    """
+    with suppress(OSError):  # somebody has removed it, or has just claimed it
+        (folder / LOCK).unlink()
+        if remove:
+            folder.rmdir()
+
+
+def _lock(folder: Path) -> bool:
+    """Make the folder and its lock; returns whether the folder is new."""
+    for attempt in range(1, ATTEMPTS + 1):
+        new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            os.close(os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        except FileExistsError:
+            raise _claimed(folder) from None
+        except FileNotFoundError:
+            if attempt == ATTEMPTS:
+                raise
+        else:
+            break
+    return new
+
+
+def _check_empty(folder: Path) -> None:
+    """UsageError for a file, or a folder with something in it besides a lock."""
+    if not folder.is_dir() or set(os.listdir(folder)) - {LOCK}:
+        what = f"output folder {folder} exists"
+        raise UsageError(what, do="name a new folder with --out")
+
+
+def _claimed(folder: Path) -> UsageError:
+    """Whose the lock is, as far as it says, and what to do."""
+    do = "name another with --out"
+    try:
+        number, _, host = (folder / LOCK).read_text(encoding="utf-8").strip().partition(" ")
+        process = int(number)
+    except (OSError, ValueError):  # it is just being written, or has just gone
+        return UsageError(f"another run writes to output folder {folder}", do=do)
+    if host == socket.gethostname() and not _lives(process):
+        what = f"output folder {folder} is left from process {process}, which was killed"
+        return UsageError(what, do=f"{do}, or remove this one")
+    what = f"another run writes to output folder {folder}: process {process} on {host}"
+    return UsageError(what, do=do)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of this number is there."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True

@@ -1,0 +1,383 @@
+"""Partitioners side by side on one graph: run, judged, sorted by what a synchronisation moves,
+and the winner with its reason.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tux.base.errors import UsageError
+from tux.base.text import closest
+from tux.graph.partitioned import FAVOURING
+from tux.partition import PARTITIONERS
+from tux.partition.capacity import capacity
+from tux.partition.quality import Quality, RowBytes, quality
+
+# of the mean load: with a larger part a method does not win, unless --cap says otherwise
+FAIR = 1.25
+NEAR = 1.01  # of the least volume: within that, the busiest worker decides
+# edges on which a method is run first, so that neither time nor memory counts its compilation
+WARM = 1000
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One method or imported assignment: `quality` and `parts` (m,), or why there is none of
+    them.
+    """
+
+    name: str
+    quality: Quality | None = None
+    parts: np.ndarray | None = None
+    why: str = ""
+    memory: str = ""  # what was measured as such, in words
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The graph, (m,) dense vertex numbers, and by what it is judged; see
+    `tux.partition.quality`.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    k: int
+    bipartite: bool = False
+    seed: int = 0
+    cap: float | None = None
+    row_bytes: RowBytes | Sequence[RowBytes] = 4
+    syncs: float | Sequence[float] = 1
+    whole: str = ""  # the first of two types, if its vertices are not to be cut
+
+    def run(self, name: str, share: Callable[[float], None] | None = None) -> Judged:
+        """Run a method and judge it. What it refuses to do (ValueError) and memory that is not
+        there are told in `why`.
+        """
+        method = PARTITIONERS[name]
+        how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
+        how |= {"favourite": "source"} if self.whole and name in FAVOURING else {}
+        try:
+            method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
+            with Peak() as peak:
+                begun = time.perf_counter()
+                parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
+                seconds = time.perf_counter() - begun
+        except ValueError as error:
+            return Judged(name, why=str(error))
+        except MemoryError:
+            return Judged(name, why="not enough memory")
+        judged = self.given(name, parts)
+        assert judged.quality is not None
+        return replace(
+            judged,
+            quality=replace(judged.quality, seconds=seconds, peak_bytes=peak.bytes),
+            memory=peak.how,
+        )
+
+    def given(self, name: str, parts: np.ndarray) -> Judged:
+        """Judge an assignment."""
+        how: dict[str, Any] = {
+            "bipartite": self.bipartite,
+            "row_bytes": self.row_bytes,
+            "syncs": self.syncs,
+        }
+        return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
+
+    def close(self, rows: Sequence[Judged]) -> list[Judged]:
+        """Those that may win: with a fair largest part and within a hundredth of the least volume;
+        or the fairest, if none is fair.
+
+        Where a type is to be `whole`, only those that keep it so, if any does.
+        """
+        found = [(row, row.quality) for row in rows if row.quality is not None]
+        found = [(row, q) for row, q in found if self.uncut(q)] or found
+        fair = [(row, q) for row, q in found if self.fair(q)] or sorted(
+            found, key=lambda pair: pair[1].edge_balance
+        )[:1]
+        least = min((q.volume for _, q in fair), default=0)
+        return [row for row, q in fair if q.volume <= NEAR * least]
+
+    def best(self, rows: Sequence[Judged]) -> Judged | None:
+        """The winner: of those that are close, the one whose busiest worker moves the least."""
+        return min(
+            self.close(rows),
+            key=lambda row: row.quality.largest_volume if row.quality else 0,
+            default=None,
+        )
+
+    def uncut(self, judged: Quality) -> bool:
+        """Whether vertices that are to be whole are."""
+        return not self.whole or judged.types[0].cut == 0
+
+    def fair(self, judged: Quality) -> bool:
+        """Whether the largest part is not above `cap`, or 1.25, times the mean."""
+        return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
+
+    def eligible(self, judged: Quality) -> bool:
+        """Whether the cut may win, if any may."""
+        return self.fair(judged) and self.uncut(judged)
+
+    def beyond(self, rows: Sequence[Judged]) -> Iterator[str]:
+        """A line about the methods that stand below the others whatever they move."""
+        if names := [
+            row.name for row in rows if row.quality is not None and not self.fair(row.quality)
+        ]:
+            yield (
+                f"below the others, as the largest part has more than {self.cap or FAIR:g} times "
+                f"the mean: {', '.join(names)}."
+            )
+
+    def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
+        """Why `best` has won, and how much better any could be."""
+        assert (found := best.quality) is not None
+        why, cut = self._why(best, rows), self._cut(found, rows)
+        return (
+            f"{why}. RF {found.replication:.3f}; with parts as large it cannot be below "
+            f"{found.bound:.3f}.{cut}"
+        )
+
+    def _cut(self, won: Quality, rows: Sequence[Judged]) -> str:
+        """What is to be said of vertices that should be whole."""
+        if not self.uncut(won):
+            return f" Some {self.whole}s are cut: programs that need each whole will refuse this."
+        return (
+            f" Methods that cut {self.whole}s do not win."
+            if any(row.quality and not self.uncut(row.quality) for row in rows)
+            else ""
+        )
+
+    def _why(self, best: Judged, rows: Sequence[Judged]) -> str:
+        won = best.quality
+        assert won is not None
+        others = [
+            row
+            for row in rows
+            if row.quality is not None
+            and row is not best
+            and self.uncut(row.quality) >= self.uncut(won)
+        ]
+        least = f"an epoch moves {volume(won.volume)}"
+        limit = f"at most {self.cap or FAIR:g} times the mean"
+        if not others:
+            return f"{best.name}: {least}"
+        if not self.fair(won):
+            return (
+                f"{best.name}: no method keeps its largest part to {limit}; this one comes "
+                f"nearest, with {won.edge_balance:.2f}; {least}"
+            )
+        near = [
+            row.name
+            for row in self.close(rows)
+            if row is not best and row.quality and row.quality.volume < won.volume
+        ]
+        if near:
+            least += f", hardly more than {', '.join(near)}, and its busiest worker has the least"
+        skewed = [
+            row
+            for row in others
+            if row.quality and row.quality.volume < won.volume and not self.fair(row.quality)
+        ]
+        if skewed:
+            names = ", ".join(
+                f"{row.name} ({row.quality.edge_balance:.2f})" for row in skewed if row.quality
+            )
+            return (
+                f"{best.name}: {least}{'' if near else ', the least'} of those whose largest part "
+                f"has {limit} (beyond: {names})"
+            )
+        if near:
+            return f"{best.name}: {least}"
+        second = min((row.quality.volume, row.name) for row in others if row.quality)
+        all_ = f"those that keep {self.whole}s whole" if self.whole and self.uncut(won) else "all"
+        return (
+            f"{best.name}: {least}, the least of {all_}; the next, {second[1]}, {volume(second[0])}"
+        )
+
+
+def chosen(methods: str) -> list[str]:
+    """The methods named, with commas between them, or all. UsageError for an unknown one."""
+    names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
+    if names == ["all"]:
+        return list(PARTITIONERS)
+    for name in names:
+        if name not in PARTITIONERS:
+            raise UsageError(
+                f"unknown method {name!r}",
+                do=f"{closest(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all",
+            )
+    return names
+
+
+# ---- as text
+
+
+def table(
+    rows: Sequence[Judged], best: Judged | None, judge: Judge
+) -> tuple[list[str], list[list[str]], int | None]:
+    """Header, lines and the winner's line: sorted by volume; below them those that may not win,
+    and those that were refused last.
+    """
+
+    def place(row: Judged) -> tuple[Any, ...]:
+        q = row.quality
+        return (2,) if q is None else (int(not judge.eligible(q)), q.volume, q.largest_volume)
+
+    order = sorted(rows, key=place)
+    found = [row.quality for row in order if row.quality is not None]
+    divisor, unit = _unit(max((q.volume for q in found), default=0))
+    places = (
+        0 if divisor == 1 else 1 if max((q.volume for q in found), default=0) >= 10 * divisor else 2
+    )
+    exact = max((q.seconds or 0 for q in found), default=0) < 10
+    types = [t.name for t in found[0].types] if found and len(found[0].types) > 1 else []
+    empty = any(q.empty_parts for q in found)
+    header = [
+        "method",
+        "RF",
+        *(f"RF {name}" for name in types),
+        "edges",
+        "vertices",
+        "masters",
+        f"volume {unit}",
+        f"busiest {unit}",
+    ]
+    header += (["empty"] if empty else []) + ["seconds", "memory MB"]
+    lines = []
+    for row in order:
+        q = row.quality
+        if q is None:
+            lines.append([row.name, *["-"] * (len(header) - 1)])
+            continue
+        cells = [f"{q.replication:.3f}", *(f"{t.replication:.3f}" for t in q.types if types)]
+        cells += [f"{x:.2f}" for x in (q.edge_balance, q.vertex_balance, q.master_balance)]
+        cells += [f"{x / divisor:.{places}f}" for x in (q.volume, q.largest_volume)] + (
+            [f"{q.empty_parts:,}"] if empty else []
+        )
+        cells.append("-" if q.seconds is None else f"{q.seconds:.{3 if exact else 1}f}")
+        cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
+        lines.append([row.name, *cells])
+    return header, lines, next((at for at, row in enumerate(order) if row is best), None)
+
+
+def refused(rows: Sequence[Judged]) -> Iterator[str]:
+    """A line for each method that gave no assignment."""
+    return (f"{row.name} could not be judged: {row.why}" for row in rows if row.quality is None)
+
+
+def legend(rows: Sequence[Judged]) -> Iterator[str]:
+    """What the columns mean, and by what the rows were judged."""
+    found = next((row.quality for row in rows if row.quality is not None), None)
+    if found is None:
+        return
+    told = [f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in found.types]
+    sizes = (
+        told[0]
+        if len(set(told)) == 1
+        else "; ".join(f"{t.name} {text}" for t, text in zip(found.types, told, strict=True))
+    )
+    yield (
+        "RF: parts that hold a vertex, on average.  edges, vertices, masters: the most in one part "
+        "over the mean."
+    )
+    yield (
+        f"volume: all that workers send in an epoch ({sizes}).  busiest: what one of them sends "
+        "and receives."
+    )
+    if measured := next((row.memory for row in rows if row.memory), ""):
+        yield f"seconds, memory: of one run, compilation not counted; memory is {measured}."
+
+
+def _bytes(row: tuple[int, int]) -> str:
+    return str(row[0]) if row[0] == row[1] else f"{row[0]}/{row[1]}"
+
+
+def volume(count: int) -> str:
+    """Bytes with their unit."""
+    divisor, unit = _unit(count)
+    return f"{_digits(count / divisor)} {unit}"
+
+
+def _unit(most: int) -> tuple[int, str]:
+    return next(((size, unit) for size, unit in UNITS if most >= size), (1, "B"))
+
+
+def _digits(x: float) -> str:
+    """Three digits or more."""
+    return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def report(rows: Sequence[Judged], best: Judged | None, **about: Any) -> dict[str, Any]:
+    """Everything as numbers, strings, lists and dicts, for JSON."""
+    methods = [
+        {"name": row.name, "quality": row.quality.to_dict()}
+        if row.quality is not None
+        else {"name": row.name, "refused": row.why}
+        for row in rows
+    ]
+    return {**about, "winner": best.name if best else None, "methods": methods}
+
+
+RESIDENT = "growth of resident memory"
+TRACED = "arrays that numpy allocates outside compiled code"
+
+
+class Peak:
+    """A context; after it `bytes` is the peak, and `how` says of what.
+
+    On Linux it is the growth of the process's resident memory, whose high-water mark the kernel
+    sets back on request: arrays made in compiled code count, and memory that is reserved but never
+    touched does not. Elsewhere it is what `tracemalloc` sees. The compiler's own memory counts too,
+    so run the work once on something small before.
+    """
+
+    def __enter__(self) -> Peak:
+        self.bytes = 0
+        self.how = RESIDENT if _reset() else TRACED
+        if self.how == RESIDENT:
+            self._before = _status("VmRSS")
+        else:
+            tracemalloc.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.how == RESIDENT:
+            self.bytes = max(_status("VmHWM") - self._before, 0)
+        else:
+            self.bytes = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+
+
+def _reset() -> bool:
+    """Give freed memory back to the system and set its mark of the most that was resident back.
+    False where that cannot be done.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):
+        pass  # another C library, which keeps less
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        return _status("VmHWM") > 0
+    except OSError:
+        return False
+
+
+def _status(name: str) -> int:
+    """A figure of this process in bytes; 0 where the system does not tell."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

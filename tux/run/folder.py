@@ -1,0 +1,297 @@
+"""The folder of a run: `run.json`, `metrics.jsonl`, and `model/` with one Parquet file for each
+vertex type and one for the context.
+
+The folder is there from the start, so that metrics can be read while the run goes on; every other
+file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from inspect import signature
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.ids import Ids
+from tux.arrays.ragged import Lists
+from tux.base.disk import replacing, writing
+from tux.base.errors import DataError, ProgramError
+from tux.engine.worker import Worker
+from tux.program.program import Program
+from tux.run.claim import claim, release
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises about text that is not the JSON it should be."""
+
+
+class App(msgspec.Struct, forbid_unknown_fields=True):
+    """Which program it was: a built-in name or ``/path/file.py:Class``, and the digest of its
+    source.
+    """
+
+    name: str
+    digest: str
+
+
+class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Where edges came from: an absolute path, "memory" or "generated"; and the digest of ids,
+    edges and fields as read.
+    """
+
+    path: str
+    digest: str
+
+
+class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What `run.json` holds: everything needed to repeat the run, and at its end the results."""
+
+    app: App
+    parameters: dict[str, Any]
+    seed: int
+    # of tux.run.session.run: epochs, every, patience, on_bad_row, columns, jit
+    options: dict[str, Any]
+    data: Origin
+    test: Origin | None = None
+    command: list[str] = []
+    versions: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
+    setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    # epochs, seconds, last and best metrics; absent until the run has ended
+    results: dict[str, Any] | None = None
+
+
+Tables = Mapping[str, Mapping[str, Sequence[Any]]]
+"""Tables by name: columns of equal length."""
+
+
+class RunFolder:
+    """The folder of a run that is going on, which no other run may use until it is over.
+
+    As a context it is removed again if nothing was written into it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Claim the folder: UsageError if there is something in it, or another run writes to it.
+
+        DiskError if it cannot be made.
+        """
+        self.path = Path(path)
+        self._made = claim(self.path)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        release(self.path, remove=self._made)
+
+    def write_run(self, run: Run) -> None:
+        """Write `run.json`, whole. Raises DiskError."""
+        with replacing(self.path / "run.json") as part:
+            part.write_bytes(
+                msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
+                + b"\n"
+            )
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one line to `metrics.jsonl`. Raises DiskError."""
+        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+            file.write(msgspec.json.encode(finite(record)) + b"\n")
+
+    def write_model(self, worker: Worker, tables: Tables) -> None:
+        """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
+        then the fields kept; and the tables.
+
+        Raises DiskError.
+        """
+        part = self.path / ".model.part"
+        with writing(self.path / "model"):
+            try:
+                part.mkdir()
+                for name, vertices in worker.graph.vertices.items():
+                    write_parquet(
+                        part / f"{name}.parquet",
+                        {"id": vertices.ids.values[: vertices.known], **_columns(worker, name)},
+                    )
+                for name, table in tables.items():
+                    lines = [list(table), *zip(*table.values(), strict=True)]
+                    text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+                    (part / f"{name}.tsv").write_text(text, encoding="utf-8")
+                if context := _columns(worker, "tau"):
+                    write_parquet(part / "tau.parquet", context)
+                part.rename(self.path / "model")
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+
+
+def finite(value: Any) -> Any:
+    """The same object without entries that are NaN or infinite: JSON has no such numbers."""
+    if isinstance(value, Mapping):
+        return {
+            name: finite(entry)
+            for name, entry in value.items()
+            if not (isinstance(entry, float) and not math.isfinite(entry))
+        }
+    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
+    """The program's tables about the model that a worker holds; `edges` for those that are made
+    of the training edges too.
+    """
+    given: dict[str, Any] = (
+        {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
+    )
+    program = worker.program
+    fields, ids = model_of(worker)
+    tau = worker.tables["tau"]
+    tables = program.tables(
+        {**fields, "tau": {name: tau.arrays[name] for name in tau.declared}}, ids, **given
+    )
+    if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
+        what = (
+            f"{type(program).__name__}.tables() must return tables by name, each with columns of "
+            "equal length"
+        )
+        raise ProgramError(what, do='e.g. return {"ranks": {"page": pages, "rank": ranks}}')
+    return tables
+
+
+def _is_table(table: Any) -> bool:
+    """Whether something is columns of equal length by name."""
+    if not isinstance(table, Mapping) or not all(
+        isinstance(column, Sized) for column in table.values()
+    ):
+        return False
+    return len({len(column) for column in table.values()}) <= 1
+
+
+def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The model's fields and the ids, by vertex type, of the vertices known in training."""
+    known = worker.graph.vertices
+    return {name: _columns(worker, name) for name in known}, {
+        name: v.ids.values[: v.known] for name, v in known.items()
+    }
+
+
+def _cell(value: Any) -> str:
+    """A value in a file whose columns are separated by tabs."""
+    return " ".join(str(value).split())
+
+
+def check_names(program: Program) -> None:
+    """ProgramError for a field that a model file cannot hold."""
+    for name, vertex in program.vertices.items():
+        if "id" in vertex.fields:
+            raise ProgramError(
+                f"{name}.id: a saved model needs the column `id` for the vertices' ids",
+                do="rename the field",
+            )
+
+
+def _columns(worker: Worker, name: str) -> dict[str, Any]:
+    """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
+    flat, and fields of no width left out.
+    """
+    model = worker.model(name)
+    columns = {
+        f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1)
+        for f, array in model.items()
+    }
+    return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def read_run(folder: str | os.PathLike[str]) -> Run:
+    """`run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
+    path = Path(folder, "run.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Run)
+    except OSError:
+        raise DataError(
+            f"{folder} is no folder of a run",
+            where=str(path),
+            do="name the folder that tux run --out made",
+        ) from None
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, float]]:
+    """The records of `metrics.jsonl`, none if there is no such file; a last line that is still
+    being written is left out.
+    """
+    path = Path(folder, "metrics.jsonl")
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    try:
+        return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
+    model.
+    """
+    if not Path(folder, "model").is_dir():
+        raise DataError(
+            f"{folder} holds no model",
+            do="the run has not ended, or ended with an error: run it again",
+        )
+    return {
+        name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])
+        for name in dict.fromkeys(program.edge.ends)
+    }
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(
+            f"no such file: {path}",
+            do="the model is not whole: copy the folder again, or run it again",
+        )
+    return path
+
+
+def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
+    """Put the model's fields into the rows of the vertices that it knows. DataError if the model is
+    not this program's.
+
+    Lists are left out: a list has as many entries as the vertex has edges, which a model does not
+    have.
+    """
+    for name, table in worker.tables.items():
+        vertices = worker.graph.vertices.get(name)
+        rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
+        wanted = {
+            f: column
+            for f, column in _columns(worker, name).items()
+            if not isinstance(column, Lists)
+        }
+        if not wanted or not len(rows):
+            continue
+        path = model_file(folder, name)
+        stored = read_parquet(path, list(wanted))
+        for field, column in wanted.items():
+            if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
+                raise DataError(
+                    f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the "
+                    f"program has {column.dtype} {column.shape}",
+                    where=str(path),
+                    do="use the program as it was when the model was trained",
+                )
+            array = table.arrays[field]
+            array[rows] = stored[field].reshape(len(rows), *array.shape[1:])

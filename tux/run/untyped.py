@@ -1,0 +1,241 @@
+"""Files of edges whose vertex types nobody has named: read, and told apart into one type or two."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError
+from tux.io.cells import SEPARATORS
+from tux.io.detect import recognised
+from tux.io.edge_table import ITEMS, USERS
+from tux.io.market import is_market, shape
+from tux.io.mat import is_mat, mat_shape
+from tux.io.metis import is_metis
+from tux.io.read import read_edges
+from tux.io.text import NUMBER
+
+ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
+# of the ids between a side's least and largest, those that occur, if it has a numbering of its own
+DENSE = 0.8
+APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
+DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
+HEAD = 1 << 16  # bytes in which the first rows are looked for
+
+
+class Graph(NamedTuple):
+    """Edges without numbers, an undirected one once; whether they join two types of vertices, and
+    why that is thought.
+
+    Those of labelled samples have the numbers and the labels that `tux run` needs.
+    """
+
+    edges: EdgeData
+    bipartite: bool
+    why: str  # nothing if the caller has said it
+    unlabelled: str = ""  # why the labels of samples are left out
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the edges are those of labelled samples, which are not to be cut."""
+        return self.edges.ends == SAMPLED
+
+
+def read_graph(
+    path: str | os.PathLike[str], bipartite: bool | None = None, columns: str | None = None
+) -> Graph:
+    """Read a graph of any format; `bipartite` None: see for yourself. Raises what
+    `tux.io.read.read_edges` does.
+    """
+    why, two = "", columns and ",".join(columns.split(",")[:2])
+    if bipartite is None:
+        bipartite, why = _by_format(path, columns)
+    edges = read_edges(path, TWO if bipartite else ONE, {}, columns=two, undirected="once")
+    if bipartite is not None:
+        return Graph(edges, bipartite, why)
+    bipartite, why = _by_shape(edges, numbered(path))
+    return Graph(read_edges(path, TWO, {}, columns=two) if bipartite else edges, bipartite, why)
+
+
+def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str | None) -> str:
+    """Why edges read as those between vertices of one type seem to join two, whose equal ids have
+    become one vertex; or nothing.
+
+    Raises `DataError` where the names of the columns say so.
+    """
+    if is_metis(path) or is_mat(path) or is_market(path):
+        return ""
+    parquet = arrow.is_parquet(path)
+    if not parquet and recognised(path):
+        return ""
+    values = edges.ids[edges.ends[0]].values
+    both, first, second = _shared(edges)
+    if not both:
+        return ""
+    names = arrow.parquet_names(path) if parquet else next(iter(_rows(path, 1)), [])
+    plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
+    user, item = (
+        next((name for key, name in plain.items() if key in family), "")
+        for family in (USERS, ITEMS)
+    )
+    kind = edges.ends[0]
+    if user and item and columns is None:
+        told = (
+            f"columns {user!r} and {item!r} are of two types, but {both:,} ids, such as "
+            f"{values[first & second][0]}, occur in both"
+        )
+        do = (
+            f"Each would be one {kind}. Write them differently, as u1 and i1, or name the columns "
+            "with --columns."
+        )
+        raise DataError(told, where=os.fspath(path), do=do)
+    numbers = len(names) > 2 if parquet else numbered(path)
+    if (why := _counted(values, first, second, numbers)) is None:
+        return ""
+    return (
+        f"{why}, as if these were two types; the {both:,} ids that occur on both have become one "
+        f"{kind} each"
+    )
+
+
+def read_sampled(path: str | os.PathLike[str], *, asked: bool, **how: str | None) -> Graph | None:
+    """A file of samples with labels of two kinds as a graph; None if it is none that is recognised,
+    or cannot be used as such.
+
+    With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`: see
+    `tux.io.samples.read_samples`), or an error. The vertex fields are `label` (n,) float32, -1 or
+    +1, and `weight` (n,) float32, if some are not 1.
+    """
+    from tux.io.samples import read_samples
+
+    if not asked and (
+        is_metis(path) or is_market(path) or is_mat(path) or recognised(path) != "svm"
+    ):
+        return None
+    samples = read_samples(path, SAMPLED, require_labels=asked, **how)  # type: ignore[arg-type]
+    if not len(samples.label):
+        return None
+    known = {"label": samples.label} | (
+        {"weight": samples.weight} if (samples.weight != 1).any() else {}
+    )
+    edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
+    return Graph(edges, True, f"they are samples, labelled {' or '.join(samples.classes)}")
+
+
+def read_whole(
+    path: str | os.PathLike[str], bipartite: bool, columns: str | None = None
+) -> EdgeData:
+    """The same edges as a program reads them: the number of each, if there is one, as field
+    `value`, and undirected ones both ways.
+
+    `columns` of two names leave the number out, those of three name it.
+    """
+    fields = {"value": "f4"} if (columns.count(",") > 1 if columns else numbered(path)) else {}
+    return read_edges(path, TWO if bipartite else ONE, fields, columns=columns)
+
+
+def numbered(path: str | os.PathLike[str]) -> bool:
+    """Whether the edges of a file seem to have a number each."""
+    if (
+        arrow.is_parquet(path)
+        or is_mat(path)
+        or is_metis(path)
+        or is_market(path)
+        or recognised(path)
+    ):
+        try:
+            read_edges(path, TWO if recognised(path) else ONE, {"value": "f4"})
+        except DataError:
+            return False
+        return True
+    row = _rows(path, 2)[-1:]
+    return any(len(cells) > 2 and NUMBER.fullmatch(cells[2]) for cells in row)
+
+
+def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool | None, str]:
+    """What the format or the names of the columns say, if anything."""
+    if arrow.is_parquet(path):
+        names = arrow.parquet_names(path)
+    elif is_metis(path):
+        return False, "METIS graphs are undirected"
+    elif is_mat(path) or is_market(path):
+        high, wide = mat_shape(path, columns) if is_mat(path) else shape(path)
+        return high != wide, f"it is a matrix of {high:,} x {wide:,}"
+    elif (form := recognised(path)) is not None:
+        return True, f"it is a {form} file"
+    else:
+        names = next(iter(_rows(path, 1)), [])
+    known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
+    return (True, f"it has a column {known[0]!r}") if known else (None, "")
+
+
+def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
+    """Two types where no id stands on both sides, or where edges have numbers and each side
+    counts its ids from end to end.
+    """
+    both, first, second = _shared(edges)
+    if not both:
+        return True, "no id occurs on both sides"
+    if numbers and (why := _counted(edges.ids[ONE[0]].values, first, second, numbers)):
+        return True, f"edges have numbers, and {why}"
+    return False, f"{both:,} ids occur on both sides"
+
+
+def _shared(edges: EdgeData) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many ids occur on both sides; which vertices are sources, and which are targets, (n,)
+    bool.
+    """
+    sides = [np.zeros(len(edges.ids[edges.ends[0]]), np.bool_) for _ in range(2)]
+    sides[0][edges.src], sides[1][edges.dst] = True, True
+    return int(np.count_nonzero(sides[0] & sides[1])), sides[0], sides[1]
+
+
+def _counted(
+    values: np.ndarray, first: np.ndarray, second: np.ndarray, numbers: bool
+) -> str | None:
+    """Why each side seems to count its ids by itself, from end to end; edges without numbers
+    must show that more clearly.
+    """
+    if values.dtype.kind != "i":
+        return None
+    one, other = np.sort(values[first]), np.sort(values[second])
+    dense, apart = (DENSE, APART) if numbers else (DENSER, FARTHER)
+    if not all(len(own) >= dense * (int(own[-1]) - int(own[0]) + 1) for own in (one, other)):
+        return None
+    if abs(int(one[-1]) - int(other[-1])) <= apart * max(one[-1], other[-1]):
+        return None
+    if not numbers and one[0] != other[0]:
+        return None  # as in a tree whose vertices are numbered level by level
+    return f"sides count their ids from {one[0]} to {one[-1]} and from {other[0]} to {other[-1]}"
+
+
+def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
+    """The cells of the first rows of a text file, cut by the first separator that stands in
+    each.
+    """
+    with arrow.open_stream(path) as stream:
+        try:
+            text = bytes(stream.read(HEAD)).decode(errors="replace")
+        except OSError:
+            return []  # damaged, which reading it will tell
+    lines = islice(
+        (
+            line.strip("\ufeff \r")
+            for line in text.split("\n")
+            if line.strip()[:1] not in ("", "#", "%")
+        ),
+        count,
+    )
+    return [[cell.strip(' "') for cell in _cells(line)] for line in lines]
+
+
+def _cells(line: str) -> list[str]:
+    separator = next((each for each in SEPARATORS if each in line), " ")
+    return line.split() if separator == " " else line.split(separator)
