@@ -38,8 +38,15 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "boundscheck": False,
     "error_model": "numpy",
+    "no_cfunc_wrapper": True,
     # Full speed needs reassociation; unlike fastmath=True, tests for NaN keep their meaning.
     "fastmath": {"reassoc", "contract", "nsz"},
+}
+
+# Of UDFs, which only kernels call.
+_INLINED: dict[str, Any] = {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
 }
 
 # As text that is the same in every process: the order of a set's members is not.
@@ -217,7 +224,7 @@ class Copies:
             )
             copy.__kwdefaults__ = function.__kwdefaults__
             self._made[function] = (
-                numba.njit(forceinline=True, **self.options)(copy) if self.jit else copy
+                numba.njit(**_INLINED, **self.options)(copy) if self.jit else copy
             )
         return self._made[function]
 

@@ -14,7 +14,7 @@ from tux.engine.spool import Spool
 from tux.engine.worker import Worker
 from tux.program.stage import Batch, Stage
 from tux.protocol.steps import Step
-from tux.rows.table import frozen
+from tux.rows.table import RowSpec, frozen
 from tux.stages.bind import Udf, named, parameters, place
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
@@ -132,7 +132,9 @@ class Generate(Stage):
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
         made = f"made(({', '.join(self.lists)},), i)"
-        scope.injected["made"] = Injected("row", ("lists", tuple(self.lists)))
+        scope.injected["made"] = Injected(
+            "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)
+        )
         names: dict[str, Callable[[], str]] = {
             name: lambda name=name: f"{made}.{name}"  # type: ignore[misc]
             for name in self.lists

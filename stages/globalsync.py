@@ -64,11 +64,11 @@ class GlobalSync(Stage):
         if f is None:
             return None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-        names, arrays = tau.seen("sync")
+        spec, arrays = tau.seen("sync")
         values: dict[str, Any] = {
             "p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))
         }
-        values["tau"] = plain_row("tau", names)(arrays, 0)
+        values["tau"] = plain_row(spec)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
         return lambda: f(*arguments)
 

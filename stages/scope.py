@@ -12,15 +12,16 @@ import numpy as np
 
 from tux.base.random import key
 from tux.engine.worker import Worker
-from tux.rows.table import Table
+from tux.rows.table import RowSpec, Table
+from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters
 from tux.stages.compile import Injected, Kernel, build
 from tux.stages.sample import looked_at
 
 
 class Scope:
-    """Collects arguments and injected names for one kernel, so that only the tables which its UDFs
-    use are passed to it.
+    """Collects arguments and injected names for one kernel, so that only the fields which its UDFs
+    use are passed to it: each array that is passed costs time to compile and to call.
 
     `side` says which fields the UDFs see and may write (`tux.rows.table.SIDES`); `stage` is how
     messages call the stage. `at_home`: the UDFs run on the server's masters and its copy of the
@@ -41,14 +42,15 @@ class Scope:
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
+        self.used: frozenset[str] | None = frozenset()
         worker.kernels += 1
         self.purpose = key(worker.seed, "stage", worker.kernels, stage)
 
     def table(self, table: Table) -> str:
         """The argument that holds the arrays of `table`."""
-        names, arrays = table.seen(self.side)
+        spec, arrays = table.seen(self.side, self.used)
         self.arguments[f"{self.prefix}{table.name}_arrays"] = arrays
-        self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (table.name, names))
+        self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (spec,))
         return f"{self.prefix}{table.name}_arrays"
 
     def row(self, table: Table, index: str) -> str:
@@ -59,20 +61,16 @@ class Scope:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
         the other end is called `role`.
         """
-        injected = (
-            "edges",
-            (edges.name, edges.seen(self.side)[0], role, other.name, other.seen(self.side)[0]),
-        )
-        self.injected[f"{self.prefix}edges_of"] = Injected(*injected)
+        ends = [table.seen(self.side, self.used)[0] for table in (edges, other)]
+        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (ends[0], role, ends[1]))
         return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
     def generated(self, other: Table, rows: str, span: str) -> str:
         """The expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.
         """
-        self.injected[f"{self.prefix}edges_of"] = Injected(
-            "edges", ("generated", (), other.name, other.name, other.seen(self.side)[0])
-        )
+        none, rows_of = RowSpec("generated", (), "none"), other.seen(self.side)[0]
+        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (none, other.name, rows_of))
         return f"{self.prefix}edges_of((), {rows}, {span})"
 
     def common(self) -> dict[str, Callable[[], str]]:
@@ -132,6 +130,8 @@ class Scope:
         """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for
         one, starts at `ids` ("id, id").
         """
+        named = attributes(udf)
+        self.used = None if self.used is None or named is None else self.used | named
         name = f"{self.prefix}udf_{len(self.injected)}"
         self.injected[name] = Injected("udf", (udf,))
         line = call(udf, name, self.stage, {**rows, **self.common()})

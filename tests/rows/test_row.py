@@ -13,7 +13,7 @@ from tux import Context, Edge, Program, Vertex, data, master, param, shared, tot
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.rows.plain import Row
-from tux.rows.table import aligned
+from tux.rows.table import RowSpec, aligned
 from tux.stages import Apply, Exchange
 
 DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "b1")
@@ -264,7 +264,7 @@ def test_programs_whose_fields_have_the_same_names_but_other_types(udf):
 
 def test_plain_rows():
     arrays = {"n": np.zeros(3, np.int32), "q": np.zeros((3, 2), np.float32)}
-    row = Row("item", arrays, 1)
+    row = Row(RowSpec("item", ("n", "q"), "n, q"), arrays, 1)
     row.n += 2
     row.q[1] = 0.1
     assert (

@@ -173,6 +173,6 @@ def test_an_unknown_field_of_the_context_is_named():
         tau.rsme = 3.0
 
     with pytest.raises(
-        AttributeError, match=r"tau has no field rsme \(fields: n, sum, .*rmse, unset\)"
+        AttributeError, match=r"tau has no field rsme \(fields: n read-only, .*, rmse, unset\)"
     ):
         drive(start(Totals(), EDGES), GlobalSync(wrong))

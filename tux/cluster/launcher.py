@@ -385,7 +385,7 @@ def prepare(
                 f"the temporary folder's name is too long for sockets: {folder}",
                 do="set TMPDIR to a shorter one",
             )
-        meeting = (
+        launcher, listen, secret = (
             (place.launcher, place.own(), place.secret)
             if place
             else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
@@ -396,13 +396,15 @@ def prepare(
             app.rpartition(os.sep)[2], source.digest, parameters, options | machines, made.digests
         )
         job = Job(
-            _number(place),
-            str(into),
-            app,
-            parameters,
-            known,
-            total,
-            *meeting,
+            number=_number(place),
+            graph=str(into),
+            app=app,
+            parameters=parameters,
+            traits=known,
+            workers=total,
+            launcher=launcher,
+            listen=listen,
+            secret=secret,
             largest=max(1 << 24, *(_row_bytes(part) for part in made.parts)),
             launcher_here=not (place and place.rank),
             lists="sent" if place and place.rank else "kept" if room else "",

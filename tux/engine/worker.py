@@ -32,7 +32,7 @@ from tux.protocol.schedule import ClockTask, clocks
 from tux.protocol.server import Server
 from tux.protocol.steps import Step, Sync
 from tux.rows.plain import Row
-from tux.rows.table import Table, of_rows, pieces
+from tux.rows.table import RowSpec, Table, of_rows, pieces
 
 
 class Worker:
@@ -182,7 +182,8 @@ class Worker:
     @property
     def tau(self) -> Row:
         """The context, by attribute."""
-        return Row("tau", self.tables["tau"].arrays, 0)
+        tau = self.tables["tau"]
+        return Row(RowSpec("tau", tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need; returns the steps that

@@ -31,6 +31,7 @@ from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array
 
 from tux.rows.row import RowType, fill_row, row_type
+from tux.rows.table import RowSpec
 
 
 class NeighbourType(types.Type):
@@ -126,9 +127,7 @@ class _EdgesIteratorModel(StructModel):
         )
 
 
-def compiled_edges(
-    edge_table: str, edge_names: Any, role: str, other_table: str, other_names: Any
-) -> Any:
+def compiled_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
     """A function for kernels: ``edges(edge_arrays, other_arrays, ends, index, lo, hi)``; `index`
     is () when positions are edge indices.
     """
@@ -139,8 +138,8 @@ def compiled_edges(
     ) -> Any:
         neighbour = NeighbourType(
             role,
-            row_type(edge_table, edge_names, edge_arrays),
-            row_type(other_table, other_names, other_arrays),
+            row_type(edge, edge_arrays),
+            row_type(other, other_arrays),
         )
         typ = EdgesType(
             neighbour, ends.dtype, index.dtype if isinstance(index, types.Array) else None

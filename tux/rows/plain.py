@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tux.rows.table import RowSpec
+
 Arrays = tuple[np.ndarray, ...]
 
 
@@ -21,10 +23,10 @@ class Row:
     write, or view the fields.
     """
 
-    __slots__ = ("_table", "_arrays", "_index")
+    __slots__ = ("_spec", "_arrays", "_index")
 
-    def __init__(self, table: str, arrays: dict[str, np.ndarray], index: int) -> None:
-        object.__setattr__(self, "_table", table)
+    def __init__(self, spec: RowSpec, arrays: dict[str, np.ndarray], index: int) -> None:
+        object.__setattr__(self, "_spec", spec)
         object.__setattr__(self, "_arrays", arrays)
         object.__setattr__(self, "_index", index)
 
@@ -32,8 +34,9 @@ class Row:
         try:
             return self._arrays[name]
         except KeyError:
-            fields = ", ".join(self._arrays) or "none"
-            raise AttributeError(f"{self._table} has no field {name} (fields: {fields})") from None
+            spec = self._spec
+            what = f"{spec.table} has no field {name} (fields: {spec.visible})"
+            raise AttributeError(what) from None
 
     def __getattr__(self, name: str) -> Any:
         array = self._array(name)
@@ -45,7 +48,8 @@ class Row:
         array = self._array(name)
         if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(
-                f"{self._table}.{name} has several entries: assign to {self._table}.{name}[k]"
+                f"{self._spec.table}.{name} has several entries: assign to "
+                f"{self._spec.table}.{name}[k]"
             )
         array[self._index] = value
 
@@ -88,9 +92,9 @@ class Edges:
         return map(self._made, range(self._count))
 
 
-def plain_row(table: str, names: Sequence[str]) -> Callable[[Arrays, int], Row]:
+def plain_row(spec: RowSpec) -> Callable[[Arrays, int], Row]:
     """The plain counterpart of `tux.rows.row.compiled_row`."""
-    return lambda arrays, index: Row(table, dict(zip(names, arrays, strict=True)), int(index))
+    return lambda arrays, index: Row(spec, dict(zip(spec.names, arrays, strict=True)), int(index))
 
 
 def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
@@ -103,15 +107,9 @@ def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], Simple
     )
 
 
-def plain_edges(
-    edge_table: str,
-    edge_names: Sequence[str],
-    role: str,
-    other_table: str,
-    other_names: Sequence[str],
-) -> Any:
+def plain_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
     """The plain counterpart of `tux.rows.edge_slice.compiled_edges`."""
-    edge_row, other_row = plain_row(edge_table, edge_names), plain_row(other_table, other_names)
+    edge_row, other_row = plain_row(edge), plain_row(other)
 
     def edges(
         edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int

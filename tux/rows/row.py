@@ -21,6 +21,8 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array, populate_array
 
+from tux.rows.table import RowSpec
+
 # (name, element type, dimensions of one entry or RAGGED, writable)
 FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]
 
@@ -30,22 +32,19 @@ RAGGED = -1
 
 class RowType(types.Type):
     """One row of a table: per field an address and the lengths of an entry's dimensions, and the
-    row's index.
+    row's index. `visible` names all fields that a UDF may ask for, those that no UDF uses too.
     """
 
-    def __init__(self, table: str, fields: FieldTypes) -> None:
-        self.table, self.fields = table, fields
-        names = ", ".join(
-            name if writable else f"{name} read-only" for name, _, _, writable in fields
-        )
-        super().__init__(f"{table} (fields: {names or 'none'})")
+    def __init__(self, table: str, fields: FieldTypes, visible: str) -> None:
+        self.table, self.fields, self.visible = table, fields, visible
+        super().__init__(f"{table} (fields: {visible})")
 
     @property
     def key(self) -> Any:
         """What makes row types equal; the name, which users read, leaves out dtypes and
         dimensions.
         """
-        return self.table, self.fields
+        return self.table, self.fields, self.visible
 
 
 @register_model(RowType)
@@ -169,14 +168,14 @@ def _store(context: Any, builder: Any, sig: Any, args: Any, attr: str) -> None:
     )
 
 
-def row_type(table: str, names: Sequence[str], arrays: types.BaseTuple) -> RowType:
-    """The type of a row of `table`, whose arrays (n, *shape) have the numba tuple type `arrays`."""
+def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
+    """The type of a row, whose arrays (n, *shape) have the numba tuple type `arrays`."""
     fields = []
-    for name, array in zip(names, arrays, strict=True):
+    for name, array in zip(spec.names, arrays, strict=True):
         ragged = isinstance(array, types.BaseTuple)
         values = array[0] if ragged else array
         fields.append((name, values.dtype, RAGGED if ragged else values.ndim - 1, values.mutable))
-    return RowType(table, tuple(fields))
+    return RowType(spec.table, tuple(fields), spec.visible)
 
 
 def fill_row(
@@ -199,14 +198,14 @@ def fill_row(
     return row
 
 
-def compiled_row(table: str, names: Sequence[str]) -> Any:
+def compiled_row(spec: RowSpec) -> Any:
     """A function for kernels: ``row(arrays, i)`` is row i of the table whose arrays come as a
-    tuple in the order of `names`.
+    tuple in the order of the names.
     """
 
     @intrinsic
     def row(typingctx: Any, arrays: Any, index: Any) -> Any:
-        typ = row_type(table, names, arrays)
+        typ = row_type(spec, arrays)
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             at = context.cast(builder, args[1], sig.args[1], types.intp)

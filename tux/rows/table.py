@@ -5,8 +5,9 @@ follows from the side it runs on.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,16 @@ SIDES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "score of tau": (("value", "shared"), ()),
     "sync of tau": (("value", "shared", "delta"), ("value", "shared")),
 }
+
+
+class RowSpec(NamedTuple):
+    """What a kernel's rows of one table are made of."""
+
+    table: str
+    names: tuple[str, ...]
+    """Fields whose arrays are passed, in this order."""
+    visible: str
+    """All fields that a UDF may name, for messages."""
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -85,19 +96,20 @@ class Table:
             bounds,
         )
 
-    def seen(self, side: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Names and arrays of the fields that a UDF on `side` sees; those that it must not write
-        are read-only views.
+    def seen(
+        self, side: str, used: Container[str] | None = None
+    ) -> tuple[RowSpec, tuple[Any, ...]]:
+        """The fields that a UDF on `side` sees, and their arrays; those that it must not write are
+        read-only views. With `used`, only the fields of these names are passed.
 
         A ragged field is a pair of arrays: values and bounds.
         """
         sees, writes = SIDES[f"{side} of tau" if self.name == "tau" else side]
-        names = tuple(f for f, d in self.declared.items() if d.kind in sees)
-        arrays = {
-            f: self.arrays[f] if self.declared[f].kind in writes else frozen(self.arrays[f])
-            for f in names
-        }
-        return names, tuple(
+        writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
+        names = tuple(f for f in writable if used is None or f in used)
+        arrays = {f: self.arrays[f] if writable[f] else frozen(self.arrays[f]) for f in names}
+        visible = ", ".join(f if written else f"{f} read-only" for f, written in writable.items())
+        return RowSpec(self.name, names, visible or "none"), tuple(
             (arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names
         )
 
