@@ -96,12 +96,12 @@ class Apply(Stage):
             )
 
     @property
-    def side(self) -> str:
+    def access(self) -> str:
         """What `f` sees of a row: see `tux.rows.table`."""
-        return "apply" if self.gather else "apply alone"
+        return "apply" if self.gather else "apply_master_only"
 
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
-        scope = Scope(worker, self.side, self.label, at_home=at_home)
+        scope = Scope(worker, self.access, self.label, at_home=at_home)
         listed = np.empty(0, np.int64) if rows.masked else ()
         return scope.kernel(
             {"rows": listed, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if rows.masked else "j")

@@ -32,7 +32,7 @@ from tux.stages import checks
 from tux.stages.bind import place
 from tux.stages.explain import broken, explained
 from tux.stages.fingerprint import fingerprint, global_loads
-from tux.stages.rewrite import Sites
+from tux.stages.sites import Sites
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,

@@ -12,7 +12,7 @@ from typing import Any
 from tux.base.errors import DataError, ProgramError, TuxError
 from tux.stages.bind import place
 from tux.stages.checks import BecameNan, OutOfBounds
-from tux.stages.rewrite import Site
+from tux.stages.sites import Site
 
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),

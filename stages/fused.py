@@ -83,7 +83,7 @@ class FusedBlocks(Step):
             self.walks.append(stage.walk(worker, self._batch))
             loops, along = stage.loops(worker, self.walks[-1], prefix)
             return loops.scope, along, loops.varying
-        scope = Scope(worker, stage.side, stage.label, prefix=prefix)
+        scope = Scope(worker, stage.access, stage.label, prefix=prefix)
         lines: list[str] = stage.loop(scope)
         varying: dict[str, Any] = {}
         for field, declared in worker.tables[stage.over].declared.items():

@@ -34,7 +34,7 @@ class EdgeLoops:
         edges: Edges,
         layout: Layout,
         role: str,
-        side: str = "exchange",
+        access: str = "exchange",
         prefix: str = "",
     ) -> None:
         self.worker, self.edges, self.layout, self.role, self.prefix = (
@@ -44,7 +44,7 @@ class EdgeLoops:
             role,
             prefix,
         )
-        self.scope = Scope(worker, side, stage, prefix=prefix)
+        self.scope = Scope(worker, access, stage, prefix=prefix)
         declared = worker.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
         self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))

@@ -23,18 +23,18 @@ class Scope:
     """Collects arguments and injected names for one kernel, so that only the fields which its UDFs
     use are passed to it: each array that is passed costs time to compile and to call.
 
-    `side` says which fields the UDFs see and may write (`tux.rows.table.SIDES`); `stage` is how
+    `access` says which fields the UDFs see and may write (`tux.rows.table.ACCESS`); `stage` is how
     messages call the stage. `at_home`: the UDFs run on the server's masters and its copy of the
     context, not on the worker's rows. `prefix` begins all names that the source uses, so that
     several stages fit into one kernel.
     """
 
     def __init__(
-        self, worker: Worker, side: str, stage: str, *, at_home: bool = False, prefix: str = ""
+        self, worker: Worker, access: str, stage: str, *, at_home: bool = False, prefix: str = ""
     ) -> None:
-        self.worker, self.side, self.stage, self.at_home, self.prefix = (
+        self.worker, self.access, self.stage, self.at_home, self.prefix = (
             worker,
-            side,
+            access,
             stage,
             at_home,
             prefix,
@@ -48,7 +48,7 @@ class Scope:
 
     def table(self, table: Table) -> str:
         """The argument that holds the arrays of `table`."""
-        spec, arrays = table.seen(self.side, self.used)
+        spec, arrays = table.seen(self.access, self.used)
         self.arguments[f"{self.prefix}{table.name}_arrays"] = arrays
         self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (spec,))
         return f"{self.prefix}{table.name}_arrays"
@@ -61,7 +61,7 @@ class Scope:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
         the other end is called `role`.
         """
-        ends = [table.seen(self.side, self.used)[0] for table in (edges, other)]
+        ends = [table.seen(self.access, self.used)[0] for table in (edges, other)]
         self.injected[f"{self.prefix}edges_of"] = Injected("edges", (ends[0], role, ends[1]))
         return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
@@ -69,7 +69,7 @@ class Scope:
         """The expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.
         """
-        none, rows_of = RowSpec("generated", (), "none"), other.seen(self.side)[0]
+        none, rows_of = RowSpec("generated", (), "none"), other.seen(self.access)[0]
         self.injected[f"{self.prefix}edges_of"] = Injected("edges", (none, other.name, rows_of))
         return f"{self.prefix}edges_of((), {rows}, {span})"
 

@@ -71,7 +71,6 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "partition/bundles.py::_sweep": "to be split by its ideas",
     "partition/ne.py::_grow": "to be split by its ideas",
     "partition/quality.py::quality": "to be split by its ideas",
-    "stages/rewrite.py": "to be split by its ideas",
     "tests/apps/test_blockpg.py": "to be split by its ideas",
     "tests/apps/test_lda.py": "to be split by its ideas",
     "tests/cli/test_main.py": "to be split by its ideas",

@@ -1,5 +1,5 @@
 """Tables: the arrays behind rows. Which fields a UDF sees, and which of them it may write,
-follows from the side it runs on.
+follows from where it runs.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tux.arrays.ragged import Lists, taken
 from tux.base.errors import out_of_memory
 from tux.program.fields import Field
 
-# side -> field kinds it sees, and those of them it writes (the table in tux.program.fields). The
-# context's totals are added to from everywhere.
-SIDES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+# where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
+# tux.program.fields). The context's totals are added to from everywhere.
+ACCESS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exchange": (("value", "shared", "delta", "mirror", "data"), ("shared", "delta", "mirror")),
     "apply": (("value", "shared", "delta", "master", "data"), ("value", "shared", "master")),
-    "apply alone": (("value", "shared", "master", "data"), ("value", "shared", "master")),
+    "apply_master_only": (("value", "shared", "master", "data"), ("value", "shared", "master")),
     "aggregate": (("value", "shared", "master", "data"), ("master",)),
     "score": (("value", "shared", "mirror", "data"), ()),
     "exchange of tau": (("value", "shared", "delta"), ("shared", "delta")),
-    "apply alone of tau": (("value", "shared", "delta"), ("delta",)),
+    "apply_master_only of tau": (("value", "shared", "delta"), ("delta",)),
     "apply of tau": (("value", "shared", "delta"), ("delta",)),
     "aggregate of tau": (("value", "shared", "delta"), ("delta",)),
     "score of tau": (("value", "shared"), ()),
@@ -97,14 +97,14 @@ class Table:
         )
 
     def seen(
-        self, side: str, used: Container[str] | None = None
+        self, access: str, used: Container[str] | None = None
     ) -> tuple[RowSpec, tuple[Any, ...]]:
-        """The fields that a UDF on `side` sees, and their arrays; those that it must not write are
-        read-only views. With `used`, only the fields of these names are passed.
+        """The fields that a UDF with `access` sees, and their arrays; those that it must not write
+        are read-only views. With `used`, only the fields of these names are passed.
 
         A ragged field is a pair of arrays: values and bounds.
         """
-        sees, writes = SIDES[f"{side} of tau" if self.name == "tau" else side]
+        sees, writes = ACCESS[f"{access} of tau" if self.name == "tau" else access]
         writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
         names = tuple(f for f in writable if used is None or f in used)
         arrays = {f: self.arrays[f] if writable[f] else frozen(self.arrays[f]) for f in names}
