@@ -118,6 +118,23 @@ def test_pagerank_of_a_drawn_graph(tmp_path, how):
     assert changes[-1] < 1e-10 <= changes[-2] and len(changes) < 200
 
 
+def test_the_program_with_generated_edges(tmp_path):
+    r"""
+    a --> b --> c    on a circle, a walk of 4 from any page visits it twice and the others once
+    ^-----------/
+    """
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", PAGES["docs/program.md"], re.MULTILINE | re.DOTALL
+    )
+    program, links = tmp_path / "visits.py", tmp_path / "links.txt"
+    program.write_text(next(block for block in blocks if "class Visits" in block))
+    links.write_text("a b\nb c\nc a\n")
+    flags = ["--length", "4", "--check", "--out", str(tmp_path / "out")]
+    assert main(["run", str(program), str(links), *flags]) == 0
+    page = read_parquet(tmp_path / "out" / "model" / "page.parquet")
+    assert page["visits"].tolist() == [4, 4, 4]
+
+
 def test_pagerank_of_a_real_graph(tmp_path, real_data):
     links = real_data / "graphs" / "wiki-Vote.txt.gz"
     assert main(["run", PROGRAM, str(links), "--out", str(tmp_path / "out")]) == 0
