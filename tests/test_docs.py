@@ -68,6 +68,20 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
 
 
+def test_answers_name_what_their_files_define():
+    """In CONTRIBUTING.md, "Where is what": each function and class, by the files of its row."""
+    rows = PAGES["CONTRIBUTING.md"].split("## Where is what")[1].split("\n## ")[0].splitlines()
+    names = set()
+    for row in rows:
+        code = "".join((ROOT / name).read_text() for name in quoted(row) if name.endswith(".py"))
+        for name in quoted(row) if row.startswith("|") else ():
+            if re.fullmatch(r"[A-Za-z]+(\.[a-z_]+)?", name):
+                names.add(name)
+                for part, kind in zip(name.split("."), ("class|def", "def"), strict=False):
+                    assert re.search(rf"^ *({kind}) {part}\b", code, re.MULTILINE), row
+    assert "Clock.may_start" in names
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_lines_are_short(page):
     for number, line in enumerate(prose(PAGES[page]).splitlines(), 1):
