@@ -1,4 +1,11 @@
-"""The program of the README, run as the README says, against networkx."""
+"""The documents: what they name exists, and the program of the README does what the README says,
+against networkx.
+"""
+
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -11,6 +18,93 @@ from tux.io.read import read_edges
 from tux.run.folder import read_metrics
 
 PROGRAM = "docs/pagerank.py"
+ROOT = Path(__file__).parent.parent
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for pattern in ("*.md", "docs/*.md", "apps/*/*.md")
+    for path in sorted(ROOT.glob(pattern))
+}
+TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "docs", ".ci")
+
+
+def prose(text):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def quoted(text):
+    """What stands between back quotes in a page, outside its blocks of code."""
+    return re.findall(r"`([^`\s]+)`", prose(text))
+
+
+def anchors(text):
+    """The headings of a page, as links name them."""
+    for heading in re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE):
+        yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_exist(page):
+    for name in quoted(PAGES[page]):
+        if "NAME" not in name and re.fullmatch(
+            rf"({'|'.join(map(re.escape, TOPS))})/[\w./-]*", name
+        ):
+            assert (ROOT / name).exists(), f"{page} names {name}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_names_exist(page):
+    for name in quoted(PAGES[page]):
+        if re.fullmatch(r"tux\.[\w.]+", name):
+            pkgutil.resolve_name(name)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(PAGES[page])):
+        file, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / file if file else ROOT / page
+        assert "://" in link or target.exists(), f"{page} links to {link}"
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_answers_name_what_their_files_define():
+    """In CONTRIBUTING.md, "Where is what": each function and class, by the files of its row."""
+    rows = PAGES["CONTRIBUTING.md"].split("## Where is what")[1].split("\n## ")[0].splitlines()
+    names = set()
+    for row in rows:
+        code = "".join((ROOT / name).read_text() for name in quoted(row) if name.endswith(".py"))
+        for name in quoted(row) if row.startswith("|") else ():
+            if re.fullmatch(r"[A-Za-z]+(\.[a-z_]+)?", name):
+                names.add(name)
+                for part, kind in zip(name.split("."), ("class|def", "def"), strict=False):
+                    assert re.search(rf"^ *({kind}) {part}\b", code, re.MULTILINE), row
+    assert "Clock.may_start" in names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_are_short(page):
+    for number, line in enumerate(prose(PAGES[page]).splitlines(), 1):
+        assert len(line) <= 100 or line.startswith("|") or "://" in line, (
+            f"{page}: {line} ({number})"
+        )
+
+
+@pytest.mark.parametrize(
+    "app", sorted(path.parent.name for path in ROOT.glob("apps/*/__init__.py"))
+)
+def test_the_page_of_an_app_names_its_files(app):
+    page = f"apps/{app}/README.md"
+    files = {path.name for path in (ROOT / "apps" / app).glob("*.py")} - {"__init__.py"}
+    assert {name for name in quoted(PAGES[page]) if re.fullmatch(r"\w+\.py", name)} == files
+
+
+def test_each_dependency_has_a_reason():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    names = {re.match(r"[\w-]+", each)[0] for each in wanted}
+    rows = re.findall(r"^\| ([\w, -]+) \|", PAGES["docs/dependencies.md"], re.MULTILINE)
+    assert names == set(", ".join(rows[1:]).split(", "))
 
 
 def ranks(folder):
@@ -36,6 +130,23 @@ def test_pagerank_of_a_drawn_graph(tmp_path, how):
     agrees(ranks(tmp_path / "out"), nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
     changes = [record["change"] for record in read_metrics(tmp_path / "out")]
     assert changes[-1] < 1e-10 <= changes[-2] and len(changes) < 200
+
+
+def test_the_program_with_generated_edges(tmp_path):
+    r"""
+    a --> b --> c    on a circle, a walk of 4 from any page visits it twice and the others once
+    ^-----------/
+    """
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", PAGES["docs/program.md"], re.MULTILINE | re.DOTALL
+    )
+    program, links = tmp_path / "visits.py", tmp_path / "links.txt"
+    program.write_text(next(block for block in blocks if "class Visits" in block))
+    links.write_text("a b\nb c\nc a\n")
+    flags = ["--length", "4", "--check", "--out", str(tmp_path / "out")]
+    assert main(["run", str(program), str(links), *flags]) == 0
+    page = read_parquet(tmp_path / "out" / "model" / "page.parquet")
+    assert page["visits"].tolist() == [4, 4, 4]
 
 
 def test_pagerank_of_a_real_graph(tmp_path, real_data):
