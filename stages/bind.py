@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tux.base.errors import ProgramError
+from tux.program.program import Program
 
 Udf = Callable[..., Any]
 
@@ -40,6 +41,17 @@ def parameters(udf: Udf, stage: str) -> list[str]:
                 do="UDFs take plain parameters without defaults",
             )
     return [p.name for p in found]
+
+
+def names_role(program: Program, over: str, stage: str) -> bool:
+    """Whether `over` is the name of an end in UDFs. ProgramError where it names no end at all."""
+    edge = program.edge
+    if over and over not in (*edge.ends, *edge.roles):
+        raise ProgramError(
+            f"{stage}: '{over}' is no end of {program.edge_name}",
+            do=f"ends: {', '.join(edge.roles)}",
+        )
+    return over in edge.roles
 
 
 def call(udf: Udf, name: str, stage: str, available: dict[str, Callable[[], str]]) -> str:

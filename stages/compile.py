@@ -149,7 +149,7 @@ def plain(
     source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]
 ) -> Kernel:
     """The kernel as plain Python, of checked UDFs that call the functions `named`; its own loops
-    call `tick` at each turn.
+    call `tick` at each iteration.
     """
     scope = _scope(injected, Sites(ticks=True), named, jit=False)
     scope["range"] = lambda *bounds: _ticking(range(*bounds), tick)

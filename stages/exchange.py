@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.graph.layout import share, tile_order
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.stages.bind import Udf, named, parameters
+from tux.stages.bind import Udf, named, names_role, parameters
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops
 from tux.stages.walk import Walk
@@ -57,12 +56,7 @@ class Exchange(Stage):
     def role(self, worker: Worker) -> str:
         """The enumerated end's name in UDFs; ProgramError where `over` names no end."""
         edge = worker.program.edge
-        if self.over and self.over not in (*edge.ends, *edge.roles):
-            raise ProgramError(
-                f"{self.label}: '{self.over}' is no end of {worker.program.edge_name}",
-                do=f"ends: {', '.join(edge.roles)}",
-            )
-        if self.over in edge.roles:
+        if names_role(worker.program, self.over, self.label):
             return self.over
         on_vertex = [udf for udf in (self.enter, self.leave) if udf]
         on_vertex += [self.f] if self.f and self._per_vertex else []

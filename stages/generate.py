@@ -106,8 +106,8 @@ class Generate(Stage):
         would be anywhere in memory.
         """
 
-        def run(starts: np.ndarray, turn: int, states: np.ndarray, *lists: np.ndarray) -> None:
-            make(starts, turn, states, *lists)
+        def run(starts: np.ndarray, round: int, states: np.ndarray, *lists: np.ndarray) -> None:
+            make(starts, round, states, *lists)
             for name, made in zip(self.lists, lists, strict=True):
                 if made.size and not (-1 <= made.min() and made.max() < vertices):
                     wrong = made[(made < -1) | (made >= vertices)][0]
@@ -139,14 +139,14 @@ class Generate(Stage):
             name: lambda name=name: f"{made}.{name}"  # type: ignore[misc]
             for name in self.lists
         }
-        names |= {"start": lambda: "starts[i]", "round": lambda: "turn", "at": lambda: "at"}
-        *seat, call = scope.call(self.make, names, lambda: "starts[i], turn")
+        names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
+        *seat, call = scope.call(self.make, names, lambda: "starts[i], round")
         loop = ["for i in range(len(starts)):", *indented([*seat, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seat, call, next(iter(self.lists)))
         varying: dict[str, Any] = {
             "starts": frozen(np.zeros(1, np.int32)),
-            "turn": 0,
+            "round": 0,
             "states": np.zeros(ABREAST, np.uint64),
         }
         varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
@@ -165,12 +165,12 @@ class Generate(Stage):
         call = scope.call(
             use,
             names | {"progress": lambda: "progress", "share": lambda: "share"},
-            lambda: "starts[i], turn",
+            lambda: "starts[i], round",
         )
         varying: dict[str, Any] = {
             "rows": table.seen("exchange")[1],
             "starts": frozen(np.zeros(1, np.int32)),
-            "turn": 0,
+            "round": 0,
         }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:

@@ -51,9 +51,9 @@ class MiniBatch(Stage):
     vertices have many edges (VISIT), an epoch goes round several times, each with another share of
     the other end's vertices.
 
-    "pipelined": worker w goes through the blocks in the same order as the others, w turns behind
+    "pipelined": worker w goes through the blocks in the same order as the others, w clocks behind
     the first. So it meets each block as the one before it has left it, and what the workers make of
-    a blank start is one whole; for a first pass, since the last turns of one worker are idle for
+    a blank start is one whole; for a first pass, since the last clocks of one worker are idle for
     another.
 
     `keep_groups=True`: no block cuts a group of vertices that belong together

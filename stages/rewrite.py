@@ -57,7 +57,7 @@ def _root(node: ast.expr) -> ast.expr:
 
 class Rewriter(ast.NodeTransformer):
     """Rewrites one function of `file`. `add(where, text)` gives a new site's number; with `ticks`
-    each turn of a loop calls _tux_tick().
+    each iteration of a loop calls _tux_tick().
     """
 
     def __init__(

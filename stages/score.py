@@ -14,7 +14,7 @@ from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.stages.bind import Udf, named, parameters
+from tux.stages.bind import Udf, named, names_role, parameters
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops, Names
 
@@ -72,12 +72,7 @@ class Score(Stage):
                     do="give its UDF a parameter `edges` to have it called per vertex",
                 )
             return ""
-        if self.over and self.over not in (*edge.ends, *edge.roles):
-            raise ProgramError(
-                f"{self.label}: '{self.over}' is no end of {program.edge_name}",
-                do=f"ends: {', '.join(edge.roles)}",
-            )
-        if self.over in edge.roles:
+        if names_role(program, self.over, self.label):
             return self.over
         return next((name for name in asked if name in edge.roles), edge.roles[0])
 

@@ -32,7 +32,7 @@ class Sites:
     found: list[Site] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
-    ticks: bool = False  # whether each turn of a loop calls _tux_tick()
+    ticks: bool = False  # whether each iteration of a loop calls _tux_tick()
 
     def add(self, where: str, text: str) -> int:
         """The number of a new site."""
