@@ -12,7 +12,7 @@ from tux.engine.worker import Worker
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 from tux.protocol.server import ROW, Server
 from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
@@ -160,7 +160,9 @@ class ContextSync(Fold):
         if self._aggregate and not self._at_home:
             self._aggregate()
         arrays = worker.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
-        worker.post(Message("totals", worker.rank, worker.rank, clock, self.sync_id, arrays), "tau")
+        worker.enqueue(
+            Message(Kind.TOTALS, worker.rank, worker.rank, clock, self.sync_id, arrays), "tau"
+        )
         return 1
 
     def aggregate_at_home(self) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 from mutation import mutant
 from team import opened
 
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
+from tux.engine.clock_loop import ClockLoop
 from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.clock import Clock, Gather
 from tux.protocol.encoding import NOTHING, Picked, pack
 from tux.protocol.gathered import Gathered, TotalsByClock
+from tux.protocol.message import Kind
 from tux.protocol.replicas import DOWN, Masters, Mirrors
 from tux.protocol.server import Server
 from tux.rows.table import Table
@@ -78,7 +80,7 @@ def ends_without_draining(original):
     return property(lambda clock: True)
 
 
-@mutant(Worker, "take", "_install")
+@mutant(Worker, "take", ClockLoop, "_install")
 def rows_change_while_a_mini_batch_runs(take, install):
     """An answer goes into the rows when it arrives, and counts when the segment is over."""
 
@@ -86,23 +88,24 @@ def rows_change_while_a_mini_batch_runs(take, install):
         worker.syncs[message.sync_id].install(message)
         take(worker, message)
 
-    def count(worker, clock, first):
-        while worker.inbox:
-            clock.answered(worker.inbox.popleft().clock - first)
+    def count(loop):
+        while loop.worker.inbox:
+            loop.clock.answered(loop.worker.inbox.popleft().clock - loop.first)
 
     return at_once, count
 
 
-@mutant(Worker, "_install")
-def clock_message_overtakes_its_data(original):
+@mutant(ClockLoop, "_install")
+def answer_counts_before_it_is_installed(original):
     """An answer counts at once and is installed a round later."""
     late = defaultdict(list)
 
-    def install(worker, clock, first):
+    def install(loop):
+        worker = loop.worker
         for message in late.pop(worker, ()):
             worker.syncs[message.sync_id].install(message)
         for message in worker.inbox:
-            clock.answered(message.clock - first)
+            loop.clock.answered(message.clock - loop.first)
             late[worker].append(message)
         worker.inbox.clear()
 
@@ -257,7 +260,7 @@ def deltas_not_cleared_after_apply(original):
     return lambda table, rows=None: None
 
 
-@mutant(Together, "deliver")
+@mutant(SimulatedCluster, "deliver")
 def messages_of_a_channel_reordered(original):
     def deliver(together, channel):
         together.channels[channel].rotate(1)
@@ -266,7 +269,7 @@ def messages_of_a_channel_reordered(original):
     return deliver
 
 
-@mutant(Together, "send")
+@mutant(SimulatedCluster, "send")
 def deltas_reordered(original):
     """Contributions of later turns come in earlier: of two on the way in a channel, contents
     change places.
@@ -275,8 +278,12 @@ def deltas_reordered(original):
     def send(together, message):
         original(together, message)
         queue = together.channels[message.source, message.dest]
-        same = [i for i, m in enumerate(queue) if (m.kind, m.sync_id) == ("up", message.sync_id)]
-        if message.kind == "up" and len(same) > 1:
+        same = [
+            i
+            for i, m in enumerate(queue)
+            if (m.kind, m.sync_id) == (Kind.CONTRIBUTION, message.sync_id)
+        ]
+        if message.kind is Kind.CONTRIBUTION and len(same) > 1:
             i, j = same[-2:]
             queue[i], queue[j] = (
                 replace(queue[i], arrays=queue[j].arrays),
@@ -286,7 +293,7 @@ def deltas_reordered(original):
     return send
 
 
-@mutant(Together, "send")
+@mutant(SimulatedCluster, "send")
 def message_lost(original):
     """Each channel loses its twentieth message."""
     counts = defaultdict(int)
@@ -299,7 +306,7 @@ def message_lost(original):
     return send
 
 
-@mutant(Together, "send")
+@mutant(SimulatedCluster, "send")
 def message_doubled(original):
     """Each channel brings its twentieth message twice."""
     counts = defaultdict(int)
@@ -383,24 +390,24 @@ def tau_one_version_behind(original):
     return install
 
 
-@mutant(Gathered, "turn_to")
+@mutant(Gathered, "switch_to")
 def blocks_share_what_they_gather(original):
     """What a block has gathered and not sent is sent by whichever block comes next."""
     return lambda gathered, clock, unsent: None
 
 
-@mutant(Gathered, "turn_to")
+@mutant(Gathered, "switch_to")
 def deltas_of_another_clock_come_back(original):
     """Of what was set aside, the oldest comes back first."""
 
-    def turn_to(gathered, clock, unsent):
+    def switch_to(gathered, clock, unsent):
         original(
             gathered,
             min(gathered._aside, default=clock) if clock in gathered._aside else clock,
             unsent,
         )
 
-    return turn_to
+    return switch_to
 
 
 @mutant(TotalsByClock, "keep")

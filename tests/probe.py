@@ -34,11 +34,12 @@ from ssp import Book, check
 from team import walked
 
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.graph.parts import cut
 from tux.program.stage import Stage
+from tux.protocol.message import Kind
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 SLACKS = (0, 1, 2, 4, 8)
@@ -264,7 +265,7 @@ class Simulation:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(self.parts)
         ]
-        self.together = Together(self.workers, s.seed)
+        self.together = SimulatedCluster(self.workers, s.seed)
         self.log = Log(s.slack)
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
         self.steps = [
@@ -282,7 +283,7 @@ class Simulation:
             ready = [
                 at
                 for at, queue in together.channels.items()
-                if at[1] == worker.rank or queue[0].kind in ("up", "totals")
+                if at[1] == worker.rank or queue[0].kind in (Kind.CONTRIBUTION, Kind.TOTALS)
             ]
             if ready:
                 together.deliver(together.draw.choice(ready))

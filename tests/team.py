@@ -11,7 +11,7 @@ from programs import random_pairs
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -104,7 +104,7 @@ class Team:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
-        self.together = Together(self.workers, delivery)
+        self.together = SimulatedCluster(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):

@@ -10,8 +10,8 @@ import pytest
 from kill_loop import Running
 
 from tux.base.errors import DiskError
-from tux.cluster import crew as workers_of_a_machine
 from tux.cluster import job_folder
+from tux.cluster.local_workers import LocalWorkers
 
 HARD = 60.0  # seconds after which a command counts as hung
 
@@ -151,4 +151,4 @@ def test_folders_of_a_job(tmp_path):
     finally:
         job_folder.remove(folder)
     assert not Path(folder).exists() and not parts.exists()
-    assert workers_of_a_machine.Crew(None, folder, []).processes == {}
+    assert LocalWorkers(None, folder, []).processes == {}

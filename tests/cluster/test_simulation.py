@@ -14,7 +14,7 @@ from simulate import caught
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -79,7 +79,7 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
     workers = int(parts.max()) + 1
     pieces = cut(data, test, parts, workers, 0)
     options = {"jit": False, "slack": slack, "workers": workers}
-    return Together(
+    return SimulatedCluster(
         [
             Worker(program, Graph.of(program, piece), rank=rank, **options)
             for rank, piece in enumerate(pieces)

@@ -10,7 +10,7 @@ import pytest
 
 from tux.base.errors import DiskError, Refused
 from tux.engine import spool
-from tux.engine.spool import Kept, Spool
+from tux.engine.spool import Spool, SpooledLists
 
 N, ROUNDS = 23, 3
 WIDTHS = {"path": 4, "noise": 2}
@@ -47,7 +47,7 @@ ORDERS = {"page": np.random.default_rng(0).permutation(N), "other": np.arange(3)
 def test_all_workers_files_are_one(monkeypatch, workers, piece):
     monkeypatch.setattr(spool, "PIECE", piece)
     home = np.random.default_rng(workers).integers(0, workers, N)
-    kept = Kept(written(np.append(home[:-1], workers - 1)), ORDERS)
+    kept = SpooledLists(written(np.append(home[:-1], workers - 1)), ORDERS)
     assert kept.head.over == "page" and kept.order is ORDERS["page"]
     pieces = list(kept.pieces())
     assert (len(pieces) > 3) == (piece < 1000)
@@ -69,7 +69,7 @@ def test_a_file_goes_over_the_wire_in_pieces(tmp_path, monkeypatch):
         spool.append(tmp_path / "there", each)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
     kept.file.close()
-    with Kept.of([tmp_path / "there"], ORDERS) as found:
+    with SpooledLists.of([tmp_path / "there"], ORDERS) as found:
         assert found.rounds == 2
     assert all(file.closed for file in found.files)
 
@@ -111,12 +111,12 @@ def number(raw, at, place, value):
 )
 def test_damage_is_noticed(change):
     with pytest.raises(Refused, match="damaged"):
-        list(Kept(files_with(change), ORDERS).pieces())
+        list(SpooledLists(files_with(change), ORDERS).pieces())
 
 
 def test_a_file_that_shrinks_is_noticed():
     files = written(np.zeros(N, int))
-    kept = Kept(files, ORDERS)
+    kept = SpooledLists(files, ORDERS)
     files[0].truncate(len(files[0].getvalue()) - 3)
     with pytest.raises(Refused, match="damaged"):
         list(kept.pieces())
@@ -124,7 +124,7 @@ def test_a_file_that_shrinks_is_noticed():
 
 def test_an_unknown_type_is_refused():
     with pytest.raises(Refused):
-        Kept(written(np.zeros(N, int)), {"other": np.arange(N)})
+        SpooledLists(written(np.zeros(N, int)), {"other": np.arange(N)})
 
 
 def test_a_full_disk_is_told():
@@ -137,4 +137,4 @@ def test_a_full_disk_is_told():
     with pytest.raises(DiskError):
         Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)
     with pytest.raises(DiskError):
-        Kept.of(["/nowhere/lists"], ORDERS)
+        SpooledLists.of(["/nowhere/lists"], ORDERS)

@@ -14,6 +14,7 @@ from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, t
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError
+from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -168,7 +169,7 @@ def test_the_lengths_of_lists_are_put_back_with_the_lists():
 
     worker = start(Listing(), EDGES, HELD, jit=False)
     list(Training(worker).epochs(3, keep_best=True))
-    lists = worker.model("user")["seen"]
+    lists = model_fields(worker, "user")["seen"]
     assert [each.tolist() for each in lists][1] == [8, 8]
 
 

@@ -18,7 +18,7 @@ from tux.protocol.message import Message
 from tux.protocol.steps import Step
 
 
-class Together:
+class SimulatedCluster:
     """Workers that exchange messages within this process."""
 
     def __init__(self, workers: Sequence[Worker], seed: int = 0) -> None:

@@ -71,14 +71,14 @@ class Gathered:
         self._running: int | None = None
         self._aside: dict[int, list[Aside]] = {}
 
-    def turn_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
+    def switch_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
         """A segment of `clock` is about to run; `unsent`: what later segments of the clock that
         ran before will send.
         """
         if clock == self._running:
             return
-        if self._running is not None and (kept := [set_aside(each) for each in unsent]):
-            self._aside[self._running] = kept
+        if self._running is not None and (aside := [set_aside(each) for each in unsent]):
+            self._aside[self._running] = aside
         for each in self._aside.pop(clock, ()):
             bring_back(each)
         self._running = clock

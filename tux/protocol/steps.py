@@ -133,4 +133,4 @@ class Pull(Sync):
 
     @abstractmethod
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """On the server: a request or changes; returns the answers that can be given now."""
+        """On the server: a PULL_REQUEST or a PUSH; returns the answers that can be given now."""
