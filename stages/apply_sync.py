@@ -128,7 +128,7 @@ class ApplySync(Fold):
         answers = [
             self._answer(server, worker, numbers, touched) for worker in range(server.workers)
         ]
-        masters.forget()
+        masters.clear_dirty()
         return answers
 
     def _touched(self, server: Server, rows: list[np.ndarray]) -> np.ndarray | None:

@@ -178,7 +178,7 @@ class ContextSync(Fold):
                 self._f()
             server.special.table.clear_deltas()
         answers = [server.special.read(ROW) for _ in contributions]
-        server.special.forget()
+        server.special.clear_dirty()
         return answers
 
     def install(self, message: Message) -> None:

@@ -29,7 +29,7 @@ from tux.stages.globalsync import ContextSync
 
 
 @mutant(Clock, "may_start")
-def starts_one_turn_early(original):
+def starts_one_clock_early(original):
     return lambda clock: clock.started - clock.finished <= clock.slack + 1
 
 
@@ -133,10 +133,10 @@ def base_does_not_move_with_a_push(original):
 @mutant(Mirrors, "pack")
 def deltas_stay_after_a_push(original):
     def pack(mirrors, rows, channel, *, deltas=True):
-        kept = [array for name, array, _ in mirrors._up if name not in mirrors.base]
-        before = [array[rows] for array in kept]
+        deltas_of = [array for name, array, _ in mirrors._up if name not in mirrors.base]
+        before = [array[rows] for array in deltas_of]
         up = original(mirrors, rows, channel, deltas=deltas)
-        for array, old in zip(kept, before, strict=True):
+        for array, old in zip(deltas_of, before, strict=True):
             array[rows] = old
         return up
 
@@ -152,7 +152,7 @@ def stale_copy_after_an_answer(original):
             mirrors,
             rows[1:],
             channel,
-            pack((values[1:], marks[1:]) for values, marks in opened(down, _down(mirrors), rows)),
+            pack((values[1:], dirty[1:]) for values, dirty in opened(down, _down(mirrors), rows)),
         )
 
     return install
@@ -170,7 +170,7 @@ def only_asked_rows_are_installed(original):
             mirrors,
             rows[asked],
             channel,
-            pack((v[asked], m[asked]) for v, m in opened(down, _down(mirrors), rows)),
+            pack((v[asked], d[asked]) for v, d in opened(down, _down(mirrors), rows)),
         )
 
     return install
@@ -235,21 +235,21 @@ def delta_doubled(original):
 
 
 @mutant(Masters, "fold")
-def contributions_are_no_news(original):
+def contributions_are_not_dirty(original):
     """Only what Apply writes is sent back."""
 
     def fold(masters, contributions):
         original(masters, contributions)
-        masters.forget()
+        masters.clear_dirty()
 
     return fold
 
 
 @mutant(Masters, "read")
-def news_for_the_first_only(original):
+def dirty_for_the_first_only(original):
     def read(masters, rows):
         answer = original(masters, rows)
-        masters.forget()
+        masters.clear_dirty()
         return answer
 
     return read
@@ -262,22 +262,22 @@ def deltas_not_cleared_after_apply(original):
 
 @mutant(SimulatedCluster, "deliver")
 def messages_of_a_channel_reordered(original):
-    def deliver(together, channel):
-        together.channels[channel].rotate(1)
-        original(together, channel)
+    def deliver(cluster, channel):
+        cluster.channels[channel].rotate(1)
+        original(cluster, channel)
 
     return deliver
 
 
 @mutant(SimulatedCluster, "send")
 def deltas_reordered(original):
-    """Contributions of later turns come in earlier: of two on the way in a channel, contents
+    """Contributions of later clocks come in earlier: of two on the way in a channel, contents
     change places.
     """
 
-    def send(together, message):
-        original(together, message)
-        queue = together.channels[message.source, message.dest]
+    def send(cluster, message):
+        original(cluster, message)
+        queue = cluster.channels[message.source, message.dest]
         same = [
             i
             for i, m in enumerate(queue)
@@ -298,10 +298,10 @@ def message_lost(original):
     """Each channel loses its twentieth message."""
     counts = defaultdict(int)
 
-    def send(together, message):
+    def send(cluster, message):
         counts[message.source, message.dest] += 1
         if counts[message.source, message.dest] != 20:
-            original(together, message)
+            original(cluster, message)
 
     return send
 
@@ -311,10 +311,10 @@ def message_doubled(original):
     """Each channel brings its twentieth message twice."""
     counts = defaultdict(int)
 
-    def send(together, message):
+    def send(cluster, message):
         counts[message.source, message.dest] += 1
         for _ in range(1 + (counts[message.source, message.dest] == 20)):
-            original(together, message)
+            original(cluster, message)
 
     return send
 
@@ -326,11 +326,11 @@ def late_joiner(original):
 
     def add(gather, key, worker, payload):
         members[gather].add(worker)
-        heard = gather._heard.setdefault(key, {})
-        heard[worker] = payload
-        if not members[gather] <= set(heard):
+        sent = gather._contributions.setdefault(key, {})
+        sent[worker] = payload
+        if not members[gather] <= set(sent):
             return None
-        return [payload for _, payload in sorted(gather._heard.pop(key).items())]
+        return [payload for _, payload in sorted(gather._contributions.pop(key).items())]
 
     return add
 

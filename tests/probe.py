@@ -45,7 +45,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 SLACKS = (0, 1, 2, 4, 8)
 MOST_WORKERS = 4
 EVERYTHING = -1
-"""Stands for the block of a turn outside a mini-batch."""
+"""Stands for the block of a clock outside a mini-batch."""
 
 
 class Read(NamedTuple):
@@ -113,7 +113,7 @@ class Watch(Stage):
 
     def see(self, worker, block):
         """Note what the rows show."""
-        # segments of one kind run in the order of their turns
+        # segments of one kind run in the order of their clocks
         t = self.log.calls[worker.rank, self.place]
         self.log.calls[worker.rank, self.place] += 1
         for kind in self.wrote:
@@ -166,8 +166,8 @@ class Scenario:
     # with two segments: all but the first type are applied in the second alone, and the context is
     # changed in the first
     late: bool
-    plain: bool  # a turn outside the mini-batch in each epoch
-    sync: bool  # a GlobalSync at the end of each turn
+    plain: bool  # a clock outside the mini-batch in each epoch
+    sync: bool  # a GlobalSync at the end of each clock
     order: str  # of blocks
     epochs: int
     pairs: np.ndarray  # (2, m): ends of the edges
@@ -181,9 +181,9 @@ class Scenario:
         slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack
         one_type = draw.random() < 0.3
         left, right = draw.randint(4, 12), draw.randint(4, 12) if one_type else draw.randint(1, 4)
-        kept = rng.random((left, right)) < draw.choice((0.15, 0.6, 1.0))
-        kept[0, 0] = True
-        pairs = np.stack(np.nonzero(kept))
+        chosen = rng.random((left, right)) < draw.choice((0.15, 0.6, 1.0))
+        chosen[0, 0] = True
+        pairs = np.stack(np.nonzero(chosen))
         # at times the last worker has no edges at all
         active = max(1, workers - (draw.random() < 0.15))
         parts = (
@@ -265,7 +265,7 @@ class Simulation:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(self.parts)
         ]
-        self.together = SimulatedCluster(self.workers, s.seed)
+        self.cluster = SimulatedCluster(self.workers, s.seed)
         self.log = Log(s.slack)
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
         self.steps = [
@@ -278,20 +278,20 @@ class Simulation:
         """Some messages arrive while this worker computes: at any server, and for this worker,
         but none that would wake another.
         """
-        together = self.together
-        for _ in range(together.draw.choice((0, 0, 1, 3, 10))):
+        cluster = self.cluster
+        for _ in range(cluster.draw.choice((0, 0, 1, 3, 10))):
             ready = [
                 at
-                for at, queue in together.channels.items()
+                for at, queue in cluster.channels.items()
                 if at[1] == worker.rank or queue[0].kind in (Kind.CONTRIBUTION, Kind.TOTALS)
             ]
             if ready:
-                together.deliver(together.draw.choice(ready))
+                cluster.deliver(cluster.draw.choice(ready))
 
     def run(self):
         """Two passes of several epochs each; within a pass no worker waits for an epoch's end."""
-        self.together.finish({worker.rank: self._passes(worker) for worker in self.workers})
-        assert not self.together.channels and not any(worker.inbox for worker in self.workers), (
+        self.cluster.finish({worker.rank: self._passes(worker) for worker in self.workers})
+        assert not self.cluster.channels and not any(worker.inbox for worker in self.workers), (
             "messages are left over"
         )
         return self
@@ -319,8 +319,8 @@ class Simulation:
         """(made, sent): what clocks have changed in each row of a table, and what they have sent
         to its master.
         """
-        log, workers, turns = self.log, self.scenario.workers, len(self.log.blocks[0])
-        made = np.zeros((2, turns, 1 if name == "tau" else len(self.home(name)), workers), int)
+        log, workers, clocks = self.log, self.scenario.workers, len(self.log.blocks[0])
+        made = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
         sent = np.zeros_like(made)
         for w in range(workers):
             waiting = np.zeros(made.shape[::2], int)

@@ -30,7 +30,7 @@ def edges():
 
 
 def scenario(slack, partitioner="random", seed=0):
-    """What all workers run: two segments and a GlobalSync in each of few blocks, and a turn
+    """What all workers run: two segments and a GlobalSync in each of few blocks, and a clock
     outside.
     """
     data = edges()

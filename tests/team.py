@@ -56,8 +56,8 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0):
     return cut(edges, test, assignment, k, seed)
 
 
-def news(*fields):
-    """A packed message in which all values (r, *shape) of each field are new."""
+def all_dirty(*fields):
+    """A packed message in which all values (r, *shape) of each field are dirty."""
     return pack(
         (values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8))
         for values in map(np.asarray, fields)
@@ -65,16 +65,16 @@ def news(*fields):
 
 
 def opened(arrays, fields, rows):
-    """Values and marks of each field that a packed message says of `rows`: 0 where it says
-    nothing.
+    """Values and dirty flags of each field that a packed message has for `rows`: 0 where it has
+    none.
     """
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
-        values, marks = np.zeros_like(field), np.zeros(field.shape, np.uint8)
+        values, dirty = np.zeros_like(field), np.zeros(field.shape, np.uint8)
         if picked is not NEVER:
             picked.of(values)[picked.rows] = picked.values
-            picked.of(marks)[picked.rows] = 1
-        out.append((values[rows], marks[rows].reshape(len(rows), math.prod(field.shape[1:]))))
+            picked.of(dirty)[picked.rows] = 1
+        out.append((values[rows], dirty[rows].reshape(len(rows), math.prod(field.shape[1:]))))
     return out
 
 
@@ -104,13 +104,13 @@ class Team:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
-        self.together = SimulatedCluster(self.workers, delivery)
+        self.cluster = SimulatedCluster(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):
         """Set-up and `epochs` epochs."""
         trainings = [Training(worker) for worker in self.workers]
-        self.together.finish(
+        self.cluster.finish(
             {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
         )
         return self
@@ -129,7 +129,7 @@ class Team:
         stages, plans = [[each(worker) for each in make] for worker in self.workers], []
         for worker, mine in zip(self.workers, stages, strict=True):
             plans.append(worker.prepare(mine))
-        self.together.run(lambda worker: plans[worker.rank], slack)
+        self.cluster.run(lambda worker: plans[worker.rank], slack)
         return self
 
     @property

@@ -90,7 +90,6 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "tux/cli/main.py::_partition": "to be split by its ideas",
     "tux/cli/predict.py::command": "to be split by its ideas",
     "tux/cli/run.py::_data": "to be split by its ideas",
-    "tux/cluster/place.py::find": "to be split by its ideas",
     "tux/graph/parts.py::hold_out": "to be split by its ideas",
     "tux/graph/store.py::load": "to be split by its ideas",
     "tux/io/bag_lines.py": "to be split by its ideas",

@@ -68,7 +68,7 @@ def test_mutants_are_caught(name):
 
 def test_a_mutant_leaves_nothing_behind():
     scenario = Scenario.drawn(5)
-    with MUTANTS["starts_one_turn_early"](), pytest.raises(CAUGHT):
+    with MUTANTS["starts_one_clock_early"](), pytest.raises(CAUGHT):
         Simulation(scenario).run().check()
     Simulation(scenario).run().check()
 
@@ -88,11 +88,11 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
     )
 
 
-def once(together, make):
+def once(cluster, make):
     """Every worker prepares and runs ``make()``'s stages once."""
-    stages = [worker.prepare(make()) for worker in together.workers]
-    together.run(lambda worker: stages[worker.rank])
-    return together.workers
+    stages = [worker.prepare(make()) for worker in cluster.workers]
+    cluster.run(lambda worker: stages[worker.rank])
+    return cluster.workers
 
 
 def grow(user, item):
@@ -117,7 +117,7 @@ class Growing(Program):
         return [Exchange(see, held_out=True)]
 
 
-def evaluated(together, degrees, epochs=4):
+def evaluated(cluster, degrees, epochs=4):
     """Train, and after each epoch compare what each held-out edge sees with epochs * degree of
     its item.
     """
@@ -133,9 +133,9 @@ def evaluated(together, degrees, epochs=4):
                 f"worker {worker.rank}, epoch {record['epoch']}"
             )
 
-    training = [Training(worker) for worker in together.workers]
-    together.finish({worker.rank: steps(worker) for worker in together.workers})
-    assert not together.channels and not any(worker.inbox for worker in together.workers)
+    training = [Training(worker) for worker in cluster.workers]
+    cluster.finish({worker.rank: steps(worker) for worker in cluster.workers})
+    assert not cluster.channels and not any(worker.inbox for worker in cluster.workers)
 
 
 @pytest.mark.parametrize("slack", [0, 3])
@@ -151,8 +151,8 @@ def test_evaluation_sees_the_masters_of_its_epoch(slack):
         test = type(data).of(
             ("user", "item"), [0, 1, 2, 3, 4, 5], [0, 2, 1, 3, 2, 1], {}, against=data.ids
         )
-        together = team(Growing(), data, parts, slack=slack, test=test, seed=seed)
-        evaluated(together, np.bincount(data.dst))
+        cluster = team(Growing(), data, parts, slack=slack, test=test, seed=seed)
+        evaluated(cluster, np.bincount(data.dst))
 
 
 def test_evaluation_where_nothing_else_makes_workers_meet():

@@ -51,8 +51,8 @@ def arrives(peer, message):
 
 
 def test_who_has_met_all_may_speak_before_we_have(peer):
-    for kind, turn in [(Kind.ANSWER, 0), (Kind.CONTRIBUTION, 0), (Kind.ANSWER, 1)]:
-        arrives(peer, Message(kind, 1, 0, turn))
+    for kind, clock in [(Kind.ANSWER, 0), (Kind.CONTRIBUTION, 0), (Kind.ANSWER, 1)]:
+        arrives(peer, Message(kind, 1, 0, clock))
     arrives(peer, pack(Go(["a", "b"]), 2, 0))
     arrives(peer, Message(Kind.ANSWER, 1, 0, 2))
     assert peer._meet() == ["a", "b"]

@@ -484,4 +484,4 @@ def test_workers_that_wait_for_ever_are_told():
     team = Team(Census(), SMALL, by=BY)
     stages = [worker.prepare(team.program.stages()) for worker in team.workers]
     with pytest.raises(TuxError, match=r"every worker waits and nothing is under way: .*\[1\]"):
-        team.together.finish({0: team.workers[0].execute(stages[0])})
+        team.cluster.finish({0: team.workers[0].execute(stages[0])})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from team import SMALL, news, opened, relaxed, trained
+from team import SMALL, all_dirty, opened, relaxed, trained
 
 from tux import Context, Edge, Program, Vertex
 from tux.arrays.networks import from_arrays
@@ -88,8 +88,8 @@ class Model:
         said = opened(up, self.up(self.tables[w]), sent)
         for j, row in enumerate(sent.tolist()):
             n, low, high = (
-                values[j] if marks[j] else field.identity
-                for (values, marks), field in zip(said[1:], self.deltas, strict=True)
+                values[j] if dirty[j] else field.identity
+                for (values, dirty), field in zip(said[1:], self.deltas, strict=True)
             )
             gone = self.since[w].pop(row, [])
             assert (
@@ -131,7 +131,7 @@ class Model:
         self.home.table.clear_deltas(touched)
         for answers in self.answers:
             answers.append((self.served, touched, self.home.read(touched), self.truth.copy()))
-        self.home.forget()
+        self.home.clear_dirty()
         self.served += 1
 
     def install(self, w):
@@ -205,7 +205,7 @@ def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, af
     mirrors = Mirrors(shown)
     shown.arrays["x"][:] = after if sent else before
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0), CHANNEL, news(np.array([now], np.float32)))
+    mirrors.install(rows(0), CHANNEL, all_dirty(np.array([now], np.float32)))
     assert shown.arrays["x"].tobytes() == np.float32(now).tobytes() == mirrors.base["x"].tobytes()
 
 
@@ -219,9 +219,9 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     x += 100
     assert [opened(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [[1], [10]]
     # the master: 1000 of others and the first change
-    mirrors.install(rows(0), CHANNEL, news([1001.0]))
+    mirrors.install(rows(0), CHANNEL, all_dirty([1001.0]))
     assert x.tolist() == [1111]
-    mirrors.install(rows(0), CHANNEL, news([2011.0]))
+    mirrors.install(rows(0), CHANNEL, all_dirty([2011.0]))
     assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
         0
     ].tolist() == [100]
@@ -233,11 +233,11 @@ def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
     x += [1, 2]
     for channel, row in (((0, 0), 0), ((0, 1), 1), ((5, 0), 0)):
         mirrors.pack(rows(row), channel)
-    mirrors.install(rows(0), (5, 0), news([30]))
+    mirrors.install(rows(0), (5, 0), all_dirty([30]))
     # the first synchronisation is not answered: its change is still pending
     assert x.tolist() == [31, 2]
-    mirrors.install(rows(1), (0, 1), news([40]))
-    mirrors.install(rows(0), (0, 0), news([31]))
+    mirrors.install(rows(1), (0, 1), all_dirty([40]))
+    mirrors.install(rows(0), (0, 0), all_dirty([31]))
     assert x.tolist() == [31, 40] and not mirrors.pending["x"].any()
 
 
@@ -246,7 +246,7 @@ def test_an_answer_may_bring_rows_that_were_not_sent():
     mirrors = Mirrors(shown)
     shown.arrays["x"][2] += 7
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0, 2), CHANNEL, news([5, 6], [8, 9]))
+    mirrors.install(rows(0, 2), CHANNEL, all_dirty([5, 6], [8, 9]))
     assert shown.arrays["x"].tolist() == [5, 0, 13] and shown.arrays["y"].tolist() == [8, 0, 9]
 
 
@@ -259,7 +259,7 @@ def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
         shown.arrays["x"] += np.float32(step)
         mirrors.pack(rows(0), CHANNEL)
     for number in range(len(steps)):
-        mirrors.install(rows(0), CHANNEL, news(np.float32([number + 0.1])))
+        mirrors.install(rows(0), CHANNEL, all_dirty(np.float32([number + 0.1])))
     assert (
         mirrors.pending["x"].tolist() == [0]
         and shown.arrays["x"].tobytes() == np.float32([len(steps) - 0.9]).tobytes()
@@ -291,7 +291,7 @@ def test_mean_weighs_changes_by_local_edges(contributions):
     for held, edges in contributions:
         mine, local = rows(*sorted(held)), np.array(edges, np.float32)[sorted(held)]
         changes = rng.integers(-9, 9, (len(mine), 2)).astype(float)
-        folded.append((mine, news(changes, np.ones(len(mine), np.int64)), local))
+        folded.append((mine, all_dirty(changes, np.ones(len(mine), np.int64)), local))
         for row, change, n in zip(mine, changes, local, strict=True):
             total[row] += n * change
             weight[row] += n
@@ -308,7 +308,7 @@ def test_mean_of_float32_fields_and_scalars():
     masters.table.arrays["x"][:] = 10
     masters.fold(
         [
-            (rows(0), news(*[np.float32([change])] * 2), np.float32([edges]))
+            (rows(0), all_dirty(*[np.float32([change])] * 2), np.float32([edges]))
             for change, edges in ((1, 1), (4, 2))
         ]
     )
@@ -322,7 +322,7 @@ def test_mean_of_float32_fields_and_scalars():
 def test_combination_of_nothing_is_the_identity(combine, dtype):
     field = delta(dtype, combine=combine)
     masters = Masters(table(2, d=field))
-    masters.fold([(NONE, news(np.empty(0, dtype)), None)] * 3)
+    masters.fold([(NONE, all_dirty(np.empty(0, dtype)), None)] * 3)
     assert (masters.table.arrays["d"] == field.identity).all() and not masters.needs_weights
 
 
@@ -343,7 +343,7 @@ def test_sums_are_folded_in_the_order_of_contributions():
     numbers = np.float32([1, 3e-8, 3e-8, 3e-8])
     for order in (numbers, numbers[::-1]):
         masters = Masters(table(1, x=shared("f4")))
-        masters.fold([(rows(0), news(order[i : i + 1]), None) for i in range(4)])
+        masters.fold([(rows(0), all_dirty(order[i : i + 1]), None) for i in range(4)])
         expected = np.float32(0)
         for number in order:
             expected += number

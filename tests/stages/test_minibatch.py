@@ -262,7 +262,7 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
         Worker(Pairs(), Graph.of(Pairs(), part), jit=False, rank=r, workers=2)
         for r, part in enumerate(parts)
     ]
-    together, batches = SimulatedCluster(workers), []
+    cluster, batches = SimulatedCluster(workers), []
     for worker in workers:
         batch = MiniBatch(Exchange(walk, over="item"), Apply("item"), edges=3000, order="rotated")
         batches.append(batch.prepare(worker))
@@ -270,7 +270,7 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
     assert blocks[0].rounds == round(3000 / 2 / VISIT) > 1 and {
         block.round for block in blocks
     } == set(range(blocks[0].rounds))
-    together.run(lambda worker: [batches[worker.rank]])
+    cluster.run(lambda worker: [batches[worker.rank]])
     walked = [int(worker.edges_visited) for worker in workers]
     assert walked == [len(part.src) for part in parts]
     assert [int(worker.tables["item"].arrays["seen"].sum()) for worker in workers] == [9000, 9000]
