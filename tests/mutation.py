@@ -11,7 +11,7 @@ from tux.base.errors import TuxError
 # What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-MUTANTS = {}
+REGISTERED = {}
 
 
 def mutant(*targets):
@@ -34,7 +34,7 @@ def mutant(*targets):
                 for (owner, name), original in zip(pairs, originals, strict=True):
                     setattr(owner, name, original)
 
-        MUTANTS[make.__name__] = injected
+        REGISTERED[make.__name__] = injected
         return injected
 
     return register

@@ -8,9 +8,10 @@ import tempfile
 import time
 from collections import defaultdict
 
-import mutants  # noqa: F401 - registers the mutants
-from mutation import CAUGHT, MUTANTS
-from probe import SLACKS, Scenario, Simulation
+from mutants import MUTANTS
+from mutation import CAUGHT
+from probe import Simulation
+from probe_scenario import SLACKS, Scenario
 
 MOST = 100  # seeds that a mutant may survive
 

@@ -11,7 +11,7 @@ from queue import Empty
 from types import SimpleNamespace
 
 import pytest
-from kill_loop import Running
+from running import Running
 
 from tux.base.errors import DeadlinePassed
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received

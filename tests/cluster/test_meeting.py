@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from kill_loop import Running
+from running import Running
 
 from tux.base.errors import DiskError
 from tux.cluster import job_folder

@@ -5,11 +5,12 @@ The assertions and programs are in probe.py, the bugs to be caught in mutants.py
 many more seeds.
 """
 
-import mutants  # noqa: F401 - registers the mutants
 import numpy as np
 import pytest
-from mutation import CAUGHT, MUTANTS
-from probe import MOST_WORKERS, SLACKS, Scenario, Simulation
+from mutants import MUTANTS
+from mutation import CAUGHT
+from probe import Simulation
+from probe_scenario import MOST_WORKERS, SLACKS, Scenario
 from simulate import caught
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
