@@ -40,7 +40,7 @@ def blow(kind, running, draw):
         "launcher terminated": signal.SIGTERM,
         "Ctrl-C": signal.SIGINT,
     }[kind]
-    begun = "data: " in running.told()[0]
+    begun = "data: " in running.output()[0]
     os.killpg(running.process.pid, number)
     if kind == "launcher killed":
         return {-number}
@@ -74,16 +74,17 @@ def once(kind, draw, folder):
         start = time.monotonic()
         code = running.wait(LIMIT)
         running.until(lambda: not running.left(), max(0.0, LIMIT - (time.monotonic() - start)))
-        seconds, left, (_, err) = time.monotonic() - start, running.left(), running.told()
+        seconds, left, (_, err) = time.monotonic() - start, running.left(), running.output()
     wrong = [f"left: {each}" for each in left]
     if code not in right:
         wrong.append(f"exit code {code} instead of {' or '.join(map(str, sorted(right)))}")
     if "Traceback" in err and code == 130 or err.count("error: ") > 1:
         wrong.append(f"it said: {err}")
-    told = next((line for line in err.splitlines() if line.startswith("error: ")), "nothing said")
+    error = next((line for line in err.splitlines() if line.startswith("error: ")), "nothing said")
     return (
         wrong,
-        f"{kind:<20} at {moment:.1f} s  exit code {code!s:>4}  over after {seconds:4.1f} s  {told}",
+        f"{kind:<20} at {moment:.1f} s  exit code {code!s:>4}  over after {seconds:4.1f} s  "
+        f"{error}",
     )
 
 
@@ -92,9 +93,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    draw, bad = random.Random(given.seed), 0
-    kinds = [KINDS[i % len(KINDS)] for i in range(given.runs)]
+    flags = parser.parse_args()
+    draw, bad = random.Random(flags.seed), 0
+    kinds = [KINDS[i % len(KINDS)] for i in range(flags.runs)]
     draw.shuffle(kinds)
     for number, kind in enumerate(kinds):
         folder = tempfile.mkdtemp(prefix="kills-")
@@ -103,13 +104,13 @@ def main():
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         print(
-            f"{number + 1:>3}/{given.runs}  {'BAD' if wrong else 'ok '}  {line}",
+            f"{number + 1:>3}/{flags.runs}  {'BAD' if wrong else 'ok '}  {line}",
             *wrong,
             sep="\n         ",
             flush=True,
         )
         bad += bool(wrong)
-    print(f"{given.runs} runs, {given.runs - bad} ended as they should, {bad} did not")
+    print(f"{flags.runs} runs, {flags.runs - bad} ended as they should, {bad} did not")
     return 1 if bad else 0
 
 

@@ -93,22 +93,22 @@ class Simulation:
         to its master.
         """
         log, workers, clocks = self.log, self.scenario.workers, len(self.log.blocks[0])
-        made = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
-        sent = np.zeros_like(made)
+        changed = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
+        sent = np.zeros_like(changed)
         for w in range(workers):
-            waiting = np.zeros(made.shape[::2], int)
+            waiting = np.zeros(changed.shape[::2], int)
             for t, block in enumerate(log.blocks[w]):
                 touched, gone = self.rows(name, w, block)
                 if log.shares[w] and (ends := log.shares[w][t]) is not None and name != "tau":
                     touched = np.unique(
                         [end for of, end in zip(self.data.ends, ends, strict=True) if of == name]
                     )
-                made[0, t, touched, w], made[1, t, touched, w] = 1, t
-                waiting += made[:, t, :, w]
+                changed[0, t, touched, w], changed[1, t, touched, w] = 1, t
+                waiting += changed[:, t, :, w]
                 sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
         return [
             Book(*np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0), (0, 0), (0, 0))))
-            for each in (made, sent)
+            for each in (changed, sent)
         ]
 
     def rows(self, name, worker, block):
@@ -151,12 +151,12 @@ class Simulation:
         for name in [
             name for name in self.workers[0].tables if name != "tau" or self.scenario.sync
         ]:
-            made, sent = self.books(name)
+            changed, sent = self.books(name)
             home = np.zeros(1, int) if name == "tau" else self.home(name)
             for worker, part in zip(self.workers, self.parts, strict=True):
                 rows = np.zeros(1, int) if name == "tau" else part.types[name].rows
                 for kind in OF_TAU if name == "tau" else OF_VERTICES[: 1 + self.scenario.segments]:
-                    books = [Book(*(each[:, rows] for each in book)) for book in (made, sent)]
+                    books = [Book(*(each[:, rows] for each in book)) for book in (changed, sent)]
                     reads = self.log.reads[worker.rank, name, kind]
                     stalest = max(
                         stalest, check(reads, *books, me=worker.rank, home=home[rows], own=kind.own)

@@ -50,17 +50,17 @@ class Running:
         """Process ids, with command lines, of all that this command has started and that still
         live.
         """
-        found, mark = {}, f"TMPDIR={self.tmp}".encode()
+        alive, mark = {}, f"TMPDIR={self.tmp}".encode()
         for each in Path("/proc").iterdir():
             if each.name.isdigit() and int(each.name) != self.process.pid:
                 try:
                     if mark in (each / "environ").read_bytes().split(b"\0"):
-                        found[int(each.name)] = (
+                        alive[int(each.name)] = (
                             (each / "cmdline").read_bytes().decode().split("\0")[:-1]
                         )
                 except OSError:  # it has just ended, or is somebody else's
                     continue
-        return found
+        return alive
 
     def workers(self):
         """Process id of each worker that has started, by rank."""
@@ -78,7 +78,7 @@ class Running:
         parts = {path for path in below(self.folder) if Path(path).name == ".parts"}
         return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
 
-    def told(self):
+    def output(self):
         """(standard output, standard error) so far."""
         return tuple((self.folder / name).read_text() for name in ("stdout", "stderr"))
 

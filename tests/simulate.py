@@ -49,11 +49,11 @@ def main(seeds):
     )
     survivors = 0
     for name in MUTANTS:
-        found = caught(name, MOST)
-        survivors += found is None
+        catch = caught(name, MOST)
+        survivors += catch is None
         print(
             f"{name:46}"
-            + (f"{found[0]:4}  {found[1]:.110}" if found else f" NOT CAUGHT in {MOST} seeds"),
+            + (f"{catch[0]:4}  {catch[1]:.110}" if catch else f" NOT CAUGHT in {MOST} seeds"),
             flush=True,
         )
     print(

@@ -148,18 +148,18 @@ class Team:
 
     def gather(self, vertex, field):
         """A field of all masters, (n, *shape), by dense index."""
-        found = []
+        shares = []
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
             if held.cut:
-                found.append(
+                shares.append(
                     (worker.master_ids(vertex), worker.server.tables[vertex].arrays[field])
                 )
             else:
-                found.append(
+                shares.append(
                     (held.order[: held.known], worker.tables[vertex].arrays[field][: held.known])
                 )
-        ids, arrays = (np.concatenate(each) for each in zip(*found, strict=True))
+        ids, arrays = (np.concatenate(each) for each in zip(*shares, strict=True))
         assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), (
             "a vertex has not one master"
         )

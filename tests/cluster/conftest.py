@@ -55,10 +55,10 @@ def tcp():
         held = [socket.socket() for _ in range(n)]
         for each in held:
             each.bind(("127.0.0.1", 0))
-        found = [f"tcp://127.0.0.1:{each.getsockname()[1]}" for each in held]
+        free = [f"tcp://127.0.0.1:{each.getsockname()[1]}" for each in held]
         for each in held:
             each.close()
-        return found
+        return free
 
     return addresses
 
@@ -106,7 +106,7 @@ def tux(start):
     def run(*argv):
         each = start(*argv)
         code = each.wait(HARD)
-        out, err = each.told()
+        out, err = each.output()
         assert code is not None, f"hung: {out} {err}"
         assert each.left() == []
         assert "Traceback" not in out + err

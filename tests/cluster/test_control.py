@@ -72,8 +72,8 @@ def test_there_and_back(control):
 
 
 def test_a_value_that_is_no_number():
-    (found,) = unpack(pack(Record({"x": float("nan")}), 1, 2)).fields.values()
-    assert found != found
+    (number,) = unpack(pack(Record({"x": float("nan")}), 1, 2)).fields.values()
+    assert number != number
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,11 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     program.write_text(FAULTY)
     flags = [program, files / "links.txt", "--fault", fault, "--no-jit", "--epochs", 2]
     one, two = runs = [start(*flags, "--workers", workers) for workers in (1, 2)]
-    assert [run.wait(HARD) for run in runs] == [2, 2], two.told()
+    assert [run.wait(HARD) for run in runs] == [2, 2], two.output()
     line = 1 + next(i for i, each in enumerate(FAULTY.splitlines()) if text in each)
     expected = f"error: ZeroDivisionError: division by zero\n  at {program}:{line}\n"
-    told = [unwarned(run.told()[1]) for run in runs]
-    assert told[0].startswith(expected) and told[0] == told[1]
+    errors = [unwarned(run.output()[1]) for run in runs]
+    assert errors[0].startswith(expected) and errors[0] == errors[1]
     assert two.left() == []
 
 
@@ -85,7 +85,7 @@ def at_work(running):
     """Wait until a run has written some epochs."""
     path = running.folder / "out" / "metrics.jsonl"
     assert running.until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3, HARD), (
-        running.told()
+        running.output()
     )
     return running.workers()
 
@@ -102,9 +102,9 @@ def intact(running):
 
 def over(running, code, seconds=SOON):
     """The run ends with an exit code, leaves nothing, and says one thing."""
-    assert running.wait(seconds) == code, running.told()
+    assert running.wait(seconds) == code, running.output()
     assert running.until(lambda: not running.left(), SOON), running.left()
-    err = unwarned(running.told()[1])
+    err = unwarned(running.output()[1])
     assert err.count("error: ") == (code > 0 or code == -signal.SIGSEGV) and "Traceback" not in err
     return err
 

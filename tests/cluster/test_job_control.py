@@ -33,7 +33,7 @@ def epochs(running):
 def at_work(running, more=3):
     """Wait until a run has written some more epochs."""
     before = epochs(running)
-    assert running.until(lambda: epochs(running) >= before + more, HARD), running.told()
+    assert running.until(lambda: epochs(running) >= before + more, HARD), running.output()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_signal_ends_a_run_as_an_interrupt_does(start, number, workers):
     at_work(running)
     os.kill(running.process.pid, number)
     assert running.wait(HARD) == 130
-    err = running.told()[1]
+    err = running.output()[1]
     assert (
         err.startswith("error: interrupted after ")
         and "Traceback" not in err
@@ -149,7 +149,7 @@ def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     at_work(running)
     assert [running.process.pid, *running.workers().values()] == processes
     os.kill(running.process.pid, signal.SIGTERM)
-    assert running.wait(HARD) == 130, running.told()
+    assert running.wait(HARD) == 130, running.output()
 
 
 def test_workers_wait_for_a_launcher_that_is_stopped(start):
@@ -162,7 +162,7 @@ def test_workers_wait_for_a_launcher_that_is_stopped(start):
     os.kill(running.process.pid, signal.SIGCONT)
     at_work(running)
     os.kill(running.process.pid, signal.SIGTERM)
-    assert running.wait(HARD) == 130, running.told()
+    assert running.wait(HARD) == 130, running.output()
 
 
 def test_where_no_shell_could_continue_it_nothing_is_stopped():

@@ -60,8 +60,8 @@ def start(tmp_path):
 
 def over(running, code):
     """The run ends with an exit code and leaves nothing; the error that it tells."""
-    assert running.wait(HARD) == code, running.told()
-    err = running.told()[1]
+    assert running.wait(HARD) == code, running.output()
+    err = running.output()[1]
     assert running.until(lambda: not running.left()), running.left()
     assert "Traceback" not in err and err.count("error: ") == 1
     return err[err.index("error: ") :]
@@ -79,7 +79,7 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "texts"),
     [
         (
             ["--seed", 1],
@@ -90,10 +90,10 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
         ([], ["--workers", 2], ["--workers is 2, and 1 on machine 0"]),
     ],
 )
-def test_what_differs_is_named_on_both_machines(start, first, second, told):
+def test_what_differs_is_named_on_both_machines(start, first, second, texts):
     running = [start(rank, "--nnodes", 2, *flags) for rank, flags in enumerate((first, second))]
     errors = [over(each, 7) for each in running]
-    for text in told:
+    for text in texts:
         assert all(text in err for err in errors), errors
     assert errors[1].startswith("error: machine 0 ended the job: worker ")
 
@@ -105,11 +105,11 @@ def test_who_has_another_key_is_told_by_the_launcher(start):
     )
     assert "all have the same key" in over(second, 5)
     over(first, 5)
-    told = [line for line in first.told()[1].splitlines() if line.startswith("warning: ")]
+    texts = [line for line in first.output()[1].splitlines() if line.startswith("warning: ")]
     assert any(
         "from outside this job refused" in line and "without this job's key" in line
-        for line in told
-    ), told
+        for line in texts
+    ), texts
 
 
 def test_two_machines_of_one_rank(start):

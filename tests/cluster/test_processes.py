@@ -40,8 +40,8 @@ def mf(files, tmp_path_factory):
                 *flags,
             ]
             with Running(folder, *argv) as running:
-                assert running.wait(HARD) == 0, running.told()
-                assert running.left() == [] and not unwarned(running.told()[1])
+                assert running.wait(HARD) == 0, running.output()
+                assert running.left() == [] and not unwarned(running.output()[1])
             done[flags, again] = folder / "out"
         return done[flags, again]
 
@@ -149,19 +149,19 @@ def test_pagerank_of_any_number_of_workers(start, files):
     """Each partitioner, with two workers and three, against one."""
     options = [(1, "bicut"), (2, "bicut"), (2, "random"), (3, "bicut"), (3, "random")]
     flags = [PAGERANK, files / "links.txt", "--tolerance", 0, "--epochs", 40, "--out", "out"]
-    found = {}
+    by_run = {}
     for some in (options[:3], options[3:]):
         runs = {
             each: start(*flags, "--workers", each[0], "--partitioner", each[1]) for each in some
         }
         for each, run in runs.items():
-            assert run.wait(HARD) == 0, run.told()
+            assert run.wait(HARD) == 0, run.output()
             page = columns(run.folder / "out", "page")
             assert page["id"].dtype == np.int64
-            found[each] = dict(zip(page["id"].tolist(), page["rank"].tolist(), strict=True))
-    one = found.pop((1, "bicut"))
+            by_run[each] = dict(zip(page["id"].tolist(), page["rank"].tolist(), strict=True))
+    one = by_run.pop((1, "bicut"))
     assert abs(sum(one.values()) - 1) < 1e-9
-    for each, ranks in found.items():
+    for each, ranks in by_run.items():
         assert ranks.keys() == one.keys()
         assert max(abs(ranks[page] - one[page]) for page in one) < 1e-10, each
 
@@ -192,7 +192,7 @@ def test_more_workers_than_edges_and_plain_python(start):
         "out",
     )
     (run.folder / "one.csv").write_text("user,item,rating\nann,tea,5\n")
-    assert run.wait(HARD) == 0, run.told()
+    assert run.wait(HARD) == 0, run.output()
     assert columns(run.folder / "out", "user")["id"].tolist() == ["ann"] and columns(
         run.folder / "out", "item"
     )["id"].tolist() == ["tea"]
@@ -215,14 +215,14 @@ def test_patience_keeps_the_best_model(start, files):
         2,
     ]
     run = start(*flags, "--epochs", 60, "--patience", 2, "--out", "out")
-    assert run.wait(HARD) == 0, run.told()
+    assert run.wait(HARD) == 0, run.output()
     records = [record["test_rmse"] for record in read_metrics(run.folder / "out")]
     results = json.loads((run.folder / "out" / "run.json").read_text())["results"]
     top = int(np.argmin(records)) + 1
     assert len(records) == top + 2 < 60
     assert results["best"]["epoch"] == results["model_epoch"] == top
     again = start(*flags, "--epochs", top, "--out", "out")
-    assert again.wait(HARD) == 0, again.told()
+    assert again.wait(HARD) == 0, again.output()
     for name in ("user", "item"):
         mine, other = columns(run.folder / "out", name), columns(again.folder / "out", name)
         assert all(np.array_equal(mine[f], other[f]) for f in ("id", "f"))

@@ -65,9 +65,9 @@ def test_big_arrays_arrive_whole(join, ipc):
     ]
     one.send(Message(Kind.MODEL_ROWS, 0, 1, 5, 9, sent))
     one.send(up(1, 3))
-    found = two.receive(SOON, "rows")
-    assert (found.kind, found.clock, found.sync_id) == (Kind.MODEL_ROWS, 5, 9)
-    for mine, other in zip(found.arrays, sent, strict=True):
+    received = two.receive(SOON, "rows")
+    assert (received.kind, received.clock, received.sync_id) == (Kind.MODEL_ROWS, 5, 9)
+    for mine, other in zip(received.arrays, sent, strict=True):
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape) and np.array_equal(
             mine, other
         )

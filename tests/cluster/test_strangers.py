@@ -21,10 +21,10 @@ SOON = 20.0  # seconds in which everything here has long happened
 @pytest.fixture
 def member():
     """A member that listens on a free port, started: ``member(number, addresses, secret)``."""
-    made = []
+    started = []
 
     def start(number=0, addresses=("tcp://127.0.0.1:*", ""), secret=bytes(32)):
-        made.append(
+        started.append(
             SocketThread(
                 number,
                 [*addresses],
@@ -35,11 +35,11 @@ def member():
                 secret=secret,
             )
         )
-        made[-1].start()
-        return made[-1]
+        started[-1].start()
+        return started[-1]
 
     yield start
-    for each in made:
+    for each in started:
         each.close(0)
 
 

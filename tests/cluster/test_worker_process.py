@@ -36,12 +36,12 @@ def peer(tmp_path):
         largest=1000,
     )
     job.write(tmp_path)
-    made = Peer(tmp_path, 0, Job.read(tmp_path))
-    made.worker = types.SimpleNamespace(
+    process = Peer(tmp_path, 0, Job.read(tmp_path))
+    process.worker = types.SimpleNamespace(
         server=types.SimpleNamespace(handle=lambda message: message.kind is Kind.CONTRIBUTION)
     )
-    yield made
-    made.socket_thread.close()
+    yield process
+    process.socket_thread.close()
 
 
 def arrives(peer, message):

@@ -47,14 +47,14 @@ def test_mean_weighs_replicas_by_their_edges():
 
 def test_mean_weighs_by_edges_of_either_end_within_one_type():
     #   0 --> 9 <-- 1    both on worker 0, 2 --> 9 on worker 1, 3 --> 0 makes 0 and 3 of both
-    found = averaged(("page", "page"), [0, 1, 2, 3, 3], [9, 9, 9, 0, 0], [0, 0, 1, 0, 1])
-    assert found.tolist() == [1, 0, 0, 0, (2 * 2 + 1 * 1) / 3]
+    means = averaged(("page", "page"), [0, 1, 2, 3, 3], [9, 9, 9, 0, 0], [0, 0, 1, 0, 1])
+    assert means.tolist() == [1, 0, 0, 0, (2 * 2 + 1 * 1) / 3]
 
 
 def test_mean_weighs_by_the_edges_in_the_block():
     #   user 0: 1 edge on worker 0, 2 on worker 1; user 1: 3 edges on worker 0
-    found = averaged(("user", "item"), [0, 0, 0, 1, 1, 1], [7] * 6, [0, 1, 1, 0, 0, 0], block=1)
-    assert found[0] == pytest.approx((1 * 1 + 2 * 2) / 3 + 3)
+    means = averaged(("user", "item"), [0, 0, 0, 1, 1, 1], [7] * 6, [0, 1, 1, 0, 0, 0], block=1)
+    assert means[0] == pytest.approx((1 * 1 + 2 * 2) / 3 + 3)
 
 
 def add_to_tau(tau):

@@ -35,11 +35,11 @@ def raw(message, job=JOB):
     return [bytes(frame) for frame in encode(message, job)]
 
 
-def same(found, message):
+def same(decoded, message):
     """Whether everything but the arrays is equal, and they in type, shape and bytes."""
     fields = ("kind", "source", "dest", "clock", "sync_id", "sequence")
-    assert [getattr(found, f) for f in fields] == [getattr(message, f) for f in fields]
-    for one, other in zip(found.arrays, message.arrays, strict=True):
+    assert [getattr(decoded, f) for f in fields] == [getattr(message, f) for f in fields]
+    for one, other in zip(decoded.arrays, message.arrays, strict=True):
         assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
 
 
@@ -74,8 +74,8 @@ def forged(fields=(), descriptors=None, buffers=(b"",), *, count=None):
         0,
         0,
     ]
-    for place, given_ in dict(fields).items():
-        header[place] = given_
+    for place, value in dict(fields).items():
+        header[place] = value
     total = checksum([frames._HEADER.pack(*header) + described, *buffers])
     return [frames._HEADER.pack(*header[:-1], total) + described, *buffers]
 
@@ -139,8 +139,8 @@ def test_nothing_is_copied_on_either_side():
     array = np.arange(1000, dtype="f4")
     sent = encode(Message(Kind.CONTRIBUTION, 0, 1, arrays=[array]), JOB)
     assert np.shares_memory(sent[1], array)
-    (found,) = decode(sent, JOB, WORKERS).arrays
-    assert np.shares_memory(found, array)
+    (decoded,) = decode(sent, JOB, WORKERS).arrays
+    assert np.shares_memory(decoded, array)
 
 
 @pytest.mark.parametrize("shift", [1, 3, 4])

@@ -98,9 +98,9 @@ def test_each_block_is_given_what_it_gathered(slack, by_user):
 
 def table():
     fields = {"low": declared("i4", combine="min"), "sum": declared("f8", 2)}
-    made = Table.allocate("v", {f: d.sized({}) for f, d in fields.items()}, 3)
-    made.clear_deltas()
-    return made
+    new = Table.allocate("v", {f: d.sized({}) for f, d in fields.items()}, 3)
+    new.clear_deltas()
+    return new
 
 
 def test_set_aside_and_bring_back_combine():

@@ -21,10 +21,10 @@ CHANNEL = (0, 0)
 
 def table(count, /, **fields):
     """A table whose fields all start at 0, or at their identities."""
-    made = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
-    for name, field in made.declared.items():
-        made.arrays[name][...] = field.identity if field.kind == "delta" else 0
-    return made
+    new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
+    for name, field in new.declared.items():
+        new.arrays[name][...] = field.identity if field.kind == "delta" else 0
+    return new
 
 
 def rows(*numbers):
@@ -114,12 +114,12 @@ class Model:
             ]
             at = [sent.tolist().index(row) for sent, _ in heard if row in sent]
             for number, (name, best) in enumerate((("n", sum), ("low", min), ("high", max))):
-                given = [
+                sent_values = [
                     said[number][0][j]
                     for said, j in zip(here, at, strict=True)
                     if said[number][1][j]
                 ]
-                expected = best(given) if given else self.deltas[number].identity
+                expected = best(sent_values) if sent_values else self.deltas[number].identity
                 assert self.home.table.arrays[name][row] == expected
         with self.home.changing(touched):
             # every second round changes nothing

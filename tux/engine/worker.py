@@ -193,7 +193,7 @@ class Worker:
         return _added(self.bytes_sent, self.server.bytes_sent)
 
     def dense(self) -> dict[str, int]:
-        """Bytes of the rows alone that were sent, had all their values travelled."""
+        """Bytes that the sent rows would have taken with all their values."""
         return _added(self.bytes_dense, self.server.bytes_dense)
 
     def masters(self, name: str) -> Table:

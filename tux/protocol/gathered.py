@@ -116,8 +116,8 @@ def unsent(
     mirrors: dict[str, Mirrors],
 ) -> list[Unsent]:
     """What `steps` will send or take, each table once."""
-    found: dict[str, Unsent] = {}
+    by_table: dict[str, Unsent] = {}
     for step in steps:
         if (rows := step.unsent_rows(block)) is not None:
-            found.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
-    return list(found.values())
+            by_table.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
+    return list(by_table.values())

@@ -192,13 +192,13 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
     `place` (n,) int32, all -1, is left with each position's row in that order.
     """
     counts = np.zeros(workers, np.int64)
-    found = np.empty(len(lists), np.int32)
+    positions = np.empty(len(lists), np.int32)
     total = 0
     for i in range(len(lists)):
         v = lists[i]
         if v >= 0 and place[v] < 0:
             place[v] = 0
-            found[total] = v
+            positions[total] = v
             total += 1
             counts[home[v]] += 1
     after = np.zeros(workers, np.int64)
@@ -206,7 +206,7 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
         after[h] = after[h - 1] + counts[h - 1]
     out = np.empty(total, np.int32)
     for i in range(total):
-        v = found[i]
+        v = positions[i]
         place[v] = after[home[v]]
         out[after[home[v]]] = v
         after[home[v]] += 1
