@@ -165,7 +165,7 @@ class ContextSync(Fold):
         )
         return 1
 
-    def aggregate_at_home(self) -> None:
+    def aggregate_masters(self) -> None:
         """On each server, before its share is added: aggregate the masters that it keeps."""
         if self._aggregate and self._at_home:
             self._aggregate()

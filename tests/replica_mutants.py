@@ -223,7 +223,7 @@ def tau_one_version_behind(original):
     return install
 
 
-@mutant(TotalsByClock, "keep")
+@mutant(TotalsByClock, "store")
 def masters_add_to_whichever_clock_comes(original):
     return lambda totals, clock: None
 

@@ -61,7 +61,7 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
 
 
 def _whole_by_bicut(worker: Worker) -> str:
-    """The type that bicut does not cut, the end with more vertices; "" if both ends have one type."""
+    """The type that bicut leaves whole: the end with more vertices; "" if both have one type."""
     first, second = worker.program.edge.ends
     if first == second:
         return ""

@@ -137,7 +137,7 @@ class Server:
             isinstance(each, Fold) and not each.is_apply and each.has_function
             for each in self.syncs
         ):
-            self._totals.keep(clock)
+            self._totals.store(clock)
         return answers
 
     def _note_context(self, arrays: Sequence[np.ndarray]) -> None:
@@ -151,7 +151,7 @@ class Server:
         """The worker's context and what this server has added to its own up to `clock`, which
         starts anew.
         """
-        sync.aggregate_at_home()
+        sync.aggregate_masters()
         if not sync.has_function:
             return arrays
         self._totals.restore(clock)
