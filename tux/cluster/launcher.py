@@ -99,7 +99,7 @@ class Launcher(LocalWorkers):
         """A message of this job from a worker of a machine that counts others, or from one that is
         there already.
 
-        Before the job begins, it must not begin; later, only the worker is told.
+        Before the job has begun, this ends it; later, only that worker gets a message.
         """
         hello = control_in(message)
         if not isinstance(hello, Hello):
@@ -237,7 +237,7 @@ class Launcher(LocalWorkers):
     # ---- pause and end
 
     def pause(self) -> None:
-        """Stop the workers of this machine; those of others are told that they will hear nothing
+        """Stop the workers of this machine; those of others are warned that they will hear nothing
         for a while.
         """
         outbox = self.socket_thread.outbox

@@ -44,8 +44,8 @@ def prepare(
 
     `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Launcher,
     the others a FollowerLauncher. The parts take as much disk as the edges do in memory; they lie
-    in the folder `room`, or else with the job's other files. `phase` is told what the launcher
-    waits for, and `warn` what is odd.
+    in the folder `room`, or else with the job's other files. `phase(text)` shows what the launcher
+    waits for, `warn(text)` a warning.
     """
     folder, parts_folder = job_folder.make(room)
     machines, machine = (place.machines, place.rank) if place else (1, 0)
@@ -78,9 +78,7 @@ def prepare(
 
 
 def crowded(workers: int) -> str:
-    """What to tell a user of more workers than this machine has processor cores for; nothing if
-    it has enough.
-    """
+    """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )

@@ -31,9 +31,9 @@ class SocketThread:
 
     `handle(message)` runs in the thread for each message that arrives; it returns True to keep the
     message from the inbox. `partners` are the members that get a heartbeat from this one, and whose
-    silence is told as PeerLost through `receive`, unless `excused(member, seconds)` says that a
-    silence of so many seconds has a reason. `largest`: bytes of a buffer. `foreign(message)` is
-    shown, in the thread, what is of this job but not between its members as this one counts them.
+    silence `receive` raises as PeerLost, unless `excused(member, seconds)`: a silence of so many
+    seconds has a reason. `largest`: bytes of a buffer. `foreign(message)` gets, in the thread, the
+    messages of this job that are not between its members as this one counts them.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class SocketThread:
                 # whatever it is, the worker must hear of it: nobody else will
                 except Exception as error:
                     self.inbox.put(error)
-                    # no more is handled, but what the worker says of it is still sent
+                    # nothing more is handled, but what the worker still sends is sent
                     self.sockets.stop_receiving()
         finally:
             self.sockets.end()
@@ -167,8 +167,8 @@ class SocketThread:
         """To the member's socket; or held until the member has one."""
         dest = message.dest
         if not self.addresses[dest]:
-            # Only the end of a job is told to those that were never heard of. Other messages are
-            # answers to a member that has met all before this one did.
+            # The member has not said hello: control messages to it are dropped. Other messages are
+            # answers to a member that knows all addresses before this one does.
             if message.kind is not Kind.CONTROL:
                 self._held.append(message)
             return
@@ -211,7 +211,7 @@ class SocketThread:
         self.refused, self.last_refused = self.refused + 1, what
 
     def _beat(self) -> None:
-        """When it is due: tell the partners that this member lives, and see that they do."""
+        """When it is due: send a sign of life to the partners, and check that they sent theirs."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return

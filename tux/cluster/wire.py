@@ -26,7 +26,7 @@ from zmq.utils.monitor import recv_monitor_message
 from tux.base.errors import Refused
 
 HANDSHAKE = 10.0
-"""Seconds that a connection may take to show who it is; one that says nothing does not keep its
+"""Seconds that a connection may take to show who it is; one that sends nothing does not keep its
 file longer.
 """
 
@@ -69,7 +69,7 @@ class Sockets:
     """The sockets of the member that listens at `address`. One thread uses them, between `begin`
     and `end`; others only call `wake`.
 
-    `largest`: bytes of a frame. `refuse(what)` is told of each connection from outside the job.
+    `largest`: bytes of a frame. `refuse(what)` is called for each connection from outside the job.
     """
 
     def __init__(

@@ -108,8 +108,8 @@ class Peer:
     def _excused(self, member: int, seconds: float) -> bool:
         """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
 
-        A launcher on another machine has said so before, and is waited for no longer than any wait
-        may take.
+        A launcher on another machine has sent a message before it, and is waited for no longer than
+        any wait may take.
         """
         if self.job.launcher_here:
             return is_stopped(os.getppid())
@@ -146,7 +146,7 @@ class Peer:
         raise ended("")
 
     def _first_message(self) -> Message:
-        """What the launcher says when all workers are ready.
+        """The launcher's message when all workers are ready.
 
         The launcher answers to the first sign of life. Once it has, it decides how long the others
         are waited for: this worker waits as long as the launcher lives.
@@ -166,8 +166,8 @@ class Peer:
                     ) from None
 
     def run(self) -> None:
-        """Load, say hello, train when told to, send the rows of the masters, and stay until the
-        launcher has them.
+        """Load, say hello, train when all are ready, send the rows of the masters, and stay until
+        the launcher has them.
         """
         job, thread = self.job, self.socket_thread
         worker = self.worker = job.worker(self.rank)
@@ -222,7 +222,7 @@ def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
 
 
 def is_stopped(process: int) -> bool:
-    """Whether a process is stopped by a signal, where the system tells (Linux)."""
+    """Whether a process is stopped by a signal, where this can be found out (Linux)."""
     try:
         state = (
             Path(f"/proc/{process}/stat")
@@ -252,7 +252,7 @@ def watch_parent(folder: Path, launcher: int) -> None:
 
 
 def main() -> int:
-    """Run one worker; its exit code is that of the error, which the launcher tells to the user."""
+    """Run one worker; its exit code is that of the error, which the launcher shows to the user."""
     folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     # two threads alternate in short pieces of Python: 5 ms, the default, is as long as a whole
     # clock
