@@ -37,6 +37,7 @@ from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.text import plural
+from tux.engine.model import model_fields
 from tux.io.bags import read_bags
 from tux.run.session import run
 from tux.synthetic.corpus import corpus, write_corpus
@@ -165,7 +166,10 @@ def ours(edges: EdgeData, setting: Setting, sampler: str, workers: int, seed: in
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
     result = run(program, edges, workers=workers, epochs=setting.passes[sampler], seed=seed)
     assert result.worker is not None
-    times, by_word = result.worker.model("document")["times"], result.worker.model("word")["n"]
+    times, by_word = (
+        model_fields(result.worker, "document")["times"],
+        model_fields(result.worker, "word")["n"],
+    )
     assert isinstance(times, Lists) and isinstance(by_word, np.ndarray)
     lengths = np.bincount(
         np.repeat(np.arange(len(times)), times.counts), times.values, len(times)

@@ -14,7 +14,7 @@ from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 from tux.protocol.replicas import NO_ROWS
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows
@@ -106,8 +106,9 @@ class ApplySync(Fold):
             sent = Contribution(
                 number, worker.epoch, block.round if block else 0, marks, weighted, fields
             )
-            worker.post(
-                Message("up", worker.rank, home, clock, self.sync_id, sent.arrays()), self.table
+            worker.enqueue(
+                Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent.arrays()),
+                self.table,
             )
         return worker.workers
 
@@ -127,7 +128,7 @@ class ApplySync(Fold):
         answers = [
             self._answer(server, worker, numbers, touched) for worker in range(server.workers)
         ]
-        masters.forget()
+        masters.clear_dirty()
         return answers
 
     def _touched(self, server: Server, rows: list[np.ndarray]) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from tux.engine.worker import Worker
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 from tux.protocol.server import ROW, Server
 from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
@@ -160,10 +160,12 @@ class ContextSync(Fold):
         if self._aggregate and not self._at_home:
             self._aggregate()
         arrays = worker.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
-        worker.post(Message("totals", worker.rank, worker.rank, clock, self.sync_id, arrays), "tau")
+        worker.enqueue(
+            Message(Kind.TOTALS, worker.rank, worker.rank, clock, self.sync_id, arrays), "tau"
+        )
         return 1
 
-    def aggregate_at_home(self) -> None:
+    def aggregate_masters(self) -> None:
         """On each server, before its share is added: aggregate the masters that it keeps."""
         if self._aggregate and self._at_home:
             self._aggregate()
@@ -176,7 +178,7 @@ class ContextSync(Fold):
                 self._f()
             server.special.table.clear_deltas()
         answers = [server.special.read(ROW) for _ in contributions]
-        server.special.forget()
+        server.special.clear_dirty()
         return answers
 
     def install(self, message: Message) -> None:

@@ -12,8 +12,10 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.protocol.block import Block
-from tux.protocol.message import Message
-from tux.protocol.pull import Arrays, Home, Kept, joined, placed, share, touched
+from tux.protocol.encoding import Arrays
+from tux.protocol.message import Kind, Message
+from tux.protocol.payloads import PullAnswer, PullRequest, Push
+from tux.protocol.pull import PullServer, UnackedChanges, joined, placed, share, touched
 from tux.protocol.replicas import of_kinds
 from tux.protocol.server import Server
 from tux.protocol.steps import Pull, Sync
@@ -42,16 +44,16 @@ class PullClient:
             )
         self._parts = [self._part(worker, f) for f in self._fields]
         masters = worker.server.tables[over]
-        self.home = Home([masters.arrays[f] for f in self._fields], worker.workers)
+        self.server = PullServer([masters.arrays[f] for f in self._fields], worker.workers)
         self._place = np.full(len(self._home), -1, np.int32)
         # steps so far; those of the blocks under way
         self._begun, self._steps = 0, dict[tuple[int, int], int]()
         # by step and home: the positions that were asked for
         self._ids: dict[int, list[np.ndarray]] = {}
-        # by step and home: steps folded, and values
-        self._pulled: dict[int, dict[int, tuple[int, Arrays]]] = {}
+        # by step and home: the answers
+        self._pulled: dict[int, dict[int, PullAnswer]] = {}
         self._changes: dict[int, list[Arrays]] = {}
-        self._kept = Kept()
+        self._unacked = UnackedChanges()
         self.sync_id = -1  # of the step that pulls
         self._warm()
 
@@ -63,14 +65,14 @@ class PullClient:
     def _warm(self) -> None:
         """Compile, or load, what the first step must not wait for."""
         nothing, none = (
-            [frozen(array[:0].copy()) for array in self.home.fields],
+            [frozen(array[:0].copy()) for array in self.server.fields],
             frozen(np.empty(0, np.int32)),
         )
-        home, kept = Home([array.copy() for array in nothing], 1), Kept()
-        home.pull(0, 0, 0, none)
-        home.push(0, 0, nothing)
-        kept.keep(0, [none], [nothing])
-        kept.add(1, [0], self._place, [array.copy() for array in nothing])
+        server, unacked = PullServer([array.copy() for array in nothing], 1), UnackedChanges()
+        server.pull(0, 0, PullRequest(0, 0, none))
+        server.push(0, Push(0, nothing))
+        unacked.note(0, [none], [nothing])
+        unacked.add_to([array.copy() for array in nothing], self._place, step=1, folded=[0])
         placed(
             touched(np.empty(0, np.int32), self._place, self._home, self._workers)[0], self._place
         )
@@ -92,18 +94,15 @@ class PullClient:
     def _ask(self, clock: int, ids: list[np.ndarray], slack: int) -> int:
         step, self._begun = self._begun, self._begun + 1
         self._ids[step], self._pulled[step] = ids, {}
-        head = np.array([step, max(step - slack, 0)], np.int64)
         for home, asked in enumerate(ids):
-            message = Message(
-                "pull", self.worker.rank, home, clock, self.sync_id, [head, self._number[asked]]
-            )
-            self.worker.post(message, self.over)
+            request = PullRequest(step, max(step - slack, 0), self._number[asked])
+            self._send(Kind.PULL_REQUEST, home, clock, request.arrays())
         return self._workers
 
     def install(self, message: Message) -> None:
         """An answer of one home."""
-        head, *arrays = message.arrays
-        self._pulled[int(head[0])][message.source] = int(head[1]), arrays
+        answer = PullAnswer.read(message)
+        self._pulled[answer.step][message.source] = answer
 
     def laid_out(
         self, block: Block, made: dict[str, np.ndarray]
@@ -114,10 +113,13 @@ class PullClient:
         step = self._steps[block.number, block.round]
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
         with self.worker.timed("send"):
-            rows = [joined([arrays[j] for _, arrays in answers]) for j in range(len(self._fields))]
+            rows = [
+                joined([answer.values[j] for answer in answers]) for j in range(len(self._fields))
+            ]
             ids = np.concatenate(self._ids[step])
             self._place[ids] = np.arange(len(ids), dtype=np.int32)
-            self._kept.add(step, [folded for folded, _ in answers], self._place, rows)
+            folded = [answer.folded for answer in answers]
+            self._unacked.add_to(rows, self._place, step=step, folded=folded)
             lists = {
                 name: placed(array.reshape(-1), self._place).reshape(array.shape)
                 for name, array in made.items()
@@ -151,7 +153,7 @@ class PullClient:
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
         if self.worker.slack:
-            self._kept.keep(step, [frozen(each) for each in ids], changes)
+            self._unacked.note(step, [frozen(each) for each in ids], changes)
         sent = [
             [
                 each if part == 1 else each * part
@@ -159,44 +161,42 @@ class PullClient:
             ]
             for home in changes
         ]
-        return self._tell(clock, step, sent)
+        return self._push(clock, step, sent)
 
     def push_nothing(self, clock: int) -> int:
         """What belongs to `pull_nothing`."""
         step = self._begun - 1
         del self._ids[step], self._pulled[step]
-        return self._tell(clock, step, [[array[:0] for array in self.home.fields]] * self._workers)
+        return self._push(
+            clock, step, [[array[:0] for array in self.server.fields]] * self._workers
+        )
 
-    def _tell(self, clock: int, step: int, changes: list[Arrays]) -> int:
-        head = np.array([step], np.int64)
+    def _push(self, clock: int, step: int, changes: list[Arrays]) -> int:
         for home, arrays in enumerate(changes):
-            self.worker.post(
-                Message("push", self.worker.rank, home, clock, self.sync_id, [head, *arrays]),
-                self.over,
-            )
+            self._send(Kind.PUSH, home, clock, Push(step, arrays).arrays())
         return 0
+
+    def _send(self, kind: Kind, home: int, clock: int, arrays: Arrays) -> None:
+        message = Message(kind, self.worker.rank, home, clock, self.sync_id, arrays)
+        self.worker.enqueue(message, self.over)
 
     def handle(self, server: Server, message: Message) -> list[Message]:
         """On the home: a pull or a push; returns the answers that can be given now."""
-        head, *arrays = message.arrays
-        if message.kind == "pull":
-            answers = self.home.pull(
-                message.source, int(head[0]), int(head[1]), frozen(arrays[0]), message.clock
-            )
-        else:
-            answers = self.home.push(
-                message.source, int(head[0]), [frozen(array) for array in arrays]
-            )
+        replies = (
+            self.server.pull(message.source, message.clock, PullRequest.read(message))
+            if message.kind is Kind.PULL_REQUEST
+            else self.server.push(message.source, Push.read(message))
+        )
         return [
             Message(
-                "pulled",
+                Kind.PULL_ANSWER,
                 server.rank,
-                a.worker,
-                a.clock,
+                reply.worker,
+                reply.clock,
                 self.sync_id,
-                [np.array([a.step, a.folded], np.int64), *a.arrays],
+                reply.answer.arrays(),
             )
-            for a in answers
+            for reply in replies
         ]
 
 

@@ -96,16 +96,16 @@ class Sampling(Team):
         for worker in self.workers:
             for every in (setups, self.stages, self.evaluations):
                 every[worker.rank] = worker.prepare(every[worker.rank])
-        self.together.run(lambda worker: setups[worker.rank], 0)
+        self.cluster.run(lambda worker: setups[worker.rank], 0)
 
     def epoch(self):
-        self.together.run(lambda worker: self.stages[worker.rank])
+        self.cluster.run(lambda worker: self.stages[worker.rank])
         for worker in self.workers:
             worker.epoch += 1
 
     def likelihood(self):
         """Log-likelihood per token as the program reports it."""
-        self.together.run(lambda worker: self.evaluations[worker.rank], 0)
+        self.cluster.run(lambda worker: self.evaluations[worker.rank], 0)
         return self.workers[0].metrics()["loglik_per_token"]
 
     def true_likelihood(self):

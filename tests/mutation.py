@@ -11,28 +11,30 @@ from tux.base.errors import TuxError
 # What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
-MUTANTS = {}
+REGISTERED = {}
 
 
-def mutant(owner, *names):
-    """Register a bug: the decorated function makes, of the originals ``owner.name``, what stands
-    in for them.
+def mutant(*targets):
+    """Register a bug. `targets` are classes and names of their functions in turn; the decorated
+    function makes, of the originals, the functions that replace them.
     """
+    pairs = list(zip(targets[::2], targets[1::2], strict=True))
 
     def register(make):
         @contextmanager
         def injected():
-            originals = [vars(owner)[name] for name in names]
-            made = make(*originals)
-            for name, replacement in zip(names, [made] if len(names) == 1 else made, strict=True):
+            originals = [vars(owner)[name] for owner, name in pairs]
+            replacements = make(*originals)
+            replacements = [replacements] if len(pairs) == 1 else replacements
+            for (owner, name), replacement in zip(pairs, replacements, strict=True):
                 setattr(owner, name, replacement)
             try:
                 yield
             finally:
-                for name, original in zip(names, originals, strict=True):
+                for (owner, name), original in zip(pairs, originals, strict=True):
                     setattr(owner, name, original)
 
-        MUTANTS[make.__name__] = injected
+        REGISTERED[make.__name__] = injected
         return injected
 
     return register

@@ -11,243 +11,17 @@ are drawn from a seed.
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
 import numpy as np
-from probe_programs import (
-    FIRST,
-    OF_TAU,
-    OF_VERTICES,
-    SECOND,
-    TAKEN,
-    OneType,
-    Slots,
-    TwoTypes,
-    note,
-    take,
-)
-from programs import Calling
+from probe_log import EVERYTHING, Log
+from probe_programs import OF_TAU, OF_VERTICES, OneType, TwoTypes
 from ssp import Book, check
-from team import walked
 
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.graph.parts import cut
-from tux.program.stage import Stage
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
-
-SLACKS = (0, 1, 2, 4, 8)
-MOST_WORKERS = 4
-EVERYTHING = -1
-"""Stands for the block of a turn outside a mini-batch."""
-
-
-class Read(NamedTuple):
-    """What a worker saw at one place of clock t. All of clocks before `least` must be in it; its
-    own are clocks before `own`.
-    """
-
-    place: str
-    t: int
-    least: int
-    own: int
-    count: np.ndarray  # (rows, W)
-    sum: np.ndarray
-
-
-@dataclass
-class Log:
-    """What happened: each worker's blocks in their order, and its reads by table and slots."""
-
-    slack: int
-    blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    # edges walked, if not all of a block
-    shares: dict[int, list[np.ndarray | None]] = field(default_factory=lambda: defaultdict(list))
-    reads: dict[tuple[int, str, Slots], list[Read]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    # clocks of own changes so far
-    written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))
-    calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
-    # all clocks before this one were over when the pass began
-    since: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    # how often Apply ran, by clock, as each clock's GlobalSync was told
-    applied: list[int] = field(default_factory=list)
-
-    def look(self, worker, place, t, settled=()):
-        """Note what all rows show. `settled`: tables and slots for which the answers of this
-        very clock are in.
-        """
-        for name, table in worker.tables.items():
-            known = 1 if name == "tau" else worker.graph.vertices[name].known
-            for kind in OF_TAU if name == "tau" else OF_VERTICES:
-                least = (
-                    t + 1
-                    if (name, kind) in settled
-                    else max(t - self.slack, self.since[worker.rank])
-                )
-                seen = [table.arrays[f][:known].copy() for f in kind[:2]]
-                self.reads[worker.rank, name, kind].append(
-                    Read(place, t, least, self.written[worker.rank, kind], *seen)
-                )
-
-
-class Watch(Stage):
-    """A stage that reads all rows, while messages go on arriving.
-
-    `wrote`: what the Exchange before it has changed. At the start of a clock it tells the rows
-    which worker and clock this is.
-    """
-
-    def __init__(self, log, busy, place, *, wrote=(), settled=()):
-        self.log, self.busy, self.place, self.wrote, self.settled = log, busy, place, wrote, settled
-
-    def prepare(self, worker, batch=None):
-        return Calling(worker, self.see)
-
-    def see(self, worker, block):
-        """Note what the rows show."""
-        # segments of one kind run in the order of their turns
-        t = self.log.calls[worker.rank, self.place]
-        self.log.calls[worker.rank, self.place] += 1
-        for kind in self.wrote:
-            self.log.written[worker.rank, kind] = t + 1
-        self.busy(worker)
-        self.log.look(worker, self.place, t, self.settled)
-        for name, table in worker.tables.items():
-            if name != "tau" and not self.wrote:
-                table.arrays["me"][:], table.arrays["now"][:] = worker.rank, t
-        if self.place == "start":
-            self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
-            self.log.shares[worker.rank].append(
-                walked(worker, self.exchange.step, block) if block and block.rounds > 1 else None
-            )
-        if self.place == "beat":
-            for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):
-                worker.tables["tau"].arrays[slot][0, worker.rank] += amount
-            for kind in OF_TAU:
-                self.log.written[worker.rank, kind] = t + 1
-
-
-class Walk(Exchange):
-    """An Exchange that remembers its step."""
-
-    def prepare(self, worker, batch=None):
-        self.step = super().prepare(worker, batch)
-        return self.step
-
-
-class Batch(MiniBatch):
-    """A mini-batch that remembers the boundaries of its blocks, and the end that it enumerates."""
-
-    def prepare(self, worker, batch=None):
-        blocks = super().prepare(worker, batch)
-        self.cuts, self.role = blocks.cuts, blocks.plan.role
-        return blocks
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """All that a seed decides but the order of events."""
-
-    seed: int
-    workers: int
-    slack: int
-    one_type: bool  # both ends of an edge have one type
-    over: str
-    size: dict[str, int]  # of a block: "vertices" or "edges"; empty: one block
-    segments: int  # Exchanges with Applies in a mini-batch
-    # with two segments: all but the first type are applied in the second alone, and the context is
-    # changed in the first
-    late: bool
-    plain: bool  # a turn outside the mini-batch in each epoch
-    sync: bool  # a GlobalSync at the end of each turn
-    order: str  # of blocks
-    epochs: int
-    pairs: np.ndarray  # (2, m): ends of the edges
-    parts: np.ndarray  # (m,): worker of each edge
-
-    @staticmethod
-    def drawn(seed, workers=None, slack=None):
-        """The scenario of a seed; seeds go round workers and slacks."""
-        draw, rng = random.Random(seed), np.random.default_rng(seed)
-        workers = 1 + seed % MOST_WORKERS if workers is None else workers
-        slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack
-        one_type = draw.random() < 0.3
-        left, right = draw.randint(4, 12), draw.randint(4, 12) if one_type else draw.randint(1, 4)
-        kept = rng.random((left, right)) < draw.choice((0.15, 0.6, 1.0))
-        kept[0, 0] = True
-        pairs = np.stack(np.nonzero(kept))
-        # at times the last worker has no edges at all
-        active = max(1, workers - (draw.random() < 0.15))
-        parts = (
-            rng.integers(0, active, pairs.shape[1]) if draw.random() < 0.8 else pairs[0] % active
-        )
-        segments = 1 if one_type else draw.choice((1, 2))
-        size = draw.choice(
-            (
-                {},
-                {"vertices": 1},
-                {"vertices": 2},
-                {"vertices": 3},
-                {"edges": max(1, len(parts) // 3)},
-            )
-        )
-        return Scenario(
-            seed,
-            workers,
-            slack,
-            one_type,
-            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")),
-            size=size,
-            segments=segments,
-            late=segments == 2 and seed % 3 > 0,
-            plain=draw.random() < 0.3,
-            order=draw.choice(("shuffled", "fixed", "rotated", "rotated", "pipelined")),
-            epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4),
-            sync=draw.random() < 0.6,
-            pairs=pairs,
-            parts=parts.astype(np.int16),
-        )
-
-    def stages(self, program, log, busy):
-        """One epoch of one worker."""
-        names = list(program.vertices)
-
-        def noted(tau):
-            log.applied.append(int(tau.applied))
-            note(tau)
-
-        def synchronised(inside):
-            first, second = program.udfs
-            over = self.over if inside else ""
-            out = [
-                Watch(log, busy, "start"),
-                Walk(first, over=over),
-                Watch(log, busy, "end", wrote=(FIRST, TAKEN)),
-            ]
-            out[0].exchange = out[1]
-            out += [Watch(log, busy, "beat")] if self.late and self.sync else []
-            early = names[:1] if self.late else names
-            out += [Apply(name, take) for name in early]
-            settled = {(name, kind) for name in early for kind in (FIRST, TAKEN)}
-            if self.segments == 2:
-                out += [Watch(log, busy, "between", settled=settled), Exchange(second, over=over)]
-                out += [
-                    Watch(log, busy, "end again", wrote=(SECOND,), settled=settled),
-                    *[Apply(name, take) for name in names],
-                ]
-                settled = {(name, kind) for name in names for kind in OF_VERTICES}
-            out += [] if self.late or not self.sync else [Watch(log, busy, "beat", settled=settled)]
-            return [*out, GlobalSync(noted)] if self.sync else out
-
-        batch = Batch(*synchronised(True), over=self.over, order=self.order, **self.size)
-        return [batch, *(synchronised(False) if self.plain else [])]
+from tux.protocol.message import Kind
 
 
 class Simulation:
@@ -264,7 +38,7 @@ class Simulation:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(self.parts)
         ]
-        self.together = Together(self.workers, s.seed)
+        self.cluster = SimulatedCluster(self.workers, s.seed)
         self.log = Log(s.slack)
         self.epochs = [s.stages(program, self.log, self.busy) for _ in self.workers]
         self.steps = [
@@ -277,20 +51,20 @@ class Simulation:
         """Some messages arrive while this worker computes: at any server, and for this worker,
         but none that would wake another.
         """
-        together = self.together
-        for _ in range(together.draw.choice((0, 0, 1, 3, 10))):
+        cluster = self.cluster
+        for _ in range(cluster.draw.choice((0, 0, 1, 3, 10))):
             ready = [
                 at
-                for at, queue in together.channels.items()
-                if at[1] == worker.rank or queue[0].kind in ("up", "totals")
+                for at, queue in cluster.channels.items()
+                if at[1] == worker.rank or queue[0].kind in (Kind.CONTRIBUTION, Kind.TOTALS)
             ]
             if ready:
-                together.deliver(together.draw.choice(ready))
+                cluster.deliver(cluster.draw.choice(ready))
 
     def run(self):
         """Two passes of several epochs each; within a pass no worker waits for an epoch's end."""
-        self.together.finish({worker.rank: self._passes(worker) for worker in self.workers})
-        assert not self.together.channels and not any(worker.inbox for worker in self.workers), (
+        self.cluster.finish({worker.rank: self._passes(worker) for worker in self.workers})
+        assert not self.cluster.channels and not any(worker.inbox for worker in self.workers), (
             "messages are left over"
         )
         return self
@@ -318,23 +92,23 @@ class Simulation:
         """(made, sent): what clocks have changed in each row of a table, and what they have sent
         to its master.
         """
-        log, workers, turns = self.log, self.scenario.workers, len(self.log.blocks[0])
-        made = np.zeros((2, turns, 1 if name == "tau" else len(self.home(name)), workers), int)
-        sent = np.zeros_like(made)
+        log, workers, clocks = self.log, self.scenario.workers, len(self.log.blocks[0])
+        changed = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
+        sent = np.zeros_like(changed)
         for w in range(workers):
-            waiting = np.zeros(made.shape[::2], int)
+            waiting = np.zeros(changed.shape[::2], int)
             for t, block in enumerate(log.blocks[w]):
                 touched, gone = self.rows(name, w, block)
                 if log.shares[w] and (ends := log.shares[w][t]) is not None and name != "tau":
                     touched = np.unique(
                         [end for of, end in zip(self.data.ends, ends, strict=True) if of == name]
                     )
-                made[0, t, touched, w], made[1, t, touched, w] = 1, t
-                waiting += made[:, t, :, w]
+                changed[0, t, touched, w], changed[1, t, touched, w] = 1, t
+                waiting += changed[:, t, :, w]
                 sent[:, t, gone, w], waiting[:, gone] = waiting[:, gone], 0
         return [
             Book(*np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0), (0, 0), (0, 0))))
-            for each in (made, sent)
+            for each in (changed, sent)
         ]
 
     def rows(self, name, worker, block):
@@ -377,12 +151,12 @@ class Simulation:
         for name in [
             name for name in self.workers[0].tables if name != "tau" or self.scenario.sync
         ]:
-            made, sent = self.books(name)
+            changed, sent = self.books(name)
             home = np.zeros(1, int) if name == "tau" else self.home(name)
             for worker, part in zip(self.workers, self.parts, strict=True):
                 rows = np.zeros(1, int) if name == "tau" else part.types[name].rows
                 for kind in OF_TAU if name == "tau" else OF_VERTICES[: 1 + self.scenario.segments]:
-                    books = [Book(*(each[:, rows] for each in book)) for book in (made, sent)]
+                    books = [Book(*(each[:, rows] for each in book)) for book in (changed, sent)]
                     reads = self.log.reads[worker.rank, name, kind]
                     stalest = max(
                         stalest, check(reads, *books, me=worker.rank, home=home[rows], own=kind.own)

@@ -9,8 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from probe import Log, Read, Scenario, Simulation
+from probe import Simulation
+from probe_log import Log, Read
 from probe_programs import OF_TAU, OF_VERTICES, TwoTypes
+from probe_scenario import Scenario
 from programs import Calling
 
 from tux import param
@@ -30,7 +32,7 @@ def edges():
 
 
 def scenario(slack, partitioner="random", seed=0):
-    """What all workers run: two segments and a GlobalSync in each of few blocks, and a turn
+    """What all workers run: two segments and a GlobalSync in each of few blocks, and a clock
     outside.
     """
     data = edges()

@@ -8,9 +8,10 @@ import tempfile
 import time
 from collections import defaultdict
 
-import mutants  # noqa: F401 - registers the mutants
-from mutation import CAUGHT, MUTANTS
-from probe import SLACKS, Scenario, Simulation
+from mutants import MUTANTS
+from mutation import CAUGHT
+from probe import Simulation
+from probe_scenario import SLACKS, Scenario
 
 MOST = 100  # seeds that a mutant may survive
 
@@ -48,11 +49,11 @@ def main(seeds):
     )
     survivors = 0
     for name in MUTANTS:
-        found = caught(name, MOST)
-        survivors += found is None
+        catch = caught(name, MOST)
+        survivors += catch is None
         print(
             f"{name:46}"
-            + (f"{found[0]:4}  {found[1]:.110}" if found else f" NOT CAUGHT in {MOST} seeds"),
+            + (f"{catch[0]:4}  {catch[1]:.110}" if catch else f" NOT CAUGHT in {MOST} seeds"),
             flush=True,
         )
     print(

@@ -18,11 +18,11 @@ class Book(NamedTuple):
     sum: np.ndarray
 
 
-def check(reads, made, sent, *, me, home, own):
+def check(reads, changed, sent, *, me, home, own):
     """The seven assertions on one worker's reads, in their order, of one pair of slots; returns the
     largest staleness at a clock's start.
 
-    `made`, `sent`: books of the worker's rows; `home` (rows,): their masters' workers.
+    `changed`, `sent`: books of the worker's rows; `home` (rows,): their masters' workers.
     """
     # (reads, rows, W)
     count, total = np.stack([read.count for read in reads]), np.stack([read.sum for read in reads])
@@ -30,7 +30,7 @@ def check(reads, made, sent, *, me, home, own):
     others = np.arange(count.shape[2]) != me if own else np.ones(count.shape[2], bool)
     assert (count >= sent.count[least])[..., others].all(), "1: a clock that must be in is missing"
     if own:
-        mine = (count == made.count[most]) & (total == made.sum[most])
+        mine = (count == changed.count[most]) & (total == changed.sum[most])
         assert mine[..., me].all(), "2: own changes do not all show"
     assert (count <= sent.count[most])[..., others].all(), "4: something comes from the future"
     # clocks after `least` that show, of all others alike

@@ -11,7 +11,7 @@ from programs import random_pairs
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -56,8 +56,8 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0):
     return cut(edges, test, assignment, k, seed)
 
 
-def news(*fields):
-    """A packed message in which all values (r, *shape) of each field are new."""
+def all_dirty(*fields):
+    """A packed message in which all values (r, *shape) of each field are dirty."""
     return pack(
         (values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8))
         for values in map(np.asarray, fields)
@@ -65,16 +65,16 @@ def news(*fields):
 
 
 def opened(arrays, fields, rows):
-    """Values and marks of each field that a packed message says of `rows`: 0 where it says
-    nothing.
+    """Values and dirty flags of each field that a packed message has for `rows`: 0 where it has
+    none.
     """
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
-        values, marks = np.zeros_like(field), np.zeros(field.shape, np.uint8)
+        values, dirty = np.zeros_like(field), np.zeros(field.shape, np.uint8)
         if picked is not NEVER:
             picked.of(values)[picked.rows] = picked.values
-            picked.of(marks)[picked.rows] = 1
-        out.append((values[rows], marks[rows].reshape(len(rows), math.prod(field.shape[1:]))))
+            picked.of(dirty)[picked.rows] = 1
+        out.append((values[rows], dirty[rows].reshape(len(rows), math.prod(field.shape[1:]))))
     return out
 
 
@@ -104,13 +104,13 @@ class Team:
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
-        self.together = Together(self.workers, delivery)
+        self.cluster = SimulatedCluster(self.workers, delivery)
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):
         """Set-up and `epochs` epochs."""
         trainings = [Training(worker) for worker in self.workers]
-        self.together.finish(
+        self.cluster.finish(
             {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
         )
         return self
@@ -129,7 +129,7 @@ class Team:
         stages, plans = [[each(worker) for each in make] for worker in self.workers], []
         for worker, mine in zip(self.workers, stages, strict=True):
             plans.append(worker.prepare(mine))
-        self.together.run(lambda worker: plans[worker.rank], slack)
+        self.cluster.run(lambda worker: plans[worker.rank], slack)
         return self
 
     @property
@@ -148,18 +148,18 @@ class Team:
 
     def gather(self, vertex, field):
         """A field of all masters, (n, *shape), by dense index."""
-        found = []
+        shares = []
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
             if held.cut:
-                found.append(
+                shares.append(
                     (worker.master_ids(vertex), worker.server.tables[vertex].arrays[field])
                 )
             else:
-                found.append(
+                shares.append(
                     (held.order[: held.known], worker.tables[vertex].arrays[field][: held.known])
                 )
-        ids, arrays = (np.concatenate(each) for each in zip(*found, strict=True))
+        ids, arrays = (np.concatenate(each) for each in zip(*shares, strict=True))
         assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), (
             "a vertex has not one master"
         )

@@ -19,6 +19,7 @@ from tux.apps.lda.lda import LDA
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.cli.main import main
+from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.run.folder import read_run, tables_of
 
@@ -335,7 +336,7 @@ def test_what_comes_back(tmp_path, monkeypatch, capsys, workers):
 def test_lists_of_a_model_are_those_of_its_documents():
     edges = drawn()
     worker = settled(LDA(topics=4, parts=2), edges)
-    model, truth = worker.model("document"), lists(worker)
+    model, truth = model_fields(worker, "document"), lists(worker)
     found = np.zeros_like(truth)
     for d, (topics, times) in enumerate(zip(model["topics"], model["times"], strict=True)):
         assert (times > 0).all()

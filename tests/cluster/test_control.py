@@ -24,7 +24,8 @@ from tux.cluster.control import (
     pack,
     unpack,
 )
-from tux.protocol.message import Message, decode, encode
+from tux.protocol.frames import decode, encode
+from tux.protocol.message import Kind, Message
 
 CONTROLS = [
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "höst", "tcp://127.0.0.1:1"),
@@ -52,7 +53,7 @@ KINDS = [
 
 def carrying(content, *more):
     """A control message with these bytes in it."""
-    return Message("control", 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
+    return Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
 
 
 def refused(message):
@@ -64,15 +65,15 @@ def refused(message):
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: type(control).__name__)
 def test_there_and_back(control):
     message = pack(control, 1, 2)
-    assert (message.kind, message.source, message.dest) == ("control", 1, 2)
+    assert (message.kind, message.source, message.dest) == (Kind.CONTROL, 1, 2)
     assert unpack(message) == control
     frames = [bytes(frame) for frame in encode(message, 77)]
     assert unpack(decode(frames, 77, 2)) == control
 
 
 def test_a_value_that_is_no_number():
-    (found,) = unpack(pack(Record({"x": float("nan")}), 1, 2)).fields.values()
-    assert found != found
+    (number,) = unpack(pack(Record({"x": float("nan")}), 1, 2)).fields.values()
+    assert number != number
 
 
 @pytest.mark.parametrize(
@@ -120,14 +121,14 @@ def test_trailing_bytes():
 
 
 def test_no_buffer_or_two():
-    refused(Message("control", 1, 2))
+    refused(Message(Kind.CONTROL, 1, 2))
     refused(carrying(msgspec.msgpack.encode(Beat()), np.zeros(1, np.uint8)))
 
 
 def test_more_bytes_than_any_control_has():
     content = msgspec.msgpack.encode(Failed(1, "x" * MOST_BYTES, "", ""))
     refused(carrying(content))
-    refused(Message("control", 1, 2, arrays=[np.zeros(MOST_BYTES + 1, np.uint8)]))
+    refused(Message(Kind.CONTROL, 1, 2, arrays=[np.zeros(MOST_BYTES + 1, np.uint8)]))
 
 
 # ---- errors

@@ -11,13 +11,13 @@ from queue import Empty
 from types import SimpleNamespace
 
 import pytest
-from kill_loop import Running
+from running import Running
 
 from tux.base.errors import DeadlinePassed
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received
-from tux.cluster import wire
-from tux.cluster.crew import Crew
-from tux.cluster.wire import Post
+from tux.cluster import heartbeat, socket_thread
+from tux.cluster.local_workers import LocalWorkers
+from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_process import is_stopped
 
 HARD = 60.0  # seconds after which a command counts as hung
@@ -33,7 +33,7 @@ def epochs(running):
 def at_work(running, more=3):
     """Wait until a run has written some more epochs."""
     before = epochs(running)
-    assert running.until(lambda: epochs(running) >= before + more, HARD), running.told()
+    assert running.until(lambda: epochs(running) >= before + more, HARD), running.output()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_signal_ends_a_run_as_an_interrupt_does(start, number, workers):
     at_work(running)
     os.kill(running.process.pid, number)
     assert running.wait(HARD) == 130
-    err = running.told()[1]
+    err = running.output()[1]
     assert (
         err.startswith("error: interrupted after ")
         and "Traceback" not in err
@@ -122,13 +122,13 @@ class Process:
 
 def test_workers_that_cannot_leave_by_themselves_are_killed_at_once(tmp_path):
     """None is waited for while others still take the processor from it."""
-    log, crew = [], Crew(None, tmp_path / "job", range(3))
-    crew.processes = {rank: Process(log, rank) for rank in range(3)}
-    crew.end(leaving=[1], patience=0.0)
+    log, workers = [], LocalWorkers(None, tmp_path / "job", range(3))
+    workers.processes = {rank: Process(log, rank) for rank in range(3)}
+    workers.end(leaving=[1], patience=0.0)
     assert log[:2] == [("kill", 0), ("kill", 2)]
     assert log.index(("kill", 1)) < log.index(("gone", 1))
     log.clear()
-    crew.end(patience=0.0)
+    workers.end(patience=0.0)
     assert sorted(log[:3]) == [("gone", 0), ("gone", 1), ("gone", 2)]
 
 
@@ -143,13 +143,13 @@ def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     os.kill(running.process.pid, signal.SIGTSTP)
     assert running.until(lambda: all(map(is_stopped, processes)), HARD)
     before = epochs(running)
-    time.sleep(wire.SILENCE + 4)
+    time.sleep(heartbeat.SILENCE + 4)
     assert epochs(running) == before and running.process.poll() is None
     os.killpg(running.process.pid, signal.SIGCONT)
     at_work(running)
     assert [running.process.pid, *running.workers().values()] == processes
     os.kill(running.process.pid, signal.SIGTERM)
-    assert running.wait(HARD) == 130, running.told()
+    assert running.wait(HARD) == 130, running.output()
 
 
 def test_workers_wait_for_a_launcher_that_is_stopped(start):
@@ -157,12 +157,12 @@ def test_workers_wait_for_a_launcher_that_is_stopped(start):
     at_work(running)
     workers = running.workers()
     os.kill(running.process.pid, signal.SIGSTOP)
-    time.sleep(wire.SILENCE + 4)
+    time.sleep(heartbeat.SILENCE + 4)
     assert running.workers() == workers
     os.kill(running.process.pid, signal.SIGCONT)
     at_work(running)
     os.kill(running.process.pid, signal.SIGTERM)
-    assert running.wait(HARD) == 130, running.told()
+    assert running.wait(HARD) == 130, running.output()
 
 
 def test_where_no_shell_could_continue_it_nothing_is_stopped():
@@ -186,31 +186,31 @@ def test_where_no_shell_could_continue_it_nothing_is_stopped():
 def test_time_in_which_a_member_did_not_listen_is_not_the_others_silence(tmp_path, monkeypatch):
     """As if the process had been stopped in between: the clock went on, the thread did not."""
     now = [1000.0]
-    monkeypatch.setattr(wire.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(socket_thread.time, "monotonic", lambda: now[0])
     addresses = [f"ipc://{tmp_path}/{number}" for number in range(2)]
-    post = Post(0, addresses, 7, lambda message: False, partners=[1], largest=1 << 16)
-    post._peers[1] = type(
+    member = SocketThread(0, addresses, 7, lambda message: False, partners=[1], largest=1 << 16)
+    member.sockets._dealers[1] = type(
         "Nobody", (), {"send_multipart": lambda *_, **__: None, "close": lambda *_: None}
     )()
     try:
-        post._beat()
-        post.heard[1] = now[0]
-        now[0] += wire.SILENCE + 100
-        post._beat()
-        assert post.inbox.empty()
-        for _ in range(int(wire.SILENCE) + 2):  # and now it does listen
+        member._beat()
+        member.heartbeat.heard[1] = now[0]
+        now[0] += heartbeat.SILENCE + 100
+        member._beat()
+        assert member.inbox.empty()
+        for _ in range(int(heartbeat.SILENCE) + 2):  # and now it does listen
             now[0] += 1
-            post._beat()
-        assert "has been silent" in str(post.inbox.get_nowait())
+            member._beat()
+        assert "has been silent" in str(member.inbox.get_nowait())
     finally:
-        post.close(0)
+        member.close(0)
 
 
 def test_a_silence_that_has_a_reason_is_no_loss(tmp_path, monkeypatch):
-    monkeypatch.setattr(wire, "SILENCE", -1.0)
-    monkeypatch.setattr(wire, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(heartbeat, "SILENCE", -1.0)
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.0)
     for excused in (True, False):
-        post = Post(
+        member = SocketThread(
             0,
             [f"ipc://{tmp_path}/{excused}", ""],
             7,
@@ -219,25 +219,27 @@ def test_a_silence_that_has_a_reason_is_no_loss(tmp_path, monkeypatch):
             largest=1 << 16,
             excused=lambda member, seconds, excused=excused: excused,
         )
-        post.heard[1] = time.monotonic()
-        post._beat()
-        assert post.inbox.empty() == excused
-        post.close(0)
+        member.heartbeat.heard[1] = time.monotonic()
+        member._beat()
+        assert member.inbox.empty() == excused
+        member.close(0)
 
 
 def test_a_deadline_counts_the_waiting_not_the_clock(tmp_path, monkeypatch):
     """Of a process that was stopped for an hour in the midst of a wait, a wait of 3 s still has
     2 s left.
     """
-    post = Post(0, [f"ipc://{tmp_path}/0"], 7, lambda message: False, partners=[], largest=1 << 16)
+    member = SocketThread(
+        0, [f"ipc://{tmp_path}/0"], 7, lambda message: False, partners=[], largest=1 << 16
+    )
     waits = []
 
     def get(timeout):
         waits.append(timeout)
         raise Empty
 
-    monkeypatch.setattr(post, "inbox", SimpleNamespace(get=get))
+    monkeypatch.setattr(member, "inbox", SimpleNamespace(get=get))
     with pytest.raises(DeadlinePassed, match="waited 3 s for a message"):
-        post.receive(3, "a message")
+        member.receive(3, "a message")
     assert waits == [1.0, 1.0, 1.0]
-    post.close(0)
+    member.close(0)

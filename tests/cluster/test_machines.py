@@ -25,9 +25,9 @@ def machines():
     """Two namespaces, 10.77.0.1 and 10.77.0.2, and the name of the first one's end of the cable."""
     tag = uuid4().hex[:6]
     spaces, ends = (f"tux-a{tag}", f"tux-b{tag}"), (f"ta{tag}", f"tb{tag}")
-    made = subprocess.run(["ip", "netns", "add", spaces[0]], capture_output=True, text=True)
-    if made.returncode:
-        pytest.skip(f"no network namespaces here: {made.stderr.strip()}")
+    added = subprocess.run(["ip", "netns", "add", spaces[0]], capture_output=True, text=True)
+    if added.returncode:
+        pytest.skip(f"no network namespaces here: {added.stderr.strip()}")
 
     def ip(*words):
         subprocess.run(["ip", *words], check=True)

@@ -7,11 +7,11 @@ import socket
 from pathlib import Path
 
 import pytest
-from kill_loop import Running
+from running import Running
 
 from tux.base.errors import DiskError
-from tux.cluster import crew as workers_of_a_machine
 from tux.cluster import job_folder
+from tux.cluster.local_workers import LocalWorkers
 
 HARD = 60.0  # seconds after which a command counts as hung
 
@@ -60,8 +60,8 @@ def start(tmp_path):
 
 def over(running, code):
     """The run ends with an exit code and leaves nothing; the error that it tells."""
-    assert running.wait(HARD) == code, running.told()
-    err = running.told()[1]
+    assert running.wait(HARD) == code, running.output()
+    err = running.output()[1]
     assert running.until(lambda: not running.left()), running.left()
     assert "Traceback" not in err and err.count("error: ") == 1
     return err[err.index("error: ") :]
@@ -79,7 +79,7 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "texts"),
     [
         (
             ["--seed", 1],
@@ -90,10 +90,10 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
         ([], ["--workers", 2], ["--workers is 2, and 1 on machine 0"]),
     ],
 )
-def test_what_differs_is_named_on_both_machines(start, first, second, told):
+def test_what_differs_is_named_on_both_machines(start, first, second, texts):
     running = [start(rank, "--nnodes", 2, *flags) for rank, flags in enumerate((first, second))]
     errors = [over(each, 7) for each in running]
-    for text in told:
+    for text in texts:
         assert all(text in err for err in errors), errors
     assert errors[1].startswith("error: machine 0 ended the job: worker ")
 
@@ -105,11 +105,11 @@ def test_who_has_another_key_is_told_by_the_launcher(start):
     )
     assert "all have the same key" in over(second, 5)
     over(first, 5)
-    told = [line for line in first.told()[1].splitlines() if line.startswith("warning: ")]
+    texts = [line for line in first.output()[1].splitlines() if line.startswith("warning: ")]
     assert any(
         "from outside this job refused" in line and "without this job's key" in line
-        for line in told
-    ), told
+        for line in texts
+    ), texts
 
 
 def test_two_machines_of_one_rank(start):
@@ -151,4 +151,4 @@ def test_folders_of_a_job(tmp_path):
     finally:
         job_folder.remove(folder)
     assert not Path(folder).exists() and not parts.exists()
-    assert workers_of_a_machine.Crew(None, folder, []).processes == {}
+    assert LocalWorkers(None, folder, []).processes == {}

@@ -16,20 +16,20 @@ def test_one_machine_is_no_place():
 
 
 def test_flags():
-    found = place(rank=1)
-    assert (found.machines, found.rank, found.host, found.port, found.secret) == (
+    machine = place(rank=1)
+    assert (machine.machines, machine.rank, machine.host, machine.port, machine.secret) == (
         2,
         1,
         "127.0.0.1",
         5000,
         None,
     )
-    assert found.launcher == "tcp://127.0.0.1:5000" and found.own() == "tcp://127.0.0.1:*"
+    assert machine.launcher == "tcp://127.0.0.1:5000" and machine.own() == "tcp://127.0.0.1:*"
     assert place(meeting="localhost").port == PORT
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("flags", "message"),
     [
         ({"rank": 2}, "--node-rank 2 of --nnodes 2"),
         ({"machines": 1, "rank": 1}, "--node-rank 1 of --nnodes 1"),
@@ -51,17 +51,17 @@ def test_flags():
         ({"meeting": "10.1.2.3:5000"}, "key"),
     ],
 )
-def test_what_does_not_fit_together_is_told(given, message):
+def test_what_does_not_fit_together_is_told(flags, message):
     with pytest.raises(UsageError, match=message):
-        place(**given)
+        place(**flags)
 
 
 def test_a_key_is_needed_between_machines_unless_it_is_waived(tmp_path):
     key = tmp_path / "job.key"
     key.write_bytes(bytes(32))
-    found = place(meeting="10.1.2.3:5000", key=str(key))
-    assert len(found.secret) == 32
-    assert place(meeting="10.1.2.3:5000", TUX_JOB_KEY="words").secret not in (None, found.secret)
+    machine = place(meeting="10.1.2.3:5000", key=str(key))
+    assert len(machine.secret) == 32
+    assert place(meeting="10.1.2.3:5000", TUX_JOB_KEY="words").secret not in (None, machine.secret)
     assert place(meeting="10.1.2.3:5000", insecure=True).secret is None
 
 
@@ -101,8 +101,8 @@ def test_short_and_missing_keys(tmp_path):
 )
 def test_the_environments_of_other_launchers(environment, expected):
     meeting = "127.0.0.9:9" if "OMPI_COMM_WORLD_SIZE" in environment else None
-    found = find(None, None, meeting, None, insecure=False, environment=environment)
-    assert (found.machines, found.rank, found.host, found.port) == expected
+    machine = find(None, None, meeting, None, insecure=False, environment=environment)
+    assert (machine.machines, machine.rank, machine.host, machine.port) == expected
 
 
 def test_a_rank_that_contradicts_the_environment_is_told():
@@ -113,7 +113,7 @@ def test_a_rank_that_contradicts_the_environment_is_told():
 
 
 def test_flags_win_over_the_environment():
-    found = place(
+    machine = place(
         WORLD_SIZE="9", RANK="8", TORCHELASTIC_RUN_ID="x", MASTER_ADDR="a", MASTER_PORT="1"
     )
-    assert (found.machines, found.rank) == (2, 0)
+    assert (machine.machines, machine.rank) == (2, 0)

@@ -1,111 +1,18 @@
-"""Workers as real processes: the answer is that of one worker, and whatever dies, the job ends
-with a clear message and leaves nothing.
-"""
+"""Workers as real processes: models, records and files are those of one worker."""
 
 import json
-import os
-import re
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from kill_loop import Running
+from running import Running, unwarned
 
 from tux.arrays.arrow import read_parquet
 from tux.run.folder import read_metrics
-from tux.synthetic.graph import graph
-from tux.synthetic.ratings import ratings as drawn
 
 PAGERANK = Path(__file__).parents[2] / "docs" / "pagerank.py"
 HARD = 300.0  # seconds after which a command counts as hung
-SOON = 60.0  # seconds after which a job whose member is lost counts as hung
-ENDLESS = ["--epochs", 1_000_000, "--rank", 4, "--eval-every", 20]
 TIMES = ("seconds", "edges_per_second")
-
-FAULTY = '''
-"""Degrees, with a fault where it is asked for."""
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
-
-
-def count(dst, tau, p):
-    dst.seen += 1
-    tau.edges += 1 if p.fault != 1 else 1 / 0
-
-
-def keep(v, p):
-    v.degree = v.seen if p.fault != 2 else 1 / 0
-
-
-def report(tau, p):
-    tau.objective = tau.edges if p.fault != 3 else 1 / 0
-
-
-class Degrees(Program):
-    """Degrees of pages."""
-
-    fault: int = param(0, "where it fails", low=0, high=4)
-    page = Vertex(seen=delta("i4"), degree=value("i4"))
-    link = Edge("page", "page")
-    tau = Context(edges=total(), objective=metric())
-
-    def stages(self):
-        broken = 1 / 0 if self.fault == 4 else 0
-        return [Exchange(count), Apply("page", keep), GlobalSync(report)]
-'''
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A folder with small ratings, whose ids are words, and a random graph."""
-    folder = tmp_path_factory.mktemp("files")
-    for name, part in zip(
-        ("train", "test"), drawn(300, 100, 8000, test_share=0.1).split(), strict=True
-    ):
-        rows = zip(
-            part["user"].tolist(), part["item"].tolist(), part["rating"].tolist(), strict=True
-        )
-        (folder / f"{name}.csv").write_text(
-            "user,item,rating\n" + "".join(f"ann{u},thing {i},{r}\n" for u, i, r in rows)
-        )
-    pairs = zip(*(end.tolist() for end in graph(300, 1500)), strict=True)
-    (folder / "links.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs))
-    return folder
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Start a ``tux run`` in a folder of the test's own; at the end nothing of it may live."""
-    running = []
-
-    def begin(*argv):
-        folder = tmp_path / str(len(running))
-        folder.mkdir()
-        running.append(Running(folder, "run", *argv))
-        return running[-1]
-
-    yield begin
-    for each in running:
-        each.__exit__()
-
-
-@pytest.fixture
-def tux(start):
-    """Run to the end: (exit code, standard output, standard error), in which is no traceback;
-    nothing is left.
-    """
-
-    def run(*argv):
-        each = start(*argv)
-        code = each.wait(HARD)
-        out, err = each.told()
-        assert code is not None, f"hung: {out} {err}"
-        assert each.left() == []
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +40,8 @@ def mf(files, tmp_path_factory):
                 *flags,
             ]
             with Running(folder, *argv) as running:
-                assert running.wait(HARD) == 0, running.told()
-                assert running.left() == [] and not unwarned(running.told()[1])
+                assert running.wait(HARD) == 0, running.output()
+                assert running.left() == [] and not unwarned(running.output()[1])
             done[flags, again] = folder / "out"
         return done[flags, again]
 
@@ -242,19 +149,19 @@ def test_pagerank_of_any_number_of_workers(start, files):
     """Each partitioner, with two workers and three, against one."""
     options = [(1, "bicut"), (2, "bicut"), (2, "random"), (3, "bicut"), (3, "random")]
     flags = [PAGERANK, files / "links.txt", "--tolerance", 0, "--epochs", 40, "--out", "out"]
-    found = {}
+    by_run = {}
     for some in (options[:3], options[3:]):
         runs = {
             each: start(*flags, "--workers", each[0], "--partitioner", each[1]) for each in some
         }
         for each, run in runs.items():
-            assert run.wait(HARD) == 0, run.told()
+            assert run.wait(HARD) == 0, run.output()
             page = columns(run.folder / "out", "page")
             assert page["id"].dtype == np.int64
-            found[each] = dict(zip(page["id"].tolist(), page["rank"].tolist(), strict=True))
-    one = found.pop((1, "bicut"))
+            by_run[each] = dict(zip(page["id"].tolist(), page["rank"].tolist(), strict=True))
+    one = by_run.pop((1, "bicut"))
     assert abs(sum(one.values()) - 1) < 1e-9
-    for each, ranks in found.items():
+    for each, ranks in by_run.items():
         assert ranks.keys() == one.keys()
         assert max(abs(ranks[page] - one[page]) for page in one) < 1e-10, each
 
@@ -285,7 +192,7 @@ def test_more_workers_than_edges_and_plain_python(start):
         "out",
     )
     (run.folder / "one.csv").write_text("user,item,rating\nann,tea,5\n")
-    assert run.wait(HARD) == 0, run.told()
+    assert run.wait(HARD) == 0, run.output()
     assert columns(run.folder / "out", "user")["id"].tolist() == ["ann"] and columns(
         run.folder / "out", "item"
     )["id"].tolist() == ["tea"]
@@ -308,14 +215,14 @@ def test_patience_keeps_the_best_model(start, files):
         2,
     ]
     run = start(*flags, "--epochs", 60, "--patience", 2, "--out", "out")
-    assert run.wait(HARD) == 0, run.told()
+    assert run.wait(HARD) == 0, run.output()
     records = [record["test_rmse"] for record in read_metrics(run.folder / "out")]
     results = json.loads((run.folder / "out" / "run.json").read_text())["results"]
     top = int(np.argmin(records)) + 1
     assert len(records) == top + 2 < 60
     assert results["best"]["epoch"] == results["model_epoch"] == top
     again = start(*flags, "--epochs", top, "--out", "out")
-    assert again.wait(HARD) == 0, again.told()
+    assert again.wait(HARD) == 0, again.output()
     for name in ("user", "item"):
         mine, other = columns(run.folder / "out", name), columns(again.folder / "out", name)
         assert all(np.array_equal(mine[f], other[f]) for f in ("id", "f"))
@@ -328,168 +235,3 @@ def test_evaluation_of_every_third_epoch(mf):
     assert all(
         record["test_rmse"] == every[record["epoch"]] for record in records if "test_rmse" in record
     )
-
-
-# ---- mistakes
-
-
-@pytest.mark.parametrize(
-    ("fault", "text"),
-    [(1, "tau.edges += 1 if"), (2, "v.degree = "), (3, "tau.objective = "), (4, "broken = ")],
-)
-def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fault, text):
-    """Of one process as of two: in a worker's main thread, where it serves masters, and before
-    there is any.
-    """
-    program = tmp_path / "faulty.py"
-    program.write_text(FAULTY)
-    flags = [program, files / "links.txt", "--fault", fault, "--no-jit", "--epochs", 2]
-    one, two = runs = [start(*flags, "--workers", workers) for workers in (1, 2)]
-    assert [run.wait(HARD) for run in runs] == [2, 2], two.told()
-    line = 1 + next(i for i, each in enumerate(FAULTY.splitlines()) if text in each)
-    expected = f"error: ZeroDivisionError: division by zero\n  at {program}:{line}\n"
-    told = [unwarned(run.told()[1]) for run in runs]
-    assert told[0].startswith(expected) and told[0] == told[1]
-    assert two.left() == []
-
-
-def test_divergence_names_vertex_field_and_value(tux, files):
-    code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
-    what, do = unwarned(err).splitlines()
-    assert code == 3
-    assert re.fullmatch(
-        r"error: (user ann\d+|item thing \d+): f became (nan|inf|-inf) in epoch \d+", what
-    )
-    assert "--step" in do
-
-
-# ---- what dies
-
-
-def at_work(running):
-    """Wait until a run has written some epochs."""
-    path = running.folder / "out" / "metrics.jsonl"
-    assert running.until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3, HARD), (
-        running.told()
-    )
-    return running.workers()
-
-
-def intact(running):
-    """The epochs written so far are whole, and in order; no model pretends to be one."""
-    text = (running.folder / "out" / "metrics.jsonl").read_text()
-    assert text.endswith("\n")
-    assert [json.loads(line)["epoch"] for line in text.splitlines()] == list(
-        range(1, text.count("\n") + 1)
-    )
-    assert not (running.folder / "out" / "model").exists()
-
-
-def unwarned(err):
-    """Standard error without warnings: small machines have fewer cores than some runs here have
-    workers.
-    """
-    return "".join(
-        line for line in err.splitlines(keepends=True) if not line.startswith("warning: ")
-    )
-
-
-def over(running, code, seconds=SOON):
-    """The run ends with an exit code, leaves nothing, and says one thing."""
-    assert running.wait(seconds) == code, running.told()
-    assert running.until(lambda: not running.left(), SOON), running.left()
-    err = unwarned(running.told()[1])
-    assert err.count("error: ") == (code > 0 or code == -signal.SIGSEGV) and "Traceback" not in err
-    return err
-
-
-def test_a_killed_worker_ends_the_job(start, files):
-    running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
-    workers = at_work(running)
-    assert sorted(workers) == [0, 1, 2] and any((running.tmp).glob("tux-job-*"))
-    assert all((path.stat().st_mode & 0o777) == 0o700 for path in running.tmp.glob("tux-job-*"))
-    os.kill(workers[1], signal.SIGKILL)
-    err = over(running, 4)
-    assert err.startswith(
-        f"error: worker 1 (process {workers[1]}) was killed by signal 9 (SIGKILL)\n"
-    )
-    intact(running)
-
-
-def test_a_crash_of_a_worker_is_told_with_advice(start, files):
-    running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
-    workers = at_work(running)
-    os.kill(workers[1], signal.SIGSEGV)
-    err = over(running, 4)
-    assert f"(process {workers[1]}) was killed by signal 11 (SIGSEGV)\n" in err and "--check" in err
-
-
-def test_a_crash_of_the_only_process_ends_with_advice(start, files):
-    running = start("mf", files / "train.csv", *ENDLESS, "--out", "out")
-    at_work(running)
-    running.process.send_signal(signal.SIGSEGV)
-    err = over(running, -signal.SIGSEGV)
-    assert err.endswith("try the same with --check\n")
-
-
-@pytest.mark.parametrize(
-    ("flag", "line", "what"), [("--first", 8, "dst.seen"), ("--second", 12, "v.seen")]
-)
-@pytest.mark.parametrize("plain", [False, True], ids=["jit", "no-jit"])
-def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what, plain):
-    """In a worker's main thread, and in the thread that serves its masters."""
-    path = Path(__file__).with_name("outside.py")
-    flags = ["--no-jit"] if plain else ["--check"]
-    code, _, err = tux(
-        path, files / "links.txt", flag, 4, "--workers", 2, "--partitioner", "random", *flags
-    )
-    said = (
-        "index 4 is out of bounds"
-        if plain
-        else f"index 4 is out of bounds for `{what}`, which has 4 entries\n"
-    )
-    assert code == 2 and said in err and f"at {path}:{line}\n" in err
-
-
-def test_a_stopped_worker_ends_the_job(start, files):
-    """At work, where signs of life cease, and before it has given any."""
-    flags = ["mf", files / "train.csv", "--workers", 2, *ENDLESS]
-    working, starting = start(*flags, "--out", "out"), start(*flags)
-    assert starting.until(lambda: starting.workers(), HARD)
-    rank, pid = next(iter(starting.workers().items()))
-    os.kill(pid, signal.SIGSTOP)
-    os.kill(at_work(working)[0], signal.SIGSTOP)
-    assert f"worker {rank} (process {pid}) has been stopped" in over(starting, 4)
-    assert "worker 0 " in over(working, 4)
-    intact(working)
-
-
-def test_an_interrupt_ends_the_job(start, files):
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    runs = [
-        start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out") for _ in numbers
-    ]
-    for number, running in zip(numbers, runs, strict=True):
-        at_work(running)
-        os.killpg(running.process.pid, number)
-        os.killpg(running.process.pid, number)  # impatient
-        err = over(running, 130)
-        assert err.startswith("error: interrupted after ") and "metrics.jsonl holds them" in err
-        intact(running)
-
-
-def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
-    running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
-    at_work(running)
-    running.process.kill()
-    assert over(running, -signal.SIGKILL) == ""
-    intact(running)
-
-
-def test_a_launcher_killed_while_it_prepares_leaves_nothing(start, files):
-    """From the moment its folder is there, before a worker is, and while workers start."""
-    for sign in (lambda r: any(r.tmp.glob("tux-job-*")), lambda r: r.workers()):
-        running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS)
-        assert running.until(lambda: sign(running), HARD)  # noqa: B023
-        running.process.kill()
-        assert over(running, -signal.SIGKILL) == ""

@@ -5,16 +5,17 @@ The assertions and programs are in probe.py, the bugs to be caught in mutants.py
 many more seeds.
 """
 
-import mutants  # noqa: F401 - registers the mutants
 import numpy as np
 import pytest
-from mutation import CAUGHT, MUTANTS
-from probe import MOST_WORKERS, SLACKS, Scenario, Simulation
+from mutants import MUTANTS
+from mutation import CAUGHT
+from probe import Simulation
+from probe_scenario import MOST_WORKERS, SLACKS, Scenario
 from simulate import caught
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -68,7 +69,7 @@ def test_mutants_are_caught(name):
 
 def test_a_mutant_leaves_nothing_behind():
     scenario = Scenario.drawn(5)
-    with MUTANTS["starts_one_turn_early"](), pytest.raises(CAUGHT):
+    with MUTANTS["starts_one_clock_early"](), pytest.raises(CAUGHT):
         Simulation(scenario).run().check()
     Simulation(scenario).run().check()
 
@@ -79,7 +80,7 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
     workers = int(parts.max()) + 1
     pieces = cut(data, test, parts, workers, 0)
     options = {"jit": False, "slack": slack, "workers": workers}
-    return Together(
+    return SimulatedCluster(
         [
             Worker(program, Graph.of(program, piece), rank=rank, **options)
             for rank, piece in enumerate(pieces)
@@ -88,11 +89,11 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
     )
 
 
-def once(together, make):
+def once(cluster, make):
     """Every worker prepares and runs ``make()``'s stages once."""
-    stages = [worker.prepare(make()) for worker in together.workers]
-    together.run(lambda worker: stages[worker.rank])
-    return together.workers
+    stages = [worker.prepare(make()) for worker in cluster.workers]
+    cluster.run(lambda worker: stages[worker.rank])
+    return cluster.workers
 
 
 def grow(user, item):
@@ -117,7 +118,7 @@ class Growing(Program):
         return [Exchange(see, held_out=True)]
 
 
-def evaluated(together, degrees, epochs=4):
+def evaluated(cluster, degrees, epochs=4):
     """Train, and after each epoch compare what each held-out edge sees with epochs * degree of
     its item.
     """
@@ -133,9 +134,9 @@ def evaluated(together, degrees, epochs=4):
                 f"worker {worker.rank}, epoch {record['epoch']}"
             )
 
-    training = [Training(worker) for worker in together.workers]
-    together.finish({worker.rank: steps(worker) for worker in together.workers})
-    assert not together.channels and not any(worker.inbox for worker in together.workers)
+    training = [Training(worker) for worker in cluster.workers]
+    cluster.finish({worker.rank: steps(worker) for worker in cluster.workers})
+    assert not cluster.channels and not any(worker.inbox for worker in cluster.workers)
 
 
 @pytest.mark.parametrize("slack", [0, 3])
@@ -151,8 +152,8 @@ def test_evaluation_sees_the_masters_of_its_epoch(slack):
         test = type(data).of(
             ("user", "item"), [0, 1, 2, 3, 4, 5], [0, 2, 1, 3, 2, 1], {}, against=data.ids
         )
-        together = team(Growing(), data, parts, slack=slack, test=test, seed=seed)
-        evaluated(together, np.bincount(data.dst))
+        cluster = team(Growing(), data, parts, slack=slack, test=test, seed=seed)
+        evaluated(cluster, np.bincount(data.dst))
 
 
 def test_evaluation_where_nothing_else_makes_workers_meet():

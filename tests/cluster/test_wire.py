@@ -1,34 +1,19 @@
-"""Members of a job over real sockets: order, size, silence, strangers, and an end that leaves
-nothing.
+"""Connections and frames that are not of the job: they are refused and counted, and the job goes
+on.
 """
 
 import socket
 import struct
-import threading
 import time
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import zmq
+from members import JOB, SMALL, SOON, unharmed, until, up
 
-from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
-from tux.cluster import wire
-from tux.cluster.wire import Post
-from tux.protocol import message as protocol_message
-from tux.protocol.message import Message, checksum, encode
-
-JOB = 0x1234_5678_9ABC_DEF0
-SOON = 60.0  # seconds in which everything here has long happened
-SMALL = 1 << 16
-
-
-def until(true, what):
-    """Wait until something has happened; it is an error if it never does."""
-    limit = time.monotonic() + SOON
-    while not true():
-        assert time.monotonic() < limit, f"{what} never happened"
-        time.sleep(0.01)
+from tux.protocol import frames
+from tux.protocol.frames import checksum, encode
 
 
 def resident():
@@ -37,22 +22,14 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
-def up(dest, value=0, source=0):
-    return Message("up", source, dest, arrays=[np.full(3, value, np.int64)])
-
-
-def value_of(message):
-    return int(message.arrays[0].flat[0])
-
-
 def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=0, total=None):
     """Frames of a message that claims whatever it is given, with a right checksum unless another
     is given.
     """
     described = b"".join(struct.pack("<BB4Q", *each) for each in descriptors)
     fixed = (
-        protocol_message.MAGIC,
-        protocol_message.VERSION,
+        frames.MAGIC,
+        frames.VERSION,
         0,
         len(descriptors),
         job,
@@ -62,60 +39,11 @@ def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=
         0,
         sequence,
     )
-    right = checksum([protocol_message._HEADER.pack(*fixed, 0) + described, *buffers])
+    right = checksum([frames._HEADER.pack(*fixed, 0) + described, *buffers])
     return [
-        protocol_message._HEADER.pack(*fixed, right if total is None else total) + described,
+        frames._HEADER.pack(*fixed, right if total is None else total) + described,
         *buffers,
     ]
-
-
-@pytest.fixture
-def crew():
-    """Start posts that close at the end: ``crew(addresses, **options)``."""
-    started = []
-
-    def start(addresses, *, handle=None, partners=(), largest=SMALL, members=None, job=JOB):
-        for number in range(len(addresses)) if members is None else members:
-            each = (handle or {}).get(number, lambda message: message.kind == "control")
-            started.append(
-                Post(
-                    number,
-                    addresses,
-                    job,
-                    each,
-                    partners=[n for n in partners if n != number],
-                    largest=largest,
-                )
-            )
-            started[-1].start()
-        return started[-len(addresses if members is None else members) :]
-
-    yield start
-    for post in started:
-        if post._thread.is_alive():
-            post.close(0.5)
-
-
-@pytest.fixture
-def ipc(tmp_path):
-    """Addresses in a folder of the test's own: ``ipc(n)``."""
-    return lambda n: [f"ipc://{tmp_path}/{number}" for number in range(n)]
-
-
-@pytest.fixture
-def tcp():
-    """Loopback addresses that are free."""
-
-    def addresses(n):
-        held = [socket.socket() for _ in range(n)]
-        for each in held:
-            each.bind(("127.0.0.1", 0))
-        found = [f"tcp://127.0.0.1:{each.getsockname()[1]}" for each in held]
-        for each in held:
-            each.close()
-        return found
-
-    return addresses
 
 
 @contextmanager
@@ -148,164 +76,6 @@ def raw(address, content):
             pass
 
 
-def unharmed(one, other, value=7):
-    """Whether a message still goes from one post to another."""
-    one.send(up(other.number, value, one.number))
-    assert value_of(other.receive(SOON, "a message")) == value
-
-
-# ---- members among themselves
-
-
-def test_messages_of_each_sender_keep_their_order(crew, ipc):
-    posts = crew(ipc(3))
-
-    def chatter(post):
-        for value in range(500):
-            for dest in range(3):
-                post.send(up(dest, value, post.number))
-
-    threads = [threading.Thread(target=chatter, args=[post]) for post in posts]
-    for thread in threads:
-        thread.start()
-    for post in posts:
-        heard = {0: [], 1: [], 2: []}
-        for _ in range(1500):
-            message = post.receive(SOON, "the next")
-            heard[message.source].append(
-                (message.sequence if message.source != post.number else None, value_of(message))
-            )
-        for source, values in heard.items():
-            assert values == [(None if source == post.number else n, n) for n in range(500)]
-    for thread in threads:
-        thread.join()
-    assert all(post.inbox.empty() and not post.refused for post in posts)
-
-
-def test_more_messages_than_any_queue_holds(crew, ipc):
-    """While a handler is busy thousands may wait to be sent; the thread that sends them neither
-    waits nor fails.
-    """
-    held = threading.Event()
-    one, two = crew(ipc(2), handle={0: lambda message: held.wait(SOON) and False})
-    one.send(up(0))
-    for value in range(5000):
-        one.send(up(1, value))
-    held.set()
-    assert [value_of(two.receive(SOON, "the next")) for _ in range(5000)] == list(range(5000))
-
-
-def test_big_arrays_arrive_whole(crew, ipc):
-    one, two = crew(ipc(2), largest=1 << 25)
-    rng = np.random.default_rng(0)
-    sent = [
-        rng.random((1000, 2048), "f4"),
-        rng.integers(0, 2**62, 3_000_000),
-        np.empty((0, 5)),
-        rng.random((64, 64)).T,
-        np.array(3.5),
-    ]
-    one.send(Message("rows", 0, 1, 5, 9, sent))
-    one.send(up(1, 3))
-    found = two.receive(SOON, "rows")
-    assert (found.kind, found.clock, found.sync_id) == ("rows", 5, 9)
-    for mine, other in zip(found.arrays, sent, strict=True):
-        assert (mine.dtype, mine.shape) == (other.dtype, other.shape) and np.array_equal(
-            mine, other
-        )
-    assert value_of(two.receive(SOON, "the next")) == 3
-
-
-def test_messages_wait_for_members_that_start_later(crew, ipc):
-    addresses = ipc(2)
-    (one,) = crew(addresses, members=[0])
-    for value in range(3):
-        one.send(up(1, value))
-    time.sleep(0.2)
-    (two,) = crew(addresses, members=[1])
-    assert [value_of(two.receive(SOON, "the next")) for _ in range(3)] == [0, 1, 2]
-
-
-def test_what_a_handler_keeps_is_not_in_the_inbox(crew, ipc):
-    one, two = crew(ipc(2), handle={1: lambda message: message.kind == "totals"})
-    for kind in ("totals", "up", "totals", "down"):
-        one.send(Message(kind, 0, 1))
-    assert [two.receive(SOON, "the next").kind for _ in range(2)] == ["up", "down"]
-
-
-def test_an_error_in_a_handler_reaches_the_worker_which_can_still_speak(crew, ipc):
-    def handle(message):
-        raise (
-            ZeroDivisionError("in an Apply function")
-            if value_of(message)
-            else DataError("bad", where="here")
-        )
-
-    for value, kind in ((1, ZeroDivisionError), (0, DataError)):
-        one, two = crew([f"{address}-{value}" for address in ipc(2)], handle={1: handle})
-        one.send(up(1, value))
-        with pytest.raises(kind) as error:
-            two.receive(SOON, "the next")
-        assert any(entry.name == "handle" for entry in error.traceback), "the place must be found"
-        unharmed(two, one)
-
-
-def test_a_wait_has_a_name_and_an_end(crew, ipc):
-    (post,) = crew(ipc(1))
-    with pytest.raises(DeadlinePassed, match="worker 3, clock 7") as error:
-        post.receive(0.05, "worker 3, clock 7")
-    assert error.value.exit_code == 5
-
-
-def test_a_gap_in_a_sequence_ends_the_job(crew, ipc):
-    one, two = crew(ipc(2))
-    unharmed(one, two)
-    one._sequence[1] += 1
-    one.send(up(1))
-    with pytest.raises(PeerLost, match="message 1 of worker 0 is missing: 2 came"):
-        two.receive(SOON, "the next")
-
-
-# ---- silence
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(wire, "HEARTBEAT", 0.05)
-    # longer than a busy machine stops a thread that gives signs of life
-    monkeypatch.setattr(wire, "SILENCE", 2.0)
-
-
-def test_silence_is_told_with_the_name(crew, ipc, impatient):
-    one, two, launcher = crew(ipc(3), partners=range(3))
-    until(lambda: {0, 1} <= launcher.heard.keys(), "a sign of life of both")
-    two.close(0.1)
-    with pytest.raises(PeerLost, match="worker 1 has been silent") as error:
-        launcher.receive(SOON, "anything")
-    assert error.value.exit_code == 4
-    with pytest.raises(PeerLost, match="worker 1"):
-        one.receive(SOON, "anything")
-    launcher.close(0.1)
-    while "the launcher" not in str(error.value):
-        with pytest.raises(PeerLost) as error:
-            one.receive(SOON, "anything")
-
-
-def test_who_lives_is_not_called_silent(crew, ipc, impatient):
-    posts = crew(ipc(3), partners=range(3))
-    for post, seconds in zip(posts, (1.5 * wire.SILENCE, 0.01, 0.01), strict=True):
-        with pytest.raises(DeadlinePassed):
-            post.receive(seconds, "nothing")
-
-
-def test_who_has_not_begun_is_not_called_silent(crew, ipc, impatient):
-    (post,) = crew(ipc(2), members=[1], partners=range(2))
-    with pytest.raises(DeadlinePassed):
-        post.receive(1.5 * wire.SILENCE, "nothing")
-
-
-# ---- strangers
-
 FOREIGN = {
     "another job": encode(up(1), JOB + 1),
     "bad checksum": unpacked(descriptors=[(9, 1, 1, 0, 0, 0)], buffers=[bytes(4)], total=12345),
@@ -324,27 +94,31 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
-def test_a_stranger_is_refused_and_counted(crew, ipc, content):
+def test_a_stranger_is_refused_and_counted(join, ipc, content):
     addresses = ipc(3)
-    posts = crew(addresses)
-    unharmed(posts[0], posts[1])
+    members = join(addresses)
+    unharmed(members[0], members[1])
     with stranger(addresses[1]) as dealer:
         for _ in range(3):
             dealer.send_multipart(content)
-        until(lambda: posts[1].refused == 3, "a refusal")
-    for one, other in ((posts[0], posts[1]), (posts[2], posts[1]), (posts[1], posts[0])):
+        until(lambda: members[1].refused == 3, "a refusal")
+    for one, other in (
+        (members[0], members[1]),
+        (members[2], members[1]),
+        (members[1], members[0]),
+    ):
         unharmed(one, other)
-    assert posts[1].inbox.empty() and posts[0].refused == posts[2].refused == 0
+    assert members[1].inbox.empty() and members[0].refused == members[2].refused == 0
 
 
-def test_a_stranger_cannot_take_a_members_place(crew, ipc):
+def test_a_stranger_cannot_take_a_members_place(join, ipc):
     """Sockets of one identity would keep each other out; members have none."""
     addresses = ipc(2)
-    (two,) = crew(addresses, members=[1])
+    (two,) = join(addresses, members=[1])
     with stranger(addresses[1], identity=b"0") as dealer:
         dealer.send(b"")
         until(lambda: two.refused == 1, "a refusal")
-        (one,) = crew(addresses, members=[0])
+        (one,) = join(addresses, members=[0])
         unharmed(one, two)
 
 
@@ -367,9 +141,9 @@ def test_a_stranger_cannot_take_a_members_place(crew, ipc):
     ],
     ids=["HTTP", "TLS", "noise", "zeros", "one byte", "greeting and 2^62 bytes announced"],
 )
-def test_other_protocols_on_a_port(crew, tcp, content):
+def test_other_protocols_on_a_port(join, tcp, content):
     addresses = tcp(2)
-    one, two = crew(addresses)
+    one, two = join(addresses)
     unharmed(one, two)
     before = resident()
     for _ in range(3):
@@ -379,10 +153,10 @@ def test_other_protocols_on_a_port(crew, tcp, content):
     assert two.inbox.empty() and resident() - before < 1 << 26
 
 
-def test_a_frame_larger_than_any_message_is_never_held(crew, ipc):
+def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
     addresses = ipc(2)
-    one, two = crew(addresses)
-    assert two._router.getsockopt(zmq.MAXMSGSIZE) == SMALL
+    one, two = join(addresses)
+    assert two.sockets._router.getsockopt(zmq.MAXMSGSIZE) == SMALL
     unharmed(one, two)
     content = bytes(1 << 28)
     before = resident()
@@ -393,73 +167,3 @@ def test_a_frame_larger_than_any_message_is_never_held(crew, ipc):
     assert resident() - before < 1 << 27
     unharmed(one, two)
     assert two.refused == 0, "it must not have arrived at all"
-
-
-# ---- beginning and end
-
-
-def refuses_to_listen(addresses):
-    before = threading.active_count()
-    with pytest.raises(Refused, match="cannot listen on") as error:
-        Post(0, addresses, JOB, lambda message: False, partners=[], largest=SMALL)
-    assert (
-        addresses[0] in error.value.what
-        and "address" in error.value.do
-        and "\n" not in error.value.what
-    )
-    assert threading.active_count() == before
-
-
-def test_an_address_in_use(crew, tcp):
-    addresses = tcp(2)
-    one, two = crew(addresses)
-    refuses_to_listen(addresses)
-    unharmed(two, one)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "ipc:///nowhere/at/all",
-        "tcp://203.0.113.7:5000",
-        "ipc:///" + "x" * 200,
-        "udp://127.0.0.1:1",
-        "rubbish",
-    ],
-)
-def test_an_address_that_cannot_be(address):
-    refuses_to_listen([address])
-
-
-def test_closing_leaves_no_thread_and_no_socket(crew, ipc, tmp_path):
-    before = threading.active_count()
-    posts = crew(ipc(3), partners=range(3))
-    unharmed(posts[0], posts[2])
-    assert len(list(tmp_path.iterdir())) == 3
-    for post in posts:
-        post.close(0.5)
-    assert threading.active_count() == before
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_closing_sends_what_is_left(crew, ipc):
-    one, two = crew(ipc(2))
-    for value in range(100):
-        one.send(up(1, value))
-    one.close()
-    assert [value_of(two.receive(SOON, "the next")) for _ in range(100)] == list(range(100))
-
-
-def test_closing_does_not_wait_for_the_dead(crew, ipc):
-    (one,) = crew(ipc(2), members=[0])
-    one.send(up(1))
-    done = threading.Thread(target=one.close, args=[0.2], daemon=True)
-    done.start()
-    done.join(SOON)
-    assert not done.is_alive()
-
-
-def test_closing_what_was_never_started_leaves_nothing(ipc, tmp_path):
-    post = Post(0, ipc(2), JOB, lambda message: False, partners=[], largest=SMALL)
-    post.close(0.1)
-    assert list(tmp_path.iterdir()) == []

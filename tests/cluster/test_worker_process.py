@@ -7,8 +7,8 @@ import pytest
 from tux.base.errors import Refused
 from tux.cluster.control import Bye, Go, pack
 from tux.cluster.job import Job
-from tux.cluster.wire import Message
 from tux.cluster.worker_process import Peer
+from tux.protocol.message import Kind, Message
 
 
 @pytest.fixture
@@ -36,35 +36,35 @@ def peer(tmp_path):
         largest=1000,
     )
     job.write(tmp_path)
-    made = Peer(tmp_path, 0, Job.read(tmp_path))
-    made.worker = types.SimpleNamespace(
-        server=types.SimpleNamespace(handle=lambda message: message.kind == "up")
+    process = Peer(tmp_path, 0, Job.read(tmp_path))
+    process.worker = types.SimpleNamespace(
+        server=types.SimpleNamespace(handle=lambda message: message.kind is Kind.CONTRIBUTION)
     )
-    yield made
-    made.post.close()
+    yield process
+    process.socket_thread.close()
 
 
 def arrives(peer, message):
     """As the socket thread does with a message."""
     if not peer._handle(message):
-        peer.post.inbox.put(message)
+        peer.socket_thread.inbox.put(message)
 
 
 def test_who_has_met_all_may_speak_before_we_have(peer):
-    for kind, turn in [("down", 0), ("up", 0), ("down", 1)]:
-        arrives(peer, Message(kind, 1, 0, turn))
+    for kind, clock in [(Kind.ANSWER, 0), (Kind.CONTRIBUTION, 0), (Kind.ANSWER, 1)]:
+        arrives(peer, Message(kind, 1, 0, clock))
     arrives(peer, pack(Go(["a", "b"]), 2, 0))
-    arrives(peer, Message("down", 1, 0, 2))
+    arrives(peer, Message(Kind.ANSWER, 1, 0, 2))
     assert peer._meet() == ["a", "b"]
-    assert [(message.kind, message.clock) for message in peer.post.arrived()] == [
-        ("down", 0),
-        ("down", 1),
-        ("down", 2),
+    assert [(message.kind, message.clock) for message in peer.socket_thread.arrived()] == [
+        (Kind.ANSWER, 0),
+        (Kind.ANSWER, 1),
+        (Kind.ANSWER, 2),
     ]
 
 
 def test_a_job_may_end_before_it_begins(peer):
-    arrives(peer, Message("down", 1, 0, 0))
+    arrives(peer, Message(Kind.ANSWER, 1, 0, 0))
     arrives(peer, pack(Bye(), 2, 0))
     with pytest.raises(Refused, match="machine 0 ended the job"):
         peer._meet()

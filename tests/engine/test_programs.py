@@ -70,11 +70,11 @@ def test_results_do_not_depend_on_the_order_of_rows(program, field):
     (kind,) = program.vertices
     edges, results = random_graph(kind, m=60), []
     for seed in (0, 1):
-        found = column(complete(program(), edges, 25, seed=seed, jit=False), kind, field)
+        values = column(complete(program(), edges, 25, seed=seed, jit=False), kind, field)
         results.append(
-            np.unique(found, return_index=True)[1][np.unique(found, return_inverse=True)[1]]
+            np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
             if field == "label"
-            else found
+            else values
         )
     assert len(np.unique(results[0])) > 2
     np.testing.assert_allclose(*results)

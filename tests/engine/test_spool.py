@@ -10,13 +10,13 @@ import pytest
 
 from tux.base.errors import DiskError, Refused
 from tux.engine import spool
-from tux.engine.spool import Kept, Spool
+from tux.engine.spool import Spool, SpooledLists
 
 N, ROUNDS = 23, 3
 WIDTHS = {"path": 4, "noise": 2}
 
 
-def made(number, vertices):
+def lists_of(number, vertices):
     """The lists of some vertices in a round."""
     rng = np.random.default_rng([number, 5])
     every = {name: rng.integers(-1, N, (N, width)) for name, width in WIDTHS.items()}
@@ -29,13 +29,13 @@ def written(home, block=5):
     """
     files = [io.BytesIO() for _ in range(home.max() + 1)]
     for worker, file in enumerate(files):
-        kept = Spool("page", WIDTHS, lambda file=file: file)
+        spooled = Spool("page", WIDTHS, lambda file=file: file)
         mine = np.flatnonzero(home == worker).astype(np.int32)
         for number in range(ROUNDS):
             for low in range(0, N, block):
                 here = mine[(mine >= low) & (mine < low + block)]
-                kept.append(here, made(number, here))
-        assert kept.flushed() is file
+                spooled.append(here, lists_of(number, here))
+        assert spooled.flushed() is file
     return files
 
 
@@ -47,37 +47,38 @@ ORDERS = {"page": np.random.default_rng(0).permutation(N), "other": np.arange(3)
 def test_all_workers_files_are_one(monkeypatch, workers, piece):
     monkeypatch.setattr(spool, "PIECE", piece)
     home = np.random.default_rng(workers).integers(0, workers, N)
-    kept = Kept(written(np.append(home[:-1], workers - 1)), ORDERS)
-    assert kept.head.over == "page" and kept.order is ORDERS["page"]
-    pieces = list(kept.pieces())
+    spooled = SpooledLists(written(np.append(home[:-1], workers - 1)), ORDERS)
+    assert spooled.head.over == "page" and spooled.order is ORDERS["page"]
+    pieces = list(spooled.pieces())
     assert (len(pieces) > 3) == (piece < 1000)
     for name in WIDTHS:
-        found = np.concatenate([each[name] for each in pieces])
+        column = np.concatenate([each[name] for each in pieces])
         assert np.array_equal(
-            found, np.concatenate([made(number, np.arange(N))[name] for number in range(ROUNDS)])
+            column,
+            np.concatenate([lists_of(number, np.arange(N))[name] for number in range(ROUNDS)]),
         )
 
 
 def test_a_file_goes_over_the_wire_in_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "PIECE", 100)
-    kept = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
+    spooled = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
     for _ in range(2):
-        kept.append(np.arange(N, dtype=np.int32), made(0, np.arange(N)))
-    pieces = list(kept.pieces())
+        spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
+    pieces = list(spooled.pieces())
     assert len(pieces) > 5 and max(map(len, pieces)) <= 100
     for each in pieces:
         spool.append(tmp_path / "there", each)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
-    kept.file.close()
-    with Kept.of([tmp_path / "there"], ORDERS) as found:
-        assert found.rounds == 2
-    assert all(file.closed for file in found.files)
+    spooled.file.close()
+    with SpooledLists.of([tmp_path / "there"], ORDERS) as lists:
+        assert lists.rounds == 2
+    assert all(file.closed for file in lists.files)
 
 
-def test_nothing_is_kept_where_no_file_is_wanted():
-    kept = Spool("page", WIDTHS, None)
-    kept.append(np.arange(N, dtype=np.int32), made(0, np.arange(N)))
-    assert kept.flushed() is None and not list(kept.pieces())
+def test_nothing_is_written_where_no_file_is_wanted():
+    spooled = Spool("page", WIDTHS, None)
+    spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
+    assert spooled.flushed() is None and not list(spooled.pieces())
 
 
 def files_with(change):
@@ -111,24 +112,24 @@ def number(raw, at, place, value):
 )
 def test_damage_is_noticed(change):
     with pytest.raises(Refused, match="damaged"):
-        list(Kept(files_with(change), ORDERS).pieces())
+        list(SpooledLists(files_with(change), ORDERS).pieces())
 
 
 def test_a_file_that_shrinks_is_noticed():
     files = written(np.zeros(N, int))
-    kept = Kept(files, ORDERS)
+    spooled = SpooledLists(files, ORDERS)
     files[0].truncate(len(files[0].getvalue()) - 3)
     with pytest.raises(Refused, match="damaged"):
-        list(kept.pieces())
+        list(spooled.pieces())
 
 
 def test_an_unknown_type_is_refused():
     with pytest.raises(Refused):
-        Kept(written(np.zeros(N, int)), {"other": np.arange(N)})
+        SpooledLists(written(np.zeros(N, int)), {"other": np.arange(N)})
 
 
 def test_a_full_disk_is_told():
-    rows = np.arange(N, dtype=np.int32), made(0, np.arange(N))
+    rows = np.arange(N, dtype=np.int32), lists_of(0, np.arange(N))
     with (
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(DiskError, match="file of lists cannot be written: No space left"),
@@ -137,4 +138,4 @@ def test_a_full_disk_is_told():
     with pytest.raises(DiskError):
         Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)
     with pytest.raises(DiskError):
-        Kept.of(["/nowhere/lists"], ORDERS)
+        SpooledLists.of(["/nowhere/lists"], ORDERS)

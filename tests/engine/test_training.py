@@ -14,6 +14,7 @@ from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, t
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError
+from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -38,13 +39,13 @@ class Scripted(Program):
         return [Spy(lambda worker, block: setattr(self, "set_up", self.set_up + 1))]
 
     def stages(self):
-        def turn(tau):
+        def mark_clock(tau):
             tau.epoch += 1
             tau.train_loss = 100 - tau.epoch
 
         return [
             MiniBatch(Exchange(walk), Apply("user", step), vertices=1),
-            GlobalSync(turn),
+            GlobalSync(mark_clock),
             *self.more,
         ]
 
@@ -160,15 +161,15 @@ def test_the_lengths_of_lists_are_put_back_with_the_lists():
                 for i in range(len(user.seen)):
                     user.seen[i] = tau.epoch + 7
 
-            def turn(tau):
+            def mark_clock(tau):
                 tau.loss = abs(tau.epoch - 1)
                 tau.epoch += 1
 
-            return [Exchange(None, enter=enter), GlobalSync(turn)]
+            return [Exchange(None, enter=enter), GlobalSync(mark_clock)]
 
     worker = start(Listing(), EDGES, HELD, jit=False)
     list(Training(worker).epochs(3, keep_best=True))
-    lists = worker.model("user")["seen"]
+    lists = model_fields(worker, "user")["seen"]
     assert [each.tolist() for each in lists][1] == [8, 8]
 
 

@@ -28,7 +28,7 @@ from tux import (
 )
 from tux.apps.mf.mf import MF
 from tux.arrays.networks import from_arrays, from_networkx
-from tux.base.errors import DataError, ProgramError, TuxError
+from tux.base.errors import DataError, ProgramError
 from tux.program.sources import find
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -222,88 +222,6 @@ def test_compiled_teams(by, alone):
         np.testing.assert_allclose(team.history(name), alone.history(name)[:2], rtol=1e-10)
 
 
-def count_item(item):
-    item.n += 1
-
-
-def keep_degree(item):
-    item.degree = item.n
-
-
-def pass_on(user, item):
-    user.sum += item.degree
-
-
-def keep_sum(user):
-    user.total += user.sum
-
-
-class Relay(Program):
-    """Each user's sum of its items' degrees: the second Exchange of a block needs what its first
-    Apply has made.
-    """
-
-    user = Vertex(sum=delta("i8"), total=value("i8"))
-    item = Vertex(n=delta("i8"), degree=value("i8"))
-    link = Edge("user", "item")
-
-    def __init__(self):
-        super().__init__()
-        self.seen = []  # (worker, block, segment)
-
-    def noting(self, segment):
-        return Spy(lambda worker, block: self.seen.append((worker.rank, block.number, segment)))
-
-    def stages(self):
-        first = [
-            self.noting("first"),
-            Exchange(count_item, over="item"),
-            Apply("item", keep_degree),
-        ]
-        second = [self.noting("second"), Exchange(pass_on, over="item"), Apply("user", keep_sum)]
-        return [MiniBatch(*first, *second, vertices=1, order="fixed")]
-
-
-@pytest.mark.parametrize("slack", [0, 2])
-@pytest.mark.parametrize("by", ["random", "bicut", BY])
-def test_a_second_exchange_sees_what_the_apply_before_it_has_made(slack, by):
-    for delivery in range(4):
-        team = trained(Relay(), SMALL, 1, k=2, by=by, slack=slack, delivery=delivery)
-        assert team.gather("item", "degree").tolist() == [1, 2, 2, 0]
-        assert team.gather("user", "total").tolist() == [3, 4, 2, 0]
-        for rank in range(2):
-            order = [
-                (block, segment) for worker, block, segment in team.program.seen if worker == rank
-            ]
-            firsts = [block for block, segment in order if segment == "first"]
-            assert (
-                firsts == [0, 1, 2, 3] == [block for block, segment in order if segment == "second"]
-            )
-            for block in range(4):
-                assert all(
-                    (done, "second") in order[: order.index((block, "first"))]
-                    for done in range(block - slack)
-                ), "SSP"
-            if slack == 0:
-                assert order == [
-                    (block, segment) for block in range(4) for segment in ("first", "second")
-                ]
-
-
-def test_first_segments_of_later_blocks_run_before_an_earlier_blocks_second():
-    overtook = set()
-    for delivery in range(5):
-        seen = trained(Relay(), SMALL, 1, by=BY, slack=2, delivery=delivery).program.seen
-        for rank in range(2):
-            mine = [(block, segment) for worker, block, segment in seen if worker == rank]
-            overtook |= {
-                later
-                for later in (1, 2, 3)
-                if mine.index((later, "first")) < mine.index((0, "second"))
-            }
-    assert overtook == {1, 2}
-
-
 class Still(MF):
     """MF that never learns: its factors are those of the set-up."""
 
@@ -347,81 +265,6 @@ def test_a_cut_type_whose_changes_nothing_brings_together_is_refused():
     assert whole.gather("user", "x").tolist() == [4, 4, 2, 0] and whole.gather(
         "item", "x"
     ).tolist() == [2, 4, 4, 0]
-
-
-def note_item(item, tau):
-    item.sum += item.n
-    tau.items += 1
-
-
-def sum_up(item, tau):
-    tau.edges += item.sum
-
-
-def remember(tau):
-    tau.n_items, tau.n_edges = tau.items, tau.edges
-
-
-def count_here(user, item, tau):
-    item.n += 1
-    tau.visits += 1
-
-
-class Census(Program):
-    """Counts by every way into the context: Exchange in place, Apply on masters, and aggregation
-    over masters.
-    """
-
-    user = Vertex()
-    item = Vertex(n=delta("i8"), sum=value("i8"))
-    link = Edge("user", "item")
-    tau = Context(
-        visits=shared("i8"),
-        items=total("i8"),
-        edges=total("i8"),
-        n_items=value("i8"),
-        n_edges=value("i8"),
-        change=metric(),
-    )
-
-    def stages(self):
-        return [Exchange(count_here), Apply("item", note_item), GlobalSync(remember, sum_up)]
-
-
-@pytest.mark.parametrize("by", [[0] * 5, BY, [2, 0, 1, 2, 0], [1, 1, 1, 1, 1]], ids=str)
-def test_the_context_hears_of_exchange_apply_and_aggregation(by):
-    """Items are whole in some and cut in others; item 3, which has no edge, counts too."""
-    team = trained(Census(), SMALL, 3, k=3, by=by, delivery=4)
-    for worker in team.workers:
-        tau = worker.tau
-        assert [tau.visits, tau.n_items, tau.n_edges] == [3 * 5, 4, 3 * 5] and [
-            tau.items,
-            tau.edges,
-        ] == [0, 0]
-
-
-def use_visits(item, tau):
-    item.sum = tau.visits + tau.n_edges
-
-
-def test_an_apply_on_masters_reads_the_context_that_was_sent_back():
-    for by in (BY, [0] * 5):
-        team = trained(Census(), SMALL, 1, by=by, delivery=1).drive(
-            lambda worker: Apply("item", use_visits)
-        )
-        assert team.gather("item", "sum").tolist() == [10] * 4 and team.agrees("item", "sum")
-
-
-def draw(item, rng):
-    item.sum = rng.below(1 << 40)
-
-
-def test_random_numbers_of_apply_do_not_depend_on_the_cut():
-    drawn = []
-    for k, by in ((1, [0] * 5), (2, BY), (3, [2, 0, 1, 2, 0])):
-        team = Team(Census(), SMALL, k=k, by=by).drive(lambda worker: Apply("item", draw))
-        drawn.append(team.gather("item", "sum").tolist())
-    assert drawn[0] == drawn[1] == drawn[2] and len(set(drawn[0])) == 4
 
 
 def explode(item):
@@ -478,10 +321,3 @@ def test_an_evaluation_reads_the_masters_of_its_epoch_even_if_workers_never_meet
     held = from_arrays([0, 1, 2], [2, 0, 1], ends=("user", "item"))
     seen = trained(Apart(), edges, 4, held, k=3, by=[0, 1, 2], delivery=delivery).program.seen
     assert sorted(seen) == sorted([(epoch, epoch) for epoch in range(1, 5)] * 3)
-
-
-def test_workers_that_wait_for_ever_are_told():
-    team = Team(Census(), SMALL, by=BY)
-    stages = [worker.prepare(team.program.stages()) for worker in team.workers]
-    with pytest.raises(TuxError, match=r"every worker waits and nothing is under way: .*\[1\]"):
-        team.together.finish({0: team.workers[0].execute(stages[0])})

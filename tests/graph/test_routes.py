@@ -10,6 +10,7 @@ from team import BY, SMALL, cut_up, graphs, relaxed, trained
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
+from tux.engine.model import model_messages
 from tux.graph.routes import ALL, Routes
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -230,4 +231,6 @@ def test_fields_of_many_dimensions_travel():
         0,
     ]
     for worker in team.workers:
-        assert all(array.ndim <= 4 for message in worker.rows(2) for array in message.arrays)
+        assert all(
+            array.ndim <= 4 for message in model_messages(worker, 2) for array in message.arrays
+        )

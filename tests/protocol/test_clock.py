@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from tux.protocol.clock import Clock, Gather
 
 
-def finish(clock, turn, answers=1):
-    """Run a turn's only segment and take its answers."""
-    clock.ran(turn, answers)
+def finish(clock, number, answers=1):
+    """Run a clock's only segment and take its answers."""
+    clock.ran(number, answers)
     for _ in range(answers):
-        clock.answered(turn)
+        clock.answered(number)
 
 
 @pytest.mark.parametrize("slack", [0, 1, 4])
 def test_slack_turns_start_before_the_first_is_answered(slack):
     clock = Clock(slack)
-    for turn in range(slack + 1):
-        assert clock.may_start() and clock.start(1) == turn
-        clock.ran(turn, 2)
+    for number in range(slack + 1):
+        assert clock.may_start() and clock.start(1) == number
+        clock.ran(number, 2)
     assert not clock.may_start()
     clock.answered(0)
     assert not clock.may_start() and clock.finished == 0
@@ -41,9 +41,9 @@ def test_a_clock_cannot_start_early():
 
 def test_answers_out_of_clock_do_not_move_the_prefix():
     clock = Clock(2)
-    for turn in range(3):
+    for number in range(3):
         clock.start(1)
-        clock.ran(turn, 1)
+        clock.ran(number, 1)
     clock.answered(1)
     clock.answered(2)
     assert clock.finished == 0 and not clock.may_start() and not clock.idle
@@ -62,7 +62,7 @@ def test_a_segment_waits_for_the_answers_to_the_one_before():
     clock.answered(0)
     assert clock.next_segment() == (1, 0)
     clock.answered(0)
-    assert clock.next_segment() == (0, 1), "older turns go first"
+    assert clock.next_segment() == (0, 1), "older clocks go first"
     clock.ran(0, 0)
     assert clock.finished == 1 and clock.next_segment() == (1, 0)
 
@@ -96,29 +96,29 @@ def test_an_answer_that_nobody_waits_for_is_refused():
 
 
 class Model:
-    """All that has ever happened, and rule 1 and 2 said over all of it. A turn: [segments, those
+    """All that has ever happened, and rule 1 and 2 said over all of it. A clock: [segments, those
     that ran, answers that are missing].
     """
 
     def __init__(self, slack):
-        self.slack, self.turns = slack, []
+        self.slack, self.clocks = slack, []
 
-    def over(self, turn):
-        segments, ran, missing = self.turns[turn]
+    def over(self, number):
+        segments, ran, missing = self.clocks[number]
         return ran == segments and missing == 0
 
     @property
     def finished(self):
-        return next((t for t in range(len(self.turns)) if not self.over(t)), len(self.turns))
+        return next((t for t in range(len(self.clocks)) if not self.over(t)), len(self.clocks))
 
     def may_start(self):
-        return all(self.over(t) for t in range(len(self.turns) - self.slack))
+        return all(self.over(t) for t in range(len(self.clocks) - self.slack))
 
     def next_segment(self):
         return next(
             (
                 (t, ran)
-                for t, (segments, ran, missing) in enumerate(self.turns)
+                for t, (segments, ran, missing) in enumerate(self.clocks)
                 if ran < segments and missing == 0
             ),
             None,
@@ -129,7 +129,7 @@ class Model:
 def test_any_sequence_of_events(slack, data):
     clock, model = Clock(slack), Model(slack)
     for _ in range(data.draw(st.integers(0, 40))):
-        missing = [t for t, turn in enumerate(model.turns) if turn[2]]
+        missing = [t for t, each in enumerate(model.clocks) if each[2]]
         events = (
             ["start"] * model.may_start()
             + ["ran"] * (model.next_segment() is not None)
@@ -139,21 +139,21 @@ def test_any_sequence_of_events(slack, data):
         event = data.draw(st.sampled_from(events))
         if event == "start":
             segments = data.draw(st.integers(0, 3))
-            assert clock.start(segments) == len(model.turns)
-            model.turns.append([segments, 0, 0])
+            assert clock.start(segments) == len(model.clocks)
+            model.clocks.append([segments, 0, 0])
         elif event == "ran":
-            turn, _ = model.next_segment()
+            number, _ = model.next_segment()
             answers = data.draw(st.integers(0, 3))
-            model.turns[turn][1:] = model.turns[turn][1] + 1, answers
-            clock.ran(turn, answers)
+            model.clocks[number][1:] = model.clocks[number][1] + 1, answers
+            clock.ran(number, answers)
         else:
-            turn = data.draw(st.sampled_from(missing))
-            model.turns[turn][2] -= 1
-            clock.answered(turn)
+            number = data.draw(st.sampled_from(missing))
+            model.clocks[number][2] -= 1
+            clock.answered(number)
         assert clock.may_start() == model.may_start()
         assert clock.next_segment() == model.next_segment()
-        assert (clock.started, clock.finished) == (len(model.turns), model.finished)
-        assert clock.idle == (model.finished == len(model.turns))
+        assert (clock.started, clock.finished) == (len(model.clocks), model.finished)
+        assert clock.idle == (model.finished == len(model.clocks))
         assert clock.started - clock.finished <= slack + 1 and clock.most_stale <= slack
 
 
@@ -177,7 +177,7 @@ def test_gather_refuses_a_second_contribution_and_strangers(worker):
 
 @given(st.integers(1, 4), st.data())
 def test_gather_in_any_order(workers, data):
-    keys = [(turn, point) for turn in range(3) for point in range(2)]
+    keys = [(number, sync_id) for number in range(3) for sync_id in range(2)]
     order = data.draw(st.permutations([(key, worker) for key in keys for worker in range(workers)]))
     gather, heard, complete = Gather(workers), {key: 0 for key in keys}, []
     for key, worker in order:

@@ -13,16 +13,16 @@ from tux.protocol.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, pack, u
 
 
 def message(count, width, dtype, density, seed):
-    """A field of `count` rows and more, the rows of a message in some order, and marks of given
+    """A field of `count` rows and more, the rows of a message in some order, and dirty of given
     densities by row and by element.
     """
     rng = np.random.default_rng(seed)
     field = np.zeros((count + 3, width), dtype)
     rows = rng.permutation(count + 3)[:count].astype(np.int32)
-    marks = (
+    dirty = (
         (rng.random((count, 1)) < density[0]) & (rng.random((count, width)) < density[1])
     ).astype(np.uint8)
-    return field, rows, rng.integers(0, 2, (count, width)).astype(dtype), marks
+    return field, rows, rng.integers(0, 2, (count, width)).astype(dtype), dirty
 
 
 densities = st.tuples(st.sampled_from([0, 0.02, 0.5, 1]), st.sampled_from([0, 0.02, 0.5, 1]))
@@ -37,18 +37,18 @@ densities = st.tuples(st.sampled_from([0, 0.02, 0.5, 1]), st.sampled_from([0, 0.
     st.integers(0, 99),
 )
 def test_news_arrives_and_takes_the_fewest_bytes(count, width, dtype, density, seed):
-    field, rows, values, marks = message(count, width, dtype, density, seed)
-    arrays = pack([(values, marks)])
-    [(found, told)] = opened(arrays, [field], rows)
-    assert (told >= marks).all() and np.array_equal(found[told == 1], values[told == 1])
-    changed, size = marks.any(axis=1).sum(), values.itemsize
+    field, rows, values, dirty = message(count, width, dtype, density, seed)
+    arrays = pack([(values, dirty)])
+    [(unpacked, flags)] = opened(arrays, [field], rows)
+    assert (flags >= dirty).all() and np.array_equal(unpacked[flags == 1], values[flags == 1])
+    changed, size = dirty.any(axis=1).sum(), values.itemsize
     forms = [
         count * width * size,
         -(-count // 8) + changed * width * size,
-        marks.sum() * (2 + size),
+        dirty.sum() * (2 + size),
     ]
     assert sum(array.nbytes for array in arrays[1:]) == min(forms)
-    assert arrays[0].tolist() == [DENSE + forms.index(min(forms)) if marks.any() else NOTHING]
+    assert arrays[0].tolist() == [DENSE + forms.index(min(forms)) if dirty.any() else NOTHING]
 
 
 def test_each_form_wins_somewhere():
@@ -56,17 +56,17 @@ def test_each_form_wins_somewhere():
     full, row, element = none + np.uint8(1), none.copy(), none.copy()
     row[2], element[4, 4] = 1, 1
     values = np.arange(72, dtype="f4").reshape(9, 8)
-    arrays = pack((values, marks) for marks in (none, full, row, element))
+    arrays = pack((values, dirty) for dirty in (none, full, row, element))
     assert arrays[0].tolist() == [NOTHING, DENSE, ROWS, ELEMENTS] and [
         a.nbytes for a in arrays[1:]
     ] == [288, 2, 32, 2, 4]
 
 
 def test_places_beyond_16_bits():
-    marks = np.zeros((70_000, 2), np.uint8)
-    marks[69_999, 1] = 1
+    dirty = np.zeros((70_000, 2), np.uint8)
+    dirty[69_999, 1] = 1
     values, field = np.arange(140_000.0).reshape(70_000, 2), np.zeros((70_001, 2))
-    arrays = pack([(values, marks)])
+    arrays = pack([(values, dirty)])
     assert arrays[1].dtype == np.uint32
     [picked] = unpack(arrays, [field], np.arange(1, 70_001, dtype=np.int32))
     assert picked.rows.tolist() == [140_001] and whole(picked, field, -1)[70_000].tolist() == [

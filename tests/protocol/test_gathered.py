@@ -98,9 +98,9 @@ def test_each_block_is_given_what_it_gathered(slack, by_user):
 
 def table():
     fields = {"low": declared("i4", combine="min"), "sum": declared("f8", 2)}
-    made = Table.allocate("v", {f: d.sized({}) for f, d in fields.items()}, 3)
-    made.clear_deltas()
-    return made
+    new = Table.allocate("v", {f: d.sized({}) for f, d in fields.items()}, 3)
+    new.clear_deltas()
+    return new
 
 
 def test_set_aside_and_bring_back_combine():
@@ -117,14 +117,14 @@ def test_set_aside_and_bring_back_combine():
 
 def test_a_clock_that_goes_on_keeps_what_it_has():
     v, gathered = table(), Gathered()
-    gathered.turn_to(0, [])
+    gathered.switch_to(0, [])
     v.arrays["low"][1] = 4
-    gathered.turn_to(0, [Unsent(v, slice(None))])
+    gathered.switch_to(0, [Unsent(v, slice(None))])
     assert v.arrays["low"][1] == 4
-    gathered.turn_to(1, [Unsent(v, slice(None))])
+    gathered.switch_to(1, [Unsent(v, slice(None))])
     assert v.arrays["low"][1] == 2**31 - 1
     v.arrays["low"][0] = 2
-    gathered.turn_to(0, [Unsent(v, slice(None))])
+    gathered.switch_to(0, [Unsent(v, slice(None))])
     assert v.arrays["low"].tolist() == [2**31 - 1, 4, 2**31 - 1]
-    gathered.turn_to(1, [])
+    gathered.switch_to(1, [])
     assert v.arrays["low"].tolist() == [2, 4, 2**31 - 1]

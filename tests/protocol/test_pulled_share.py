@@ -65,17 +65,17 @@ def test_a_worker_sees_its_own_changes_whole():
         """Notes what a step reads; its worker has added its own starts before."""
 
         def prepared(self, worker, batch):
-            made = super().prepared(worker, batch)
-            walk = made.use
+            generated = super().prepared(worker, batch)
+            walk = generated.use
 
             def use(block, rows, lists):
                 seen.append(
-                    (worker.rank, block.round, len(made.starts(block)), rows[0][0], rows[1][0])
+                    (worker.rank, block.round, len(generated.starts(block)), rows[0][0], rows[1][0])
                 )
                 walk(block, rows, lists)
 
-            made.use = use
-            return made
+            generated.use = use
+            return generated
 
     class Looked(Both):
         def stages(self):

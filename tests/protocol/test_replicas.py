@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from team import SMALL, news, opened, relaxed, trained
+from team import all_dirty, opened, relaxed
 
-from tux import Context, Edge, Program, Vertex
-from tux.arrays.networks import from_arrays
-from tux.base.errors import ProgramError
 from tux.program.fields import delta, master, mirror, shared, value
 from tux.protocol.replicas import Masters, Mirrors
 from tux.rows.table import Table
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 ROWS = 4
 NONE = np.empty(0, np.int32)
@@ -25,10 +21,10 @@ CHANNEL = (0, 0)
 
 def table(count, /, **fields):
     """A table whose fields all start at 0, or at their identities."""
-    made = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
-    for name, field in made.declared.items():
-        made.arrays[name][...] = field.identity if field.kind == "delta" else 0
-    return made
+    new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
+    for name, field in new.declared.items():
+        new.arrays[name][...] = field.identity if field.kind == "delta" else 0
+    return new
 
 
 def rows(*numbers):
@@ -88,8 +84,8 @@ class Model:
         said = opened(up, self.up(self.tables[w]), sent)
         for j, row in enumerate(sent.tolist()):
             n, low, high = (
-                values[j] if marks[j] else field.identity
-                for (values, marks), field in zip(said[1:], self.deltas, strict=True)
+                values[j] if dirty[j] else field.identity
+                for (values, dirty), field in zip(said[1:], self.deltas, strict=True)
             )
             gone = self.since[w].pop(row, [])
             assert (
@@ -118,12 +114,12 @@ class Model:
             ]
             at = [sent.tolist().index(row) for sent, _ in heard if row in sent]
             for number, (name, best) in enumerate((("n", sum), ("low", min), ("high", max))):
-                given = [
+                sent_values = [
                     said[number][0][j]
                     for said, j in zip(here, at, strict=True)
                     if said[number][1][j]
                 ]
-                expected = best(given) if given else self.deltas[number].identity
+                expected = best(sent_values) if sent_values else self.deltas[number].identity
                 assert self.home.table.arrays[name][row] == expected
         with self.home.changing(touched):
             # every second round changes nothing
@@ -131,7 +127,7 @@ class Model:
         self.home.table.clear_deltas(touched)
         for answers in self.answers:
             answers.append((self.served, touched, self.home.read(touched), self.truth.copy()))
-        self.home.forget()
+        self.home.clear_dirty()
         self.served += 1
 
     def install(self, w):
@@ -205,7 +201,7 @@ def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, af
     mirrors = Mirrors(shown)
     shown.arrays["x"][:] = after if sent else before
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0), CHANNEL, news(np.array([now], np.float32)))
+    mirrors.install(rows(0), CHANNEL, all_dirty(np.array([now], np.float32)))
     assert shown.arrays["x"].tobytes() == np.float32(now).tobytes() == mirrors.base["x"].tobytes()
 
 
@@ -219,9 +215,9 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     x += 100
     assert [opened(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [[1], [10]]
     # the master: 1000 of others and the first change
-    mirrors.install(rows(0), CHANNEL, news([1001.0]))
+    mirrors.install(rows(0), CHANNEL, all_dirty([1001.0]))
     assert x.tolist() == [1111]
-    mirrors.install(rows(0), CHANNEL, news([2011.0]))
+    mirrors.install(rows(0), CHANNEL, all_dirty([2011.0]))
     assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
         0
     ].tolist() == [100]
@@ -233,11 +229,11 @@ def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
     x += [1, 2]
     for channel, row in (((0, 0), 0), ((0, 1), 1), ((5, 0), 0)):
         mirrors.pack(rows(row), channel)
-    mirrors.install(rows(0), (5, 0), news([30]))
+    mirrors.install(rows(0), (5, 0), all_dirty([30]))
     # the first synchronisation is not answered: its change is still pending
     assert x.tolist() == [31, 2]
-    mirrors.install(rows(1), (0, 1), news([40]))
-    mirrors.install(rows(0), (0, 0), news([31]))
+    mirrors.install(rows(1), (0, 1), all_dirty([40]))
+    mirrors.install(rows(0), (0, 0), all_dirty([31]))
     assert x.tolist() == [31, 40] and not mirrors.pending["x"].any()
 
 
@@ -246,7 +242,7 @@ def test_an_answer_may_bring_rows_that_were_not_sent():
     mirrors = Mirrors(shown)
     shown.arrays["x"][2] += 7
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0, 2), CHANNEL, news([5, 6], [8, 9]))
+    mirrors.install(rows(0, 2), CHANNEL, all_dirty([5, 6], [8, 9]))
     assert shown.arrays["x"].tolist() == [5, 0, 13] and shown.arrays["y"].tolist() == [8, 0, 9]
 
 
@@ -259,7 +255,7 @@ def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
         shown.arrays["x"] += np.float32(step)
         mirrors.pack(rows(0), CHANNEL)
     for number in range(len(steps)):
-        mirrors.install(rows(0), CHANNEL, news(np.float32([number + 0.1])))
+        mirrors.install(rows(0), CHANNEL, all_dirty(np.float32([number + 0.1])))
     assert (
         mirrors.pending["x"].tolist() == [0]
         and shown.arrays["x"].tobytes() == np.float32([len(steps) - 0.9]).tobytes()
@@ -291,7 +287,7 @@ def test_mean_weighs_changes_by_local_edges(contributions):
     for held, edges in contributions:
         mine, local = rows(*sorted(held)), np.array(edges, np.float32)[sorted(held)]
         changes = rng.integers(-9, 9, (len(mine), 2)).astype(float)
-        folded.append((mine, news(changes, np.ones(len(mine), np.int64)), local))
+        folded.append((mine, all_dirty(changes, np.ones(len(mine), np.int64)), local))
         for row, change, n in zip(mine, changes, local, strict=True):
             total[row] += n * change
             weight[row] += n
@@ -308,7 +304,7 @@ def test_mean_of_float32_fields_and_scalars():
     masters.table.arrays["x"][:] = 10
     masters.fold(
         [
-            (rows(0), news(*[np.float32([change])] * 2), np.float32([edges]))
+            (rows(0), all_dirty(*[np.float32([change])] * 2), np.float32([edges]))
             for change, edges in ((1, 1), (4, 2))
         ]
     )
@@ -322,7 +318,7 @@ def test_mean_of_float32_fields_and_scalars():
 def test_combination_of_nothing_is_the_identity(combine, dtype):
     field = delta(dtype, combine=combine)
     masters = Masters(table(2, d=field))
-    masters.fold([(NONE, news(np.empty(0, dtype)), None)] * 3)
+    masters.fold([(NONE, all_dirty(np.empty(0, dtype)), None)] * 3)
     assert (masters.table.arrays["d"] == field.identity).all() and not masters.needs_weights
 
 
@@ -343,78 +339,9 @@ def test_sums_are_folded_in_the_order_of_contributions():
     numbers = np.float32([1, 3e-8, 3e-8, 3e-8])
     for order in (numbers, numbers[::-1]):
         masters = Masters(table(1, x=shared("f4")))
-        masters.fold([(rows(0), news(order[i : i + 1]), None) for i in range(4)])
+        masters.fold([(rows(0), all_dirty(order[i : i + 1]), None) for i in range(4)])
         expected = np.float32(0)
         for number in order:
             expected += number
         assert masters.table.arrays["x"][0] == expected
     assert expected != 1
-
-
-def add_one(item):
-    item.x += 1
-
-
-def averaged(ends, src, dst, by, *, block=None):
-    """A field that each edge raises by 1 at its second end, folded by the mean over replicas,
-    after one pass.
-    """
-    name = ends[1]
-
-    def raise_by_one(dst):
-        dst.x += 1
-
-    class Mean(Program):
-        locals()[name] = Vertex(x=shared("f8", combine="mean"))
-        if ends[0] != name:
-            locals()[ends[0]] = Vertex()
-        link = Edge(*ends)
-
-        def stages(self):
-            inner = [Exchange(raise_by_one if ends[0] == name else add_one), Apply(name)]
-            return [MiniBatch(*inner, over=ends[0], vertices=block)] if block else inner
-
-    team = trained(Mean(), from_arrays(src, dst, ends=ends), 1, by=by)
-    assert team.agrees(name, "x")
-    return team.gather(name, "x")
-
-
-def test_mean_weighs_replicas_by_their_edges():
-    assert averaged(("user", "item"), [0, 1, 2, 3], [7, 7, 7, 7], [0, 0, 0, 1]).tolist() == [
-        (3 * 3 + 1 * 1) / 4
-    ]
-    assert averaged(("user", "item"), [0, 1, 2, 3], [7, 7, 7, 7], [0] * 4).tolist() == [4]
-
-
-def test_mean_weighs_by_edges_of_either_end_within_one_type():
-    #   0 --> 9 <-- 1    both on worker 0, 2 --> 9 on worker 1, 3 --> 0 makes 0 and 3 of both
-    found = averaged(("page", "page"), [0, 1, 2, 3, 3], [9, 9, 9, 0, 0], [0, 0, 1, 0, 1])
-    assert found.tolist() == [1, 0, 0, 0, (2 * 2 + 1 * 1) / 3]
-
-
-def test_mean_weighs_by_the_edges_in_the_block():
-    #   user 0: 1 edge on worker 0, 2 on worker 1; user 1: 3 edges on worker 0
-    found = averaged(("user", "item"), [0, 0, 0, 1, 1, 1], [7] * 6, [0, 1, 1, 0, 0, 0], block=1)
-    assert found[0] == pytest.approx((1 * 1 + 2 * 2) / 3 + 3)
-
-
-def add_to_tau(tau):
-    tau.x += 1
-
-
-def test_the_context_has_no_mean():
-    """A worker's context has no local edges to weigh by."""
-
-    def run():
-        class Middle(Program):
-            user = item = Vertex()
-            link = Edge("user", "item")
-            tau = Context(x=shared("f8", combine="mean"))
-
-            def stages(self):
-                return [Exchange(add_to_tau), GlobalSync()]
-
-        trained(Middle(), SMALL, 1)
-
-    with pytest.raises(ProgramError, match="(?s)x.*mean"):
-        run()

@@ -93,11 +93,11 @@ def step(letter):
     return STEPS[letter]()
 
 
-def read(found):
+def read(segments_of_clock):
     """Segments as text: stages that run here, a colon, and what ends them."""
     return " | ".join(
         "".join(s.letter for s in each.here) + ":" + "".join(s.letter for s in each.syncs)
-        for each in found
+        for each in segments_of_clock
     )
 
 
@@ -161,8 +161,7 @@ def test_each_block_is_a_clock_and_so_is_each_run_of_other_steps():
         Batch("E", [1]),
         Batch("A", [2]),
     ]
-    found = [(task.block, read(task.segments)) for task in clocks(steps)]
-    assert found == [
+    assert [(task.block, read(task.segments)) for task in clocks(steps)] == [
         (None, "E:A"),
         (5, "E:A | E:"),
         (3, "E:A | E:"),
@@ -182,10 +181,10 @@ def test_clocks_are_made_as_they_start():
             asked.append("me")
             return iter([0])
 
-    found = clocks([step("E"), Late("E", [])])
-    next(found)
+    upcoming = clocks([step("E"), Late("E", [])])
+    next(upcoming)
     assert asked == []
-    next(found)
+    next(upcoming)
     assert asked == ["me"]
 
 
@@ -245,8 +244,8 @@ def shape(k, by):
     ],
 )
 def test_clocks_of_a_program_follow_from_what_the_partition_cuts(k, by, inside, outside):
-    found, blocks = shape(k, by)
-    assert found == [inside] * 3 + [outside] and blocks == [0, 1, 2, None]
+    in_words, blocks = shape(k, by)
+    assert in_words == [inside] * 3 + [outside] and blocks == [0, 1, 2, None]
 
 
 @pytest.mark.parametrize("k", [1, 2])

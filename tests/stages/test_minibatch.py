@@ -11,7 +11,7 @@ from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, va
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.graph.parts import cut
@@ -262,7 +262,7 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
         Worker(Pairs(), Graph.of(Pairs(), part), jit=False, rank=r, workers=2)
         for r, part in enumerate(parts)
     ]
-    together, batches = Together(workers), []
+    cluster, batches = SimulatedCluster(workers), []
     for worker in workers:
         batch = MiniBatch(Exchange(walk, over="item"), Apply("item"), edges=3000, order="rotated")
         batches.append(batch.prepare(worker))
@@ -270,7 +270,7 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
     assert blocks[0].rounds == round(3000 / 2 / VISIT) > 1 and {
         block.round for block in blocks
     } == set(range(blocks[0].rounds))
-    together.run(lambda worker: [batches[worker.rank]])
+    cluster.run(lambda worker: [batches[worker.rank]])
     walked = [int(worker.edges_visited) for worker in workers]
     assert walked == [len(part.src) for part in parts]
     assert [int(worker.tables["item"].arrays["seen"].sum()) for worker in workers] == [9000, 9000]

@@ -8,7 +8,7 @@ from team import cut_up, walked
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
-from tux.cluster.simulated import Together
+from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.stages import Apply, Exchange, MiniBatch, rotation
@@ -92,7 +92,7 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
 def test_every_edge_is_walked_once_an_epoch(shape, by):
     edges = SHAPES[shape]
     made = batches(edges, 3, by, 1)
-    Together([worker for worker, _ in made]).run(lambda worker: [made[worker.rank][1]])
+    SimulatedCluster([worker for worker, _ in made]).run(lambda worker: [made[worker.rank][1]])
     for worker, _ in made:
         assert worker.edges_visited == len(worker.graph.edges)
     for name, ends in (("user", edges.src), ("item", edges.dst)):

@@ -1,1 +1,17 @@
-"""Processes, machines and sockets; and all workers of a job in one process."""
+"""Workers as processes, on one machine or several.
+
+prepare            writes parts and job, compiles, makes a launcher
+launcher           leads all workers; on machine 0
+follower_launcher  waits for the workers of another machine
+local_workers      the worker processes of this machine: start, watch, pause, end
+worker_process     one worker process
+job, job_folder    what a worker must know, and where it is written
+place, agreement   which machine this is, and what all machines have in common
+control            control messages, checked when decoded
+socket_thread      the thread that sends and receives
+wire               ZeroMQ sockets, encryption, and who may connect
+sequence           numbers of messages: gaps, and second processes
+heartbeat          signs of life, and silence
+refusals           warnings of what was refused
+simulated          all workers in one process, deliveries drawn from a seed
+"""

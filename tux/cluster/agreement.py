@@ -1,5 +1,5 @@
-"""What the machines of a job must have in common: version, program, data and flags; and how a
-difference is told.
+"""What the machines of a job must have in common, version, program, data and flags; and how a
+difference is put into words.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def traits(
     `program` is its name and `source` the digest of its file; `digests` are those of the data, by
     name.
     """
-    found = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}
-    found |= {name: digest[:DIGEST] if digest else "none" for name, digest in digests.items()}
-    found |= {_flag(name): str(value) for name, value in parameters.items()}
-    found |= {
+    out = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}
+    out |= {name: digest[:DIGEST] if digest else "none" for name, digest in digests.items()}
+    out |= {_flag(name): str(value) for name, value in parameters.items()}
+    out |= {
         _flag(name): str(not value if name == "jit" else value) for name, value in options.items()
     }
-    return found
+    return out
 
 
 def _flag(name: str) -> str:
@@ -45,8 +45,8 @@ def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
     they don't.
     """
     names = [name for name in {**first, **other} if first.get(name) != other.get(name)]
-    told = [
+    parts = [
         f"{name} is {other.get(name, 'missing')}, and {first.get(name, 'missing')} on machine 0"
         for name in names
     ]
-    return "; ".join(told)
+    return "; ".join(parts)

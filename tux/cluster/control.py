@@ -1,5 +1,5 @@
-"""What the launcher and its workers tell each other besides data: small typed messages, checked
-against their types when decoded.
+"""Control messages between the launcher and its workers: small typed messages, whose bytes are
+checked against their types when they are decoded.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from tux.base import errors
 from tux.base.errors import Refused, TuxError
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 
 MOST_BYTES = 1 << 20
 LONGEST = 20_000  # characters of a text about an error
 
 
 class Hello(msgspec.Struct, tag="hello", frozen=True):
-    """A worker is up: its program is loaded, its part is laid out, its kernels are compiled."""
+    """A worker is ready: its program is loaded, its part is laid out, its kernels are compiled."""
 
     traits: dict[str, str]  # of its job, as `tux.cluster.agreement` has them
     process: int
@@ -28,7 +28,7 @@ class Hello(msgspec.Struct, tag="hello", frozen=True):
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
-    """All workers are up: train. Their addresses, by rank."""
+    """All workers are ready: train. Their addresses, by rank."""
 
     addresses: list[str]
 
@@ -82,12 +82,15 @@ _decoder = msgspec.msgpack.Decoder(Control)
 def pack(control: Control, source: int, dest: int) -> Message:
     """`control` as a message."""
     return Message(
-        "control", source, dest, arrays=[np.frombuffer(msgspec.msgpack.encode(control), np.uint8)]
+        Kind.CONTROL,
+        source,
+        dest,
+        arrays=[np.frombuffer(msgspec.msgpack.encode(control), np.uint8)],
     )
 
 
 def unpack(message: Message) -> Control:
-    """The control that a message carries; Refused if it is none."""
+    """The control that a control message carries; Refused if its bytes are none."""
     if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
         raise Refused(
             f"a control message of worker {message.source} was refused: it is no single small "
@@ -99,6 +102,11 @@ def unpack(message: Message) -> Control:
         raise Refused(
             f"a control message of worker {message.source} was refused: {error}"
         ) from None
+
+
+def control_in(message: Message) -> Control | None:
+    """The control that a message carries; None if the message is of another kind."""
+    return unpack(message) if message.kind is Kind.CONTROL else None
 
 
 def failed(error: TuxError) -> Failed:
@@ -115,14 +123,16 @@ def failed(error: TuxError) -> Failed:
     )
 
 
-def as_error(told: Failed) -> TuxError:
+def as_error(failure: Failed) -> TuxError:
     """The error again, of the kind that has its exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)
     }
     kinds |= {kind.exit_code: kind for kind in (errors.Refused, errors.UsageError)}
-    error: TuxError = kinds.get(told.code, TuxError)(told.what, where=told.where, do=told.do)
-    if told.trace:
-        error.add_note(f"In the worker:\n{told.trace}")
+    error: TuxError = kinds.get(failure.code, TuxError)(
+        failure.what, where=failure.where, do=failure.do
+    )
+    if failure.trace:
+        error.add_note(f"In the worker:\n{failure.trace}")
     return error

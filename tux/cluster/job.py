@@ -41,8 +41,8 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     largest: int  # bytes of a message's buffer
     # whether the launcher is a process of this machine, the parent of its workers
     launcher_here: bool = True
-    # what becomes of those that no stage uses: "kept" where `kept_lists` says, "sent" to the
-    # launcher too, or nothing ("")
+    # what becomes of lists that no stage uses: "spooled" to `list_file`, "sent" to the launcher of
+    # machine 0 too, or nothing ("")
     lists: str = ""
 
     @staticmethod
@@ -51,7 +51,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return msgspec.json.decode((folder / "job.json").read_bytes(), type=Job)
 
     def write(self, folder: Path) -> None:
-        """Keep the job in a folder."""
+        """Write the job into a folder."""
         (folder / "job.json").write_bytes(msgspec.json.encode(self))
 
     @cached_property
@@ -63,16 +63,16 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         """The worker of one part, its rows initialised."""
         program = self.source.program(**self.parameters)
         graph = Graph.of(program, store.load(Path(self.graph), rank))
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,
             "check": self.check,
             "slack": self.slack,
         }
-        worker = Worker(program, graph, rank=rank, workers=self.workers, **how)
-        worker.scratch = (lambda: open(self.kept_lists(rank), "wb+")) if self.lists else None
+        worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
+        worker.scratch = (lambda: open(self.list_file(rank), "wb+")) if self.lists else None
         return worker
 
-    def kept_lists(self, rank: int) -> Path:
-        """The file in which a worker of this machine, or its launcher for it, keeps lists."""
+    def list_file(self, rank: int) -> Path:
+        """The file to which a worker of this machine, or its launcher for it, writes lists."""
         return Path(self.graph, f"lists-{rank}")

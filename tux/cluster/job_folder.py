@@ -1,5 +1,5 @@
 """The folders of a job on one machine: one that its processes share, and one for the parts. They
-are gone when the job is.
+are removed when the job ends.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from pathlib import Path
 from tux.base.errors import DiskError, UsageError
 from tux.base.signals import handle_ending
 
-JANITOR = (
+REMOVE_FOLDERS = (
     "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder "
     "in sys.argv[1:]]"
 )
-"""Removes folders when the process that holds the other end of its standard input has ended,
-whatever ended it.
+"""The program of a process that removes folders when the process at the other end of its standard
+input has ended, whatever ended it.
 """
 
-_janitors: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
+_jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 
 
 def make(room: Path | None) -> tuple[Path, Path]:
     """A new folder that only the user may enter, and one for the parts, in it or in `room`; both
-    with a janitor.
+    are removed when this process has ended, whatever ended it.
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
     UsageError within another job.
     """
-    if _janitors:  # a script without this guard would start jobs within jobs
+    if _jobs:  # a script without this guard would start jobs within jobs
         raise UsageError(
             "a program's file starts a job while it is imported",
             do='put run(...) under if __name__ == "__main__"',
@@ -40,9 +40,9 @@ def make(room: Path | None) -> tuple[Path, Path]:
     restore = handle_ending()
     folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
     graph = (room or folder).resolve() / ".parts"
-    command = [sys.executable, "-I", "-S", "-c", JANITOR, str(folder), str(graph)]
-    janitor = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    _janitors[folder] = janitor, graph, restore
+    command = [sys.executable, "-I", "-S", "-c", REMOVE_FOLDERS, str(folder), str(graph)]
+    cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    _jobs[folder] = cleaner, graph, restore
     graph.mkdir(mode=0o700)
     return folder, graph
 
@@ -50,10 +50,10 @@ def make(room: Path | None) -> tuple[Path, Path]:
 def remove(folder: Path) -> None:
     """Remove the folders of a job, and put the signal handlers back."""
     shutil.rmtree(folder, ignore_errors=True)
-    if folder in _janitors:
-        janitor, graph, restore = _janitors.pop(folder)
+    if folder in _jobs:
+        cleaner, graph, restore = _jobs.pop(folder)
         shutil.rmtree(graph, ignore_errors=True)
-        janitor.communicate()
+        cleaner.communicate()
         restore()
 
 

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tux.base.errors import DataError, UsageError
 
@@ -63,29 +64,15 @@ def find(
     Raises UsageError for what does not fit together, or where there is no key and the address is
     not this machine's own.
     """
-    told = _environment(environment) if machines is None else None
-    if told is not None:
-        if rank not in (None, told[1]):
+    if machines is None and (launched := _environment(environment)) is not None:
+        if rank not in (None, launched.rank):
             raise UsageError(
-                f"--node-rank {rank}, but the environment says {told[1]}",
+                f"--node-rank {rank}, but the environment says {launched.rank}",
                 do="leave it out, or add --nnodes N",
             )
-        machines, rank, meeting = told[0], told[1], meeting or told[2]
+        machines, rank, meeting = launched.machines, launched.rank, meeting or launched.meeting
     if machines is None:
-        alone = {
-            "--node-rank": rank,
-            "--rdzv": meeting,
-            "--key-file": key_file,
-            "--insecure": insecure or None,
-        }
-        if given := [flag for flag, value in alone.items() if value is not None]:
-            raise UsageError(
-                f"{' and '.join(given)} without --nnodes: this would train alone",
-                do=(
-                    "add --nnodes N, the number of machines; or leave out what is for several "
-                    "machines"
-                ),
-            )
+        _refuse_flags_of_several(rank, meeting, key_file, insecure=insecure)
         return None
     if machines == 1 and not rank:
         return None
@@ -94,6 +81,38 @@ def find(
             f"--node-rank {rank} of --nnodes {machines}",
             do=f"number the machines 0 to {machines - 1}",
         )
+    address, port = _address(meeting)
+    secret = _secret(key_file, environment)
+    if secret is None and not insecure and not address.startswith("127."):
+        raise UsageError(
+            "a job on several machines needs a key",
+            do=(
+                "give all machines the same --key-file (any file of 32 bytes or more), or say "
+                "--insecure"
+            ),
+        )
+    return Place(machines, rank, address, port, secret)
+
+
+def _refuse_flags_of_several(
+    rank: int | None, meeting: str | None, key_file: str | None, *, insecure: bool
+) -> None:
+    """UsageError where flags of several machines are set for a job on one."""
+    values = {
+        "--node-rank": rank,
+        "--rdzv": meeting,
+        "--key-file": key_file,
+        "--insecure": insecure or None,
+    }
+    if flags := [flag for flag, value in values.items() if value is not None]:
+        raise UsageError(
+            f"{' and '.join(flags)} without --nnodes: this would train alone",
+            do="add --nnodes N, the number of machines; or leave out what is for several machines",
+        )
+
+
+def _address(meeting: str | None) -> tuple[str, int]:
+    """The numeric address and the port of HOST:PORT, where machine 0 listens."""
     if not meeting:
         raise UsageError(
             "no meeting point is named",
@@ -103,22 +122,11 @@ def find(
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise UsageError(f"--rdzv {meeting} is no HOST:PORT", do=f"e.g. --rdzv 10.0.0.1:{PORT}")
     try:
-        address = socket.gethostbyname(host)
+        return socket.gethostbyname(host), int(port)
     except OSError:
         raise UsageError(
             f"--rdzv {meeting}: no such host", do="name an address of machine 0"
         ) from None
-    secret = _secret(key_file, environment)
-    if secret is None and not insecure and not address.startswith("127."):
-        what = "a job on several machines needs a key"
-        raise UsageError(
-            what,
-            do=(
-                "give all machines the same --key-file (any file of 32 bytes or more), or say "
-                "--insecure"
-            ),
-        )
-    return Place(machines, rank, address, int(port), secret)
 
 
 def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | None:
@@ -137,21 +145,27 @@ def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | Non
     return hashlib.blake2b(raw, digest_size=32).digest() if raw else None
 
 
-def _environment(environment: Mapping[str, str]) -> tuple[int, int, str] | None:
-    """(machines, rank, meeting point) that torchrun, Slurm or Open MPI has set for this process."""
+class Launched(NamedTuple):
+    """What a tool that starts one process a machine says of this one."""
+
+    machines: int
+    rank: int
+    meeting: str  # HOST:PORT, or "" if the tool does not say
+
+
+def _environment(environment: Mapping[str, str]) -> Launched | None:
+    """What torchrun, Slurm or Open MPI has set for this process."""
     if "TORCHELASTIC_RUN_ID" in environment:
         meeting = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
-        return int(environment["WORLD_SIZE"]), int(environment["RANK"]), meeting
+        return Launched(int(environment["WORLD_SIZE"]), int(environment["RANK"]), meeting)
     if "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment:
-        return (
+        return Launched(
             int(environment["SLURM_NTASKS"]),
             int(environment["SLURM_PROCID"]),
             environment.get("SLURM_LAUNCH_NODE_IPADDR", ""),
         )
     if "OMPI_COMM_WORLD_SIZE" in environment:
-        return (
-            int(environment["OMPI_COMM_WORLD_SIZE"]),
-            int(environment["OMPI_COMM_WORLD_RANK"]),
-            "",
+        return Launched(
+            int(environment["OMPI_COMM_WORLD_SIZE"]), int(environment["OMPI_COMM_WORLD_RANK"]), ""
         )
     return None

@@ -1,5 +1,5 @@
-"""All workers of a job in one process, with delivery decided by a seed: the transport under which
-the protocol is tested.
+"""All workers of a job in one process, with an order of deliveries that a seed decides: the
+transport on which the protocol is tested.
 
 Messages between two members keep their order, as on a socket; which channel delivers next, and
 which worker goes on, is drawn.
@@ -18,8 +18,8 @@ from tux.protocol.message import Message
 from tux.protocol.steps import Step
 
 
-class Together:
-    """Workers that exchange messages within this process."""
+class SimulatedCluster:
+    """Workers that exchange messages within this process. `draw` decides the order of events."""
 
     def __init__(self, workers: Sequence[Worker], seed: int = 0) -> None:
         self.workers = list(workers)

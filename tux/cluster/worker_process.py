@@ -3,9 +3,9 @@
 It finds its part and the program in the job's folder, and trains with its peers. LAUNCHER is the
 number of the process that started it.
 
-The main thread runs stages; the socket thread (`tux.cluster.wire.Post`) serves masters meanwhile
-and keeps in touch with the launcher. A worker whose launcher is gone ends by itself, and takes the
-job's folder with it.
+The main thread runs stages; the socket thread (`tux.cluster.socket_thread`) serves masters
+meanwhile and keeps in touch with the launcher. A worker whose launcher is gone ends by itself, and
+removes the job's folder.
 """
 
 from __future__ import annotations
@@ -20,18 +20,31 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from tux.base.errors import DeadlinePassed, Refused, TuxError
-from tux.cluster.control import Beat, Bye, Failed, Go, Hello, Record, Trained, failed, pack, unpack
+from tux.cluster.control import (
+    Beat,
+    Bye,
+    Control,
+    Failed,
+    Go,
+    Hello,
+    Record,
+    Trained,
+    control_in,
+    failed,
+    pack,
+)
+from tux.cluster.heartbeat import HEARTBEAT
 from tux.cluster.job import STARTING, Job
-from tux.cluster.wire import HEARTBEAT, Post
+from tux.cluster.socket_thread import SocketThread
+from tux.engine.model import model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program import sources
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 
 ABSENT = (
     "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
@@ -46,72 +59,94 @@ class Peer:
         self.folder, self.rank, self.job = folder, rank, job
         self.launcher = self.job.workers
         self.worker: Worker | None = None
-        # what workers that have met all say to this one, which has not
+        # messages of workers that have met all to this one, which has not; None once it has
         self._early: list[Message] | None = []
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
         self._paused = self.over = False
-        self.post = Post(
-            rank, addresses, job.number, self._handle,
-            partners=[self.launcher], largest=job.largest, secret=job.secret, excused=self._excused,
-        )  # fmt: skip
+        self.socket_thread = SocketThread(
+            rank,
+            addresses,
+            job.number,
+            self._handle,
+            partners=[self.launcher],
+            largest=job.largest,
+            secret=job.secret,
+            excused=self._excused,
+        )
 
     def _handle(self, message: Message) -> bool:
         """In the socket thread: heartbeats end here, the server's messages at the server; the
         rest is the worker's, but not before Go.
         """
-        if message.kind == "control":
-            told = unpack(message)
-            self._paused = isinstance(told, Beat) and told.paused
-            self.over = self.over or isinstance(told, Bye)
-            if isinstance(told, Go) and self._early is not None:
-                early, self._early = self._early, None
-                for each in [message, *early]:
-                    self.post.inbox.put(each)
-                return True
-            return not isinstance(told, Go | Bye)
+        if message.kind is Kind.CONTROL:
+            return self._handle_control(message)
         assert self.worker is not None
         if self.worker.server.handle(message):
             return True
-        if self._early is not None:
-            self._early.append(message)
-        return self._early is not None
+        if self._early is None:
+            return False
+        self._early.append(message)
+        return True
+
+    def _handle_control(self, message: Message) -> bool:
+        """A control message; True if the worker does not need it."""
+        control = control_in(message)
+        self._paused = isinstance(control, Beat) and control.paused
+        match control:
+            case Bye():
+                self.over = True
+                return False
+            case Go():
+                early, self._early = self._early, None
+                if early is None:
+                    return False
+                for each in (message, *early):
+                    self.socket_thread.inbox.put(each)
+        return True
 
     def _excused(self, member: int, seconds: float) -> bool:
         """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
 
-        A launcher on another machine has said so before, and is waited for no longer than any wait
-        may take.
+        A launcher on another machine has sent a message before it, and is waited for no longer than
+        any wait may take.
         """
         if self.job.launcher_here:
             return is_stopped(os.getppid())
         return self._paused and seconds < self.job.deadline
 
-    def tell(self, control: Any) -> None:
-        """Say something to the launcher."""
-        self.post.send(pack(control, self.rank, self.launcher))
+    def say(self, control: Control) -> None:
+        """Send a control message to the launcher."""
+        self.socket_thread.send(pack(control, self.rank, self.launcher))
 
     def receive(self) -> Message:
         """The next message for the worker; Refused when the launcher says that the job is over."""
-        return self._wanted(
-            self.post.receive(
-                self.job.deadline,
-                f"clock {self.worker.all_clocks if self.worker else 0} to be answered",
-            )
+        clock = self.worker.all_clocks if self.worker else 0
+        return self._unless_over(
+            self.socket_thread.receive(self.job.deadline, f"clock {clock} to be answered")
         )
 
     def arrived(self) -> Iterator[Message]:
         """The messages for the worker that are there already."""
-        return (self._wanted(message) for message in self.post.arrived())
+        return (self._unless_over(message) for message in self.socket_thread.arrived())
 
     @staticmethod
-    def _wanted(message: Message) -> Message:
-        if message.kind == "control" and isinstance(told := unpack(message), Bye):
-            raise ended(told.why)
+    def _unless_over(message: Message) -> Message:
+        if isinstance(bye := control_in(message), Bye):
+            raise ended(bye.why)
         return message
 
     def _meet(self) -> list[str]:
-        """The addresses of all workers, when the launcher has heard of each.
+        """The addresses of all workers, when the launcher has heard of each."""
+        match control_in(self._first_message()):
+            case Go(addresses) if len(addresses) == self.job.workers:
+                return addresses
+            case Bye(why):
+                raise ended(why)
+        raise ended("")
+
+    def _first_message(self) -> Message:
+        """The launcher's message when all workers are ready.
 
         The launcher answers to the first sign of life. Once it has, it decides how long the others
         are waited for: this worker waits as long as the launcher lives.
@@ -119,10 +154,9 @@ class Peer:
         left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
         while True:
             try:
-                message = self.post.receive(HEARTBEAT, "the launcher")
-                break
+                return self.socket_thread.receive(HEARTBEAT, "the launcher")
             except DeadlinePassed:
-                left -= 0 if self.launcher in self.post.heard else HEARTBEAT
+                left -= 0 if self.launcher in self.socket_thread.heartbeat.heard else HEARTBEAT
                 if left <= 0:
                     where = self.job.launcher.removeprefix("tcp://")
                     raise DeadlinePassed(
@@ -130,35 +164,31 @@ class Peer:
                         where=f"worker {self.rank}",
                         do=ABSENT,
                     ) from None
-        told = unpack(message) if message.kind == "control" else None
-        if isinstance(told, Go) and len(told.addresses) == self.job.workers:
-            return told.addresses
-        raise ended(told.why if isinstance(told, Bye) else "")
 
     def run(self) -> None:
-        """Load, say hello, train when told to, send the rows of the masters, and stay until the
-        launcher has them.
+        """Load, say hello, train when all are ready, send the rows of the masters, and stay until
+        the launcher has them.
         """
-        worker = self.worker = self.job.worker(self.rank)
-        worker.send, worker.receive, worker.arrived = self.post.send, self.receive, self.arrived
+        job, thread = self.job, self.socket_thread
+        worker = self.worker = job.worker(self.rank)
+        worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.arrived
         training = Training(worker)
-        self.tell(Hello(self.job.traits, os.getpid(), socket.gethostname(), self.post.endpoint))
-        self.post.meet(self._meet())
-        job = self.job
+        self.say(Hello(job.traits, os.getpid(), socket.gethostname(), thread.endpoint))
+        thread.meet(self._meet())
         for record in training.epochs(
             job.epochs, every=job.every, patience=job.patience, keep_best=job.keep_best
         ):
-            self.tell(Record(record))
-        self.tell(Trained(training.seconds, training.best_epoch))
-        self._bring_lists(worker)
-        for message in worker.rows(self.launcher):
-            self.post.send(message)
+            self.say(Record(record))
+        self.say(Trained(training.seconds, training.best_epoch))
+        self._send_lists(worker)
+        for message in model_messages(worker, self.launcher):
+            thread.send(message)
         try:
             self.receive()
         except Refused:
             return
 
-    def _bring_lists(self, worker: Worker) -> None:
+    def _send_lists(self, worker: Worker) -> None:
         """Lists on disk: whole in their file, where the launcher finds it; or sent there, each
         piece when the one before has been taken.
         """
@@ -166,10 +196,8 @@ class Peer:
             return
         worker.spool.flushed()
         for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
-            self.post.send(
-                Message(
-                    "rows", self.rank, self.launcher, 0, len(worker.program.vertices) + 1, [piece]
-                )
+            self.socket_thread.send(
+                Message(Kind.SPOOLED_LISTS, self.rank, self.launcher, arrays=[piece])
             )
             self.receive()
 
@@ -194,7 +222,7 @@ def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
 
 
 def is_stopped(process: int) -> bool:
-    """Whether a process is stopped by a signal, where the system tells (Linux)."""
+    """Whether a process is stopped by a signal, where this can be found out (Linux)."""
     try:
         state = (
             Path(f"/proc/{process}/stat")
@@ -224,10 +252,10 @@ def watch_parent(folder: Path, launcher: int) -> None:
 
 
 def main() -> int:
-    """Run one worker; its exit code is that of the error, which the launcher tells to the user."""
+    """Run one worker; its exit code is that of the error, which the launcher shows to the user."""
     folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    # two threads take turns at short pieces of Python: 5 ms, the default, is as long as a whole
-    # turn
+    # two threads alternate in short pieces of Python: 5 ms, the default, is as long as a whole
+    # clock
     sys.setswitchinterval(0.0005)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     watch_parent(folder, launcher)
@@ -235,26 +263,26 @@ def main() -> int:
     try:
         job = Job.read(folder)
         peer = Peer(folder, rank, job)
-        peer.post.start()
+        peer.socket_thread.start()
         peer.run()
         failure = None
     except TuxError as error:
         failure = failed(error)
     except Exception as error:
-        told = sources.explained(error, job.source if peer and job else None) or TuxError(
+        explained = sources.explained(error, job.source if peer and job else None) or TuxError(
             f"{type(error).__name__}: {error}",
             where=f"worker {rank}",
             do="this is a fault of tux itself; --debug shows the traceback",
         )
-        told.__cause__ = error
-        failure = failed(told)
+        explained.__cause__ = error
+        failure = failed(explained)
     if failure:
         leave_failure(folder, rank, failure)
     if peer:
         if failure and not peer.over:
-            peer.tell(failure)
+            peer.say(failure)
         # once the job is over nobody waits for what is left
-        peer.post.close(0.2 if failure and peer.over else 5.0)
+        peer.socket_thread.close(0.2 if failure and peer.over else 5.0)
     return failure.code if failure else 0
 
 

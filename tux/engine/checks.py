@@ -20,7 +20,7 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
     """ProgramError where a vertex type has a delta and none of `stages`, all of the program's,
     is an Apply for it.
     """
-    applied = _gathered(stages)
+    applied = _synchronised(stages)
     for name, vertex in worker.program.vertices.items():
         lost = [f for f, d in vertex.fields.items() if d.kind == "delta"]
         if lost and name not in applied:
@@ -31,10 +31,10 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
 
 
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
-    """ProgramError where a type that is cut has fields that travel, and none of `stages` is an
-    Apply for it.
+    """ProgramError where a type that is cut has fields that are synchronised, and none of `stages`
+    is an Apply for it.
     """
-    applied = _gathered(stages)
+    applied = _synchronised(stages)
     for name in worker.cut_types():
         if worker.program.vertices[name].pulled:
             continue
@@ -49,20 +49,23 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
             if d.kind in ("value", "shared", "delta")
         ]
         if fields and name not in applied:
-            first, second = worker.program.edge.ends
-            # What bicut keeps whole is the end with more vertices, if the ends are of two types.
-            favourite = (
-                first if worker.part(first).vertices >= worker.part(second).vertices else second
-            )
             uncut = (
                 f", or use --partitioner bicut, which keeps {name} whole"
-                if first != second and name == favourite
+                if name == _whole_by_bicut(worker)
                 else ""
             )
             raise ProgramError(
-                f"{name} is cut, and nothing brings the changes of {name}.{fields[0]} together",
+                f"{name} is cut, and no stage synchronises the changes of {name}.{fields[0]}",
                 do=f'add Apply("{name}") to the stages{uncut}',
             )
+
+
+def _whole_by_bicut(worker: Worker) -> str:
+    """The type that bicut leaves whole: the end with more vertices; "" if both have one type."""
+    first, second = worker.program.edge.ends
+    if first == second:
+        return ""
+    return first if worker.part(first).vertices >= worker.part(second).vertices else second
 
 
 def check_finite(worker: Worker) -> None:
@@ -88,6 +91,6 @@ def check_finite(worker: Worker) -> None:
                 )
 
 
-def _gathered(stages: Sequence[Stage]) -> set[str]:
-    """The types of which one of `stages` brings the replicas' changes together."""
+def _synchronised(stages: Sequence[Stage]) -> set[str]:
+    """The types whose replicas one of `stages` synchronises."""
     return {each.gathers for stage in stages for each in (stage, *stage.inside)}

@@ -1,10 +1,13 @@
 """What one epoch's record holds: metrics, which a program names, and costs, which every program
-has.
+has; and how the records of all workers become one.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+TIMES = ("compute", "wait", "apply", "send")
+"""What a worker's time is spent on; a record has the seconds of each."""
 
 COSTS = (
     "epoch",
@@ -32,7 +35,7 @@ def metrics(record: dict[str, Any]) -> dict[str, float]:
 
 def split(record: dict[str, Any]) -> dict[str, float]:
     """How an epoch's time went, in milliseconds by what, where there are several workers; and
-    what travelled, in MB by vertex type.
+    what was sent, in MB by vertex type.
     """
     sent = {
         name.removeprefix("bytes_sent_"): value
@@ -41,7 +44,27 @@ def split(record: dict[str, Any]) -> dict[str, float]:
     }
     if not sent:
         return {}
-    times = {
-        f"{what} ms": 1e3 * record[f"{what}_s"] for what in ("compute", "wait", "apply", "send")
-    }
+    times = {f"{what} ms": 1e3 * record[f"{what}_s"] for what in TIMES}
     return times | {f"{name} MB": value / 1e6 for name, value in sent.items()}
+
+
+def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
+    """One record of an epoch from those of all workers, by rank: equal metrics, the sum of rates
+    and bytes, the longest seconds, mean times.
+
+    A name that some worker lacks, as the bytes of a type of which it has nothing, is 0 there.
+    """
+    out: dict[str, Any] = {}
+    for name in dict.fromkeys(name for rank in sorted(records) for name in records[rank]):
+        values = [record.get(name, 0) for record in records.values()]
+        if name == "edges_per_second" or name.startswith("bytes_"):
+            out[name] = sum(values)
+        elif name in ("seconds", "max_staleness"):
+            out[name] = max(values)
+        elif name.removesuffix("_s") in TIMES:
+            out[name] = sum(values) / len(values)
+        else:
+            out[name] = next(
+                record[name] for _, record in sorted(records.items()) if name in record
+            )
+    return out

@@ -1,5 +1,5 @@
-"""Lists that no stage uses: kept on disk while a run goes on, and read at its end in one order,
-whatever the number of workers.
+"""Lists that no stage uses: written to disk while a run goes on, and read at its end in one
+order, whatever the number of workers.
 
 A file begins with a line of JSON, the vertex type and the lists' widths; then come rows of int32,
 one for each vertex of each round:
@@ -45,7 +45,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
 class Spool:
     """What one worker writes. `open` makes its file, when there is something to write; None:
-    nothing is kept.
+    nothing is written.
     """
 
     def __init__(self, over: str, widths: Mapping[str, int], open: Opener | None) -> None:
@@ -83,8 +83,8 @@ class Spool:
                 yield np.frombuffer(piece, np.uint8)
 
 
-class Kept:
-    """The files of all workers as one. As a context it closes them."""
+class SpooledLists:
+    """The lists of all workers, from their files. As a context it closes these."""
 
     def __init__(self, files: Sequence[BinaryIO], orders: Mapping[str, np.ndarray]) -> None:
         """`orders`: of each vertex type the dense index of each number, (n,). Refused for what
@@ -113,15 +113,15 @@ class Kept:
             raise _damaged()
 
     @staticmethod
-    def of(paths: Sequence[Path], orders: Mapping[str, np.ndarray]) -> Kept:
+    def of(paths: Sequence[Path], orders: Mapping[str, np.ndarray]) -> SpooledLists:
         """The same of the files at `paths`. DiskError if one cannot be opened."""
         with writing(FILE), ExitStack() as stack:
             files = [stack.enter_context(open(path, "rb")) for path in paths]
-            kept = Kept(files, orders)
+            lists = SpooledLists(files, orders)
             stack.pop_all()
-        return kept
+        return lists
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> SpooledLists:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -165,10 +165,10 @@ class Kept:
         """Rows of a file, (count, numbers in a row)."""
         with writing(FILE):
             self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
-            found = self.files[at].read(4 * self.head.row * count)
-        if len(found) != 4 * self.head.row * count:
+            content = self.files[at].read(4 * self.head.row * count)
+        if len(content) != 4 * self.head.row * count:
             raise _damaged()
-        return np.frombuffer(found, "<i4").reshape(count, self.head.row)
+        return np.frombuffer(content, "<i4").reshape(count, self.head.row)
 
 
 def append(path: Path, piece: np.ndarray) -> None:
@@ -199,4 +199,4 @@ def _rows(file: BinaryIO, row: int) -> int:
 
 
 def _damaged() -> Refused:
-    return Refused("the lists that workers have kept are damaged", do="run it again")
+    return Refused("the lists that workers have written are damaged", do="run it again")

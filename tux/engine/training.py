@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from tux.engine.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
-from tux.engine.spool import Kept
-from tux.engine.worker import Worker, in_model
+from tux.engine.eval_rows import fetch_eval_rows
+from tux.engine.model import in_model
+from tux.engine.records import TIMES
+from tux.engine.spool import SpooledLists
+from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import stages_of
 from tux.protocol.steps import Step
-
-TIMES = ("compute", "wait", "apply", "send")
 
 
 class Training:
@@ -94,12 +95,14 @@ class Training:
         """The edges trained on, read when they are asked for."""
         return of_graph(self.worker.graph)
 
-    def lists(self) -> Kept | None:
+    def lists(self) -> SpooledLists | None:
         """The lists that no stage uses, if there are any, and a file for them was given."""
         spool, vertices = self.worker.spool, self.worker.graph.vertices
         file = spool.flushed() if spool else None
         return (
-            Kept([file], {name: each.order[: each.known] for name, each in vertices.items()})
+            SpooledLists(
+                [file], {name: each.order[: each.known] for name, each in vertices.items()}
+            )
             if file
             else None
         )
@@ -119,9 +122,9 @@ class Training:
         """
         worker, arrays = self.worker, [*self.worker.tables["tau"].arrays.values()]
         for table in map(worker.masters, worker.program.vertices):
-            kept = in_model(table)
-            lengths = {table.declared[f].length for f in kept} - {"", *kept}
-            arrays += [table.arrays[f] for f in (*kept, *sorted(lengths))]
+            fields = in_model(table)
+            lengths = {table.declared[f].length for f in fields} - {"", *fields}
+            arrays += [table.arrays[f] for f in (*fields, *sorted(lengths))]
         return arrays
 
     def _timed(self, steps: list[Step], slack: int | None = None) -> Iterator[None]:
@@ -145,7 +148,7 @@ class Training:
         worker.epoch = number
         check_finite(worker)
         if evaluate or worker.program.converged(worker.metrics()):
-            yield from worker.peek()
+            yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
         spent = self.seconds - seconds

@@ -1,15 +1,15 @@
 """Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and what a master waits for.
-State machines without time or sockets.
+`Clock.may_start` decides that a clock may start. State machines without time or sockets.
 
 A clock is one mini-batch, or one run of stages outside mini-batches: segments of steps, each but
 perhaps the last ended by synchronisations whose answers come from the masters. Rules, all of them
-here:
+in this file:
 
 1. Clock t starts when clocks 0 .. t - slack - 1 are finished: all their segments have run and all
    their answers are installed.
 2. A segment after the first runs when the answers to the one before it are installed. Older clocks
    go first.
-3. A master folds a synchronisation when it has heard from the worker of every replica, in worker
+3. A master folds a synchronisation when it has the contributions of all workers, in worker
    order.
 
 So at clock t a worker has seen, of every worker's contributions, all of clocks up to t - slack - 1,
@@ -109,23 +109,23 @@ class Gather(Generic[Payload]):
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._heard: dict[tuple[int, int], dict[int, Payload]] = {}
+        self._contributions: dict[tuple[int, int], dict[int, Payload]] = {}
 
     def add(self, key: tuple[int, int], worker: int, payload: Payload) -> list[Payload] | None:
         """The contribution of `worker` for `key` (clock, synchronisation); all of them in worker
         order when it is the last, else None.
         """
-        heard = self._heard.setdefault(key, {})
-        if worker in heard or not 0 <= worker < self.workers:
+        sent = self._contributions.setdefault(key, {})
+        if worker in sent or not 0 <= worker < self.workers:
             raise RuntimeError(f"worker {worker} contributed to {key} twice, or does not exist")
-        heard[worker] = payload
-        if len(heard) < self.workers:
+        sent[worker] = payload
+        if len(sent) < self.workers:
             return None
-        return [payload for _, payload in sorted(self._heard.pop(key).items())]
+        return [payload for _, payload in sorted(self._contributions.pop(key).items())]
 
     def missing(self) -> list[tuple[tuple[int, int], list[int]]]:
         """Per key that is not complete, the workers that it waits for."""
         return [
-            (key, [w for w in range(self.workers) if w not in heard])
-            for key, heard in sorted(self._heard.items())
+            (key, [w for w in range(self.workers) if w not in sent])
+            for key, sent in sorted(self._contributions.items())
         ]

@@ -1,12 +1,12 @@
-"""Four ways to say which elements of a message's rows have a new value; the smallest wins.
+"""The dirty elements of a message's rows as arrays, in one of four forms: the smallest is sent.
 
-    NOTHING    none
+    NOTHING    no element
     DENSE      every element of every row, in the order of the rows, which both ends know
-    ROWS       a bitmap of the rows that changed, and all elements of those
-    ELEMENTS   the places (row in the message * width + column) of the elements that changed, and
-               these
+    ROWS       a bitmap of the rows with a dirty element, and all elements of those
+    ELEMENTS   the places (row in the message * width + column) of the dirty elements, and these
 
 The first array of a packed message has the form of each field; the arrays of the fields follow.
+`unpack` checks them: it is where values from other members are fitted to rows.
 """
 
 from __future__ import annotations
@@ -45,51 +45,51 @@ class Picked(NamedTuple):
 
 
 @compiled
-def _count(marks):  # type: ignore[no-untyped-def]
-    """(rows with a mark, marks) of (r, w) uint8."""
+def _count(dirty):  # type: ignore[no-untyped-def]
+    """(rows with a dirty element, dirty elements) of flags (r, w) uint8."""
     rows = elements = 0
-    if marks.shape[1] == 1:  # flat, so that it is done many at a time
-        for mark in marks.reshape(-1):
-            elements += mark
+    if dirty.shape[1] == 1:  # flat, so that it is done many at a time
+        for flag in dirty.reshape(-1):
+            elements += flag
         return elements, elements
-    for j in range(marks.shape[0]):
+    for j in range(dirty.shape[0]):
         here = 0
-        for k in range(marks.shape[1]):
-            here += marks[j, k]
+        for k in range(dirty.shape[1]):
+            here += dirty[j, k]
         elements += here
         rows += here > 0
     return rows, elements
 
 
 @compiled
-def _changed_rows(values, marks, bitmap, out):  # type: ignore[no-untyped-def]
-    """The rows of `values` (r, w) with a mark to `out`, and a bit for each in `bitmap`, all
-    zero, the highest bit being the first row.
+def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
+    """The rows of `values` (r, w) with a dirty element to `out`, and a bit for each in
+    `bitmap`, all zero, the highest bit being the first row.
     """
     at = 0
-    for j in range(marks.shape[0]):
+    for j in range(dirty.shape[0]):
         some = 0
-        for k in range(marks.shape[1]):
-            some |= marks[j, k]
+        for k in range(dirty.shape[1]):
+            some |= dirty[j, k]
         if some:
             bitmap[j >> 3] |= 128 >> (j & 7)
-            for k in range(marks.shape[1]):
+            for k in range(dirty.shape[1]):
                 out[at, k] = values[j, k]
             at += 1
 
 
 @compiled
-def _changed_elements(values, marks, places, out):  # type: ignore[no-untyped-def]
-    """The elements of `values` (m,) with a mark to `out`, and where they stand to `places`."""
+def _changed_elements(values, dirty, places, out):  # type: ignore[no-untyped-def]
+    """The dirty elements of `values` (m,) to `out`, and where they stand to `places`."""
     at = 0
-    for i in range(len(marks)):
-        if marks[i]:
+    for i in range(len(dirty)):
+        if dirty[i]:
             places[at], out[at] = i, values[i]
             at += 1
 
 
 @compiled
-def _marked(bitmap, rows, out):  # type: ignore[no-untyped-def]
+def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
     """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
     at = 0
     for j in range(len(rows)):
@@ -113,23 +113,23 @@ def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
 
 
 def pack(fields: Iterable[tuple[np.ndarray, np.ndarray]]) -> Arrays:
-    """The arrays of a message, from the values (r, *shape) of each field and marks (r, width)
-    uint8, 1 where they are news.
+    """The arrays of a message, from the values (r, *shape) of each field and flags (r, width)
+    uint8, 1 where they are dirty.
     """
     forms, packed = [], []
-    for values, marks in fields:
-        form, arrays = _smallest(values.reshape(marks.shape), marks)
+    for values, dirty in fields:
+        form, arrays = _smallest(values.reshape(dirty.shape), dirty)
         forms.append(form)
         packed.extend(arrays)
     return [np.array(forms, np.uint8), *packed]
 
 
-def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
-    rows, elements = _count(marks)
+def _smallest(values: np.ndarray, dirty: np.ndarray) -> tuple[int, Arrays]:
+    rows, elements = _count(dirty)
     if not elements:
         return NOTHING, []
-    (count, width), size = marks.shape, values.itemsize
-    kind = np.dtype(np.uint16 if marks.size <= 1 << 16 else np.uint32)
+    (count, width), size = dirty.shape, values.itemsize
+    kind = np.dtype(np.uint16 if dirty.size <= 1 << 16 else np.uint32)
     sizes = [
         values.nbytes,
         (count + 7) // 8 + rows * width * size,
@@ -138,11 +138,11 @@ def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
     form = DENSE + sizes.index(min(sizes))
     if form == ROWS:
         bitmap, out = np.zeros((count + 7) // 8, np.uint8), np.empty((rows, width), values.dtype)
-        _changed_rows(bits(values), marks, bitmap, bits(out))
+        _changed_rows(bits(values), dirty, bitmap, bits(out))
         return form, [bitmap, out]
     if form == ELEMENTS:
         places, out = np.empty(elements, kind), np.empty(elements, values.dtype)
-        _changed_elements(bits(values).reshape(-1), marks.reshape(-1), places, bits(out))
+        _changed_elements(bits(values).reshape(-1), dirty.reshape(-1), places, bits(out))
         return form, [places, out]
     return form, [values]
 
@@ -150,7 +150,7 @@ def _smallest(values: np.ndarray, marks: np.ndarray) -> tuple[int, Arrays]:
 def unpack(
     arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray
 ) -> list[Picked]:
-    """What `pack` said of `rows`, for each of `fields`, the local arrays (n, *shape). Refused if
+    """What `pack` has made of `rows`, for each of `fields`, local arrays (n, *shape). Refused if
     that cannot be about them.
     """
     try:
@@ -170,27 +170,27 @@ def unpack(
 
 def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
     width = math.prod(field.shape[1:])
-    said = next(rest) if form in (ROWS, ELEMENTS) else rows
+    where = next(rest) if form in (ROWS, ELEMENTS) else rows
     values = next(rest)
     if values.dtype != field.dtype:
         raise ValueError(f"{values.dtype} for {field.dtype}")
     if form == ROWS:
-        if said.dtype != np.uint8 or said.shape != ((len(rows) + 7) // 8,):
-            raise ValueError(f"a bitmap of {said.size} {said.dtype} for {len(rows)} rows")
+        if where.dtype != np.uint8 or where.shape != ((len(rows) + 7) // 8,):
+            raise ValueError(f"a bitmap of {where.size} {where.dtype} for {len(rows)} rows")
         picked = np.empty(values.size // max(width, 1), np.int32)
-        if not _marked(frozen(said), rows, picked):
+        if not _rows_in(frozen(where), rows, picked):
             raise ValueError(f"{len(picked)} rows, and others in the bitmap")
         rows = picked
     elif form == ELEMENTS:
         if (
-            said.dtype not in (np.uint16, np.uint32)
-            or said.shape != (values.size,)
+            where.dtype not in (np.uint16, np.uint32)
+            or where.shape != (values.size,)
             or values.ndim != 1
             or not width
         ):
-            raise ValueError(f"{said.size} places as {said.dtype} for {values.size} values")
-        picked = np.empty(len(said), np.int32 if field.size < 2**31 else np.int64)
-        if not _placed(frozen(said), rows, width, picked):
+            raise ValueError(f"{where.size} places as {where.dtype} for {values.size} values")
+        picked = np.empty(len(where), np.int32 if field.size < 2**31 else np.int64)
+        if not _placed(frozen(where), rows, width, picked):
             raise ValueError("an element beyond the last row")
         rows, width = picked, 1
     elif form != DENSE:
@@ -215,16 +215,16 @@ def empty(fields: Sequence[np.ndarray]) -> Arrays:
 @cache
 def _ready(size: int) -> None:
     """Run each kernel on one element of so many bytes."""
-    values, marks, at, out = (
+    values, dirty, at, out = (
         np.zeros((1, 1), f"u{size}"),
         np.ones((1, 1), np.uint8),
         np.zeros(1, np.int32),
         np.empty(1, np.int32),
     )
-    _changed_rows(values, marks, np.zeros(1, np.uint8), values.copy())
-    _marked(frozen(np.array([128], np.uint8)), frozen(at), out)
+    _changed_rows(values, dirty, np.zeros(1, np.uint8), values.copy())
+    _rows_in(frozen(np.array([128], np.uint8)), frozen(at), out)
     for kind in (np.uint16, np.uint32):
-        _changed_elements(values[0], marks[0], np.empty(1, kind), values[0].copy())
+        _changed_elements(values[0], dirty[0], np.empty(1, kind), values[0].copy())
         _placed(frozen(np.zeros(1, kind)), frozen(at), 1, out)
 
 

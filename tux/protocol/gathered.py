@@ -1,11 +1,11 @@
-"""What a clock has gathered and changed but not sent yet, kept apart from what other clocks under
-way do.
+"""Deltas and changes that a clock has gathered and not sent yet, separate from those of other
+clocks that are not finished.
 
 Between two segments of a clock, first segments of later clocks may run (slack >= 1). All of them
-add to the same delta fields and change the same shared fields. So when a worker leaves a clock for
-another one, it sets aside what a later segment of the first clock will send, and brings it back
-when it returns. Changes of shared fields stay visible meanwhile, as a worker sees its own changes
-at once.
+add to the same delta fields and change the same shared fields. So when a worker switches from a
+clock to another one, it sets aside what a later segment of the first clock will send, and brings it
+back when it returns. Changes of shared fields stay visible meanwhile, as a worker sees its own
+changes at once.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Aside(NamedTuple):
 
 
 def set_aside(unsent: Unsent) -> Aside:
-    """Take the deltas out of their rows, where the identities are left; changes of shared fields
-    count as sent.
+    """Take the deltas out of their rows, which are reset to the identities; changes of shared
+    fields count as sent.
     """
     table, rows, mirrors = unsent
     deltas = {
@@ -65,20 +65,20 @@ def bring_back(aside: Aside) -> None:
 
 
 class Gathered:
-    """Sees to it that what lies in the rows, unsent, is of the clock whose segment runs."""
+    """Ensures that what is in the rows and not sent belongs to the clock whose segment runs."""
 
     def __init__(self) -> None:
         self._running: int | None = None
         self._aside: dict[int, list[Aside]] = {}
 
-    def turn_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
+    def switch_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
         """A segment of `clock` is about to run; `unsent`: what later segments of the clock that
         ran before will send.
         """
         if clock == self._running:
             return
-        if self._running is not None and (kept := [set_aside(each) for each in unsent]):
-            self._aside[self._running] = kept
+        if self._running is not None and (aside := [set_aside(each) for each in unsent]):
+            self._aside[self._running] = aside
         for each in self._aside.pop(clock, ()):
             bring_back(each)
         self._running = clock
@@ -97,8 +97,8 @@ class TotalsByClock:
         self._fields = [(name, f) for name, f in tau.declared.items() if f.kind == "delta"]
         self._by_clock: dict[int, list[Aside]] = {}
 
-    def keep(self, clock: int) -> None:
-        """Put what the context has been told since the last call under `clock`."""
+    def store(self, clock: int) -> None:
+        """Take what was added to the context since the last call, and store it under `clock`."""
         if any((self._tau.arrays[name] != field.identity).any() for name, field in self._fields):
             self._by_clock.setdefault(clock, []).append(set_aside(Unsent(self._tau, slice(None))))
 
@@ -116,8 +116,8 @@ def unsent(
     mirrors: dict[str, Mirrors],
 ) -> list[Unsent]:
     """What `steps` will send or take, each table once."""
-    found: dict[str, Unsent] = {}
+    by_table: dict[str, Unsent] = {}
     for step in steps:
         if (rows := step.unsent_rows(block)) is not None:
-            found.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
-    return list(found.values())
+            by_table.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
+    return list(by_table.values())

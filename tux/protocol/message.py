@@ -1,48 +1,56 @@
-"""Messages as bytes: one fixed header, a descriptor and a raw buffer per array. Pure functions;
-nothing here trusts what it decodes.
+"""Messages between the members of a job: their kinds, and what each of them carries.
 
-    header      magic 4s, version u16, kind u8, arrays u8, job u64, source u32, dest u32, clock u64,
-                sync u32, sequence u64, checksum u64
-    descriptor  dtype code u8, dimensions u8, lengths 4 x u64 one per array, after the header, in
-                the same frame
-    buffers     one frame per array, C-contiguous, little-endian
-
-The checksum covers the header (with the checksum's own place zero), the descriptors and all
-buffers. It finds accidents, not attackers; against those, transports between machines encrypt and
-authenticate.
+Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
+`tux.protocol.payloads`, in `tux.stages.apply_sync` and, for control messages, in
+`tux.cluster.control`.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import IntEnum
 
 import numpy as np
 
-from tux.base.errors import Refused
-from tux.partition.compiled import compiled
 
-MAGIC, VERSION = b"tux\x00", 2
-KINDS = ("up", "down", "totals", "peek", "peeked", "rows", "control", "pull", "pulled", "push")
-DTYPES = tuple(
-    np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-)
-MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
-_HEADER = struct.Struct("<4sHBBQIIQIQQ")
-_DESCRIPTOR = struct.Struct("<BB4Q")
+class Kind(IntEnum):
+    """What a message is. Its number is the byte that stands for it in a frame."""
+
+    CONTRIBUTION = 0
+    """A worker to a server: its part of a synchronisation (mirrors' changes and deltas)."""
+    ANSWER = 1
+    """A server to a worker: what the masters hold after a synchronisation."""
+    TOTALS = 2
+    """A worker to its own server: its context, to which the server adds before it goes on."""
+    EVAL_ROWS = 3
+    """A worker to a worker: rows of masters that only held-out edges need there."""
+    MODEL_ROWS = 4
+    """A worker to the launcher: a part of the model. The last one has clock 1."""
+    SPOOLED_LISTS = 5
+    """A worker to the launcher: a piece of its file of lists."""
+    LISTS_TAKEN = 6
+    """The launcher to a worker: the next piece may come."""
+    CONTROL = 7
+    """Between the launcher and a worker: start, end, signs of life, records, errors."""
+    PULL_REQUEST = 8
+    """A worker to a server: which rows it needs."""
+    PULL_ANSWER = 9
+    """A server to a worker: these rows."""
+    PUSH = 10
+    """A worker to a server: changes of rows that it has pulled."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message between workers.
+    """One message. `source` and `dest` are members of the job: workers by rank, then the launcher.
 
-    `clock` and `sync_id` say which synchronisation it belongs to; `sequence` numbers the messages
-    from `source` to `dest` without gaps.
+    `clock` and `sync_id` say which synchronisation it belongs to (of a part of the model, `sync_id`
+    is the number of the vertex type); `sequence` numbers the messages from `source` to `dest`
+    without gaps.
     """
 
-    kind: str
+    kind: Kind
     source: int
     dest: int
     clock: int = 0
@@ -50,130 +58,7 @@ class Message:
     arrays: Sequence[np.ndarray] = field(default_factory=tuple)
     sequence: int = 0
 
-
-@compiled
-def _fold(raw, state):  # type: ignore[no-untyped-def]
-    """A 64-bit sum of bytes (n,) in which every place has another weight, their number too; four
-    lanes, to keep the multiplier busy.
-    """
-    p = np.uint64(0x9E3779B97F4A7C15)
-    a, b, c, d = (
-        state ^ np.uint64(1),
-        state ^ np.uint64(2),
-        state ^ np.uint64(3),
-        state ^ np.uint64(4),
-    )
-    n = len(raw) // 8
-    words = raw[: 8 * n].view(np.uint64)
-    # rotations, since a product alone would keep a flipped top bit at the top
-    left, right = np.uint64(31), np.uint64(33)
-    for i in range(0, n - n % 4, 4):
-        a, b, c, d = (
-            (a ^ words[i]) * p,
-            (b ^ words[i + 1]) * p,
-            (c ^ words[i + 2]) * p,
-            (d ^ words[i + 3]) * p,
-        )
-        a, b = (a << left) | (a >> right), (b << left) | (b >> right)
-        c, d = (c << left) | (c >> right), (d << left) | (d >> right)
-    for i in range(n - n % 4, n):
-        a = (a ^ words[i]) * p
-        a = (a << left) | (a >> right)
-    rest = np.uint64(0)
-    for i in range(8 * n, len(raw)):
-        rest = (rest << np.uint64(8)) | np.uint64(raw[i])
-    for x in (b, c, d, rest, np.uint64(len(raw))):
-        a = ((a ^ (a >> np.uint64(29))) ^ x) * p
-    return a ^ (a >> np.uint64(32))
-
-
-def checksum(buffers: Sequence[Any]) -> int:
-    """64-bit checksum of byte buffers in their order; lengths count too."""
-    state = np.uint64(0)
-    for buffer in buffers:
-        state = np.uint64(_fold(np.frombuffer(memoryview(buffer).toreadonly(), np.uint8), state))
-    return int(state)
-
-
-def encode(message: Message, job: int) -> list[Any]:
-    """Frames of `message`: header bytes, then the arrays' buffers, not copied."""
-    arrays = [np.asarray(a, order="C") for a in message.arrays]
-    if len(arrays) > MOST_ARRAYS or any(a.ndim > MOST_DIMENSIONS for a in arrays):
-        raise ValueError(
-            f"a message of {len(arrays)} arrays, or of more than {MOST_DIMENSIONS} dimensions"
-        )
-    described = b"".join(
-        _DESCRIPTOR.pack(DTYPES.index(a.dtype), a.ndim, *a.shape, *[0] * (MOST_DIMENSIONS - a.ndim))
-        for a in arrays
-    )
-    buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
-    fixed = (
-        MAGIC,
-        VERSION,
-        KINDS.index(message.kind),
-        len(arrays),
-        job,
-        message.source,
-        message.dest,
-        message.clock,
-        message.sync_id,
-    )
-    bare = _HEADER.pack(*fixed, message.sequence, 0) + described
-    total = checksum([bare, *buffers])
-    return [_HEADER.pack(*fixed, message.sequence, total) + described, *buffers]
-
-
-def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
-    """The message of `frames`; Refused, in one line, for anything that is not a message of this job
-    between its `workers`.
-
-    Arrays are views of the frames: nothing is allocated by what a frame claims.
-    """
-    head = bytes(frames[0]) if frames else b""
-    if len(head) < _HEADER.size or head[:4] != MAGIC:
-        raise Refused("a frame that is not tux's was refused")
-    _, version, kind, count, of_job, source, dest, clock, sync_id, sequence, total = (
-        _HEADER.unpack_from(head)
-    )
-    if version != VERSION:
-        raise Refused(
-            f"a message of protocol version {version} was refused: this is version {VERSION}"
-        )
-    if of_job != job:
-        raise Refused("a message of another job was refused")
-    if kind >= len(KINDS) or source > workers or dest > workers:
-        raise Refused(f"a message from worker {source} to {dest} of kind {kind} was refused")
-    if len(head) != _HEADER.size + count * _DESCRIPTOR.size or len(frames) != count + 1:
-        raise Refused(
-            f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
-            "refused"
-        )
-    arrays = [
-        _array(head, _HEADER.size + j * _DESCRIPTOR.size, frames[j + 1], source)
-        for j in range(count)
-    ]
-    bare = head[: _HEADER.size - 8] + bytes(8) + head[_HEADER.size :]
-    if checksum([bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]) != total:
-        raise Refused(f"a message from worker {source} with a bad checksum was refused")
-    return Message(KINDS[kind], source, dest, clock, sync_id, arrays, sequence)
-
-
-def _array(head: bytes, at: int, frame: Any, source: int) -> np.ndarray:
-    code, ndim, *lengths = _DESCRIPTOR.unpack_from(head, at)
-    view = memoryview(frame)
-    if code >= len(DTYPES) or ndim > MOST_DIMENSIONS:
-        raise Refused(f"a message from worker {source} with an array of unknown type was refused")
-    size = DTYPES[code].itemsize
-    for length in lengths[:ndim]:
-        size *= length
-    if size != view.nbytes:
-        raise Refused(
-            f"a message from worker {source} with a buffer of {view.nbytes} bytes for {size} was "
-            "refused"
-        )
-    try:
-        return np.frombuffer(view, DTYPES[code]).reshape(lengths[:ndim])
-    except ValueError:  # lengths that no array has, of a size that happens to fit
-        raise Refused(
-            f"a message from worker {source} with an array of impossible shape was refused"
-        ) from None
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self.arrays)

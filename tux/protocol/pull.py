@@ -1,134 +1,136 @@
-"""Rows that workers do not keep: brought in as generated edges touch them, and their changes sent
-back (TUX2, section 4; DESIGN, 5).
+"""Rows that workers do not keep: pulled from their masters as generated edges touch them, and
+their changes pushed back (TUX2, section 4; DESIGN, 5). This is the masters' side, and what a
+worker remembers; what a worker sends is in `tux.stages.pull_rows`.
 
-    pull    worker to home: the numbers of the masters that a step touches, and the step whose rows
-            they must be no older than
-    pulled  home to worker: the masters' values, and how many steps are in them
-    push    worker to home: the changes, in the order of the pull; a worker that has touched nothing
-            says so
+    PULL_REQUEST  worker to server: the numbers of the masters that a step touches, and how many
+                  steps must be folded into their values
+    PULL_ANSWER   server to worker: the masters' values, and how many steps are in them
+    PUSH          worker to server: the changes, in the order of the request; a worker that has
+                  touched nothing says so
 
-Steps are numbered from 0 on, the same on all workers. A home folds the changes of a step when all
-workers have sent them, in worker order, steps in order; it answers a pull when enough are folded.
-So a worker at step t and slack s sees all of steps up to t - s - 1 of everyone, and whole steps
-only. Its own later changes it adds itself: `Kept`. State machines without sockets, threads or time.
+Steps are numbered from 0 on, the same on all workers. A server folds the changes of a step when all
+workers have sent them, in worker order, steps in order; it answers a request when enough steps are
+folded. So a worker at step t and slack s sees all of steps up to t - s - 1 of everyone, and whole
+steps only. Its own later changes it adds itself: `UnackedChanges`. State machines without sockets,
+threads or time.
 
 Changes that workers make at the same time from the same rows add up. Where each goes as far as it
-would alone, many together go too far: skip-gram diverges with four workers. Of fields combined by
-"mean" a home takes a `share`, and a program may make its changes so much larger; what they agree in
-then grows by the root of the number of workers. A worker adds its own later changes whole, which
+would alone, many go too far: skip-gram diverges with four workers. Of fields combined by "mean" a
+master takes a `share`, and a program may make its changes so much larger; the part in which workers
+agree then grows by the root of their number. A worker adds its own later changes whole, which
 stands for what others do meanwhile.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tux.base.errors import Refused
 from tux.partition.compiled import compiled
+from tux.protocol.encoding import Arrays
+from tux.protocol.payloads import PullAnswer, PullRequest, Push
 from tux.protocol.replicas import flat
 from tux.rows.table import aligned
 
-Arrays = list[np.ndarray]
 
-
-@dataclass(frozen=True)
-class Answer:
-    """The values of one pull: `arrays` (r, width) by field, in the order asked; `folded` steps
-    are in them.
-    """
+class Reply(NamedTuple):
+    """An answer, the worker that it is for, and the clock of its request."""
 
     worker: int
-    step: int
     clock: int
-    folded: int
-    arrays: Arrays
+    answer: PullAnswer
 
 
-class Home:
-    """The masters' side, of one type: `fields` (masters, ...) are the arrays that travel."""
+class PullServer:
+    """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull."""
 
     def __init__(self, fields: Arrays, workers: int) -> None:
         self.fields, self.workers, self.folded = [flat(array) for array in fields], workers, 0
         # by step and worker: the numbers of the masters
-        self._asked: dict[tuple[int, int], np.ndarray] = {}
-        # pulls without an answer: how many steps must be folded, and their clock
-        self._open: dict[tuple[int, int], tuple[int, int]] = {}
-        self._heard: dict[int, dict[int, Arrays]] = defaultdict(dict)
+        self._requested: dict[tuple[int, int], np.ndarray] = {}
+        # requests without an answer: how many steps must be folded, and their clock
+        self._unanswered: dict[tuple[int, int], tuple[int, int]] = {}
+        self._pushed: dict[int, dict[int, Arrays]] = defaultdict(dict)
 
-    def pull(
-        self, worker: int, step: int, needs: int, rows: np.ndarray, clock: int = 0
-    ) -> list[Answer]:
-        """Worker `worker` wants `rows` for a step, with at least `needs` steps folded; returns
-        what can be answered now.
-        """
-        if (step, worker) in self._asked or step < self.folded:
+    def pull(self, worker: int, clock: int, request: PullRequest) -> list[Reply]:
+        """`worker` needs rows for a step; returns what can be answered now."""
+        step, rows = request.step, request.rows
+        if (step, worker) in self._requested or step < self.folded:
             raise Refused(f"worker {worker} pulled twice for step {step}")
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.fields[0]):
             raise Refused(f"worker {worker} pulled a row that is not here")
-        self._asked[step, worker], self._open[step, worker] = rows, (needs, clock)
-        return self._answers()
+        self._requested[step, worker] = rows
+        self._unanswered[step, worker] = request.least_folded, clock
+        return self._replies()
 
-    def push(self, worker: int, step: int, changes: Arrays) -> list[Answer]:
-        """The changes (r, width) of a step by field; returns what can be answered now."""
-        rows = self._asked.get((step, worker))
-        if (
-            rows is None
-            or worker in self._heard[step]
-            or any(len(change) != len(rows) for change in changes)
-        ):
+    def push(self, worker: int, push: Push) -> list[Reply]:
+        """`worker` has changed the rows of a step; returns what can be answered now."""
+        step, rows = push.step, self._requested.get((push.step, worker))
+        if rows is None or worker in self._pushed[step] or not self._fit(push.changes, len(rows)):
             raise Refused(f"worker {worker} pushed for step {step} what it had not pulled")
-        self._heard[step][worker] = changes
-        while len(self._heard.get(self.folded, ())) == self.workers:
-            heard = self._heard.pop(self.folded)
-            for other in range(self.workers):
-                rows = self._asked.pop((self.folded, other))
-                for own, change in zip(self.fields, heard[other], strict=True):
-                    _add(own, rows, change)
-            self.folded += 1
-        return self._answers()
+        self._pushed[step][worker] = push.changes
+        while len(self._pushed.get(self.folded, ())) == self.workers:
+            self._fold_next()
+        return self._replies()
 
-    def _answers(self) -> list[Answer]:
-        ready = sorted(key for key, (needs, _) in self._open.items() if needs <= self.folded)
-        out = []
+    def _fit(self, changes: Arrays, rows: int) -> bool:
+        """Whether `changes` can be those of so many rows."""
+        return [(change.dtype, change.shape) for change in changes] == [
+            (own.dtype, (rows, own.shape[1])) for own in self.fields
+        ]
+
+    def _fold_next(self) -> None:
+        """Fold the oldest step that is not, of which all workers have sent their changes."""
+        pushed = self._pushed.pop(self.folded)
+        for worker in range(self.workers):
+            rows = self._requested.pop((self.folded, worker))
+            for own, change in zip(self.fields, pushed[worker], strict=True):
+                _add(own, rows, change)
+        self.folded += 1
+
+    def _replies(self) -> list[Reply]:
+        ready = sorted(key for key, (least, _) in self._unanswered.items() if least <= self.folded)
+        replies = []
         for step, worker in ready:
-            _, clock = self._open.pop((step, worker))
-            rows = self._asked[step, worker]
-            out.append(
-                Answer(worker, step, clock, self.folded, [_taken(own, rows) for own in self.fields])
-            )
-        return out
+            _, clock = self._unanswered.pop((step, worker))
+            rows = self._requested[step, worker]
+            values = [_taken(own, rows) for own in self.fields]
+            replies.append(Reply(worker, clock, PullAnswer(step, self.folded, values)))
+        return replies
 
 
-class Kept:
-    """The worker's side: its own changes that may not be in what it is told, to be added to it."""
+class UnackedChanges:
+    """The worker's side: its own changes that may be missing in the values that it pulls, to be
+    added to them.
+    """
 
     def __init__(self) -> None:
-        # step: by home, ids and changes
+        # step: by server, positions and changes
         self._steps: dict[int, tuple[list[np.ndarray], list[Arrays]]] = {}
 
-    def keep(self, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> None:
-        """The changes (r, width) by field that were pushed to each home, with the positions (r,)
-        of their vertices.
+    def note(self, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> None:
+        """The changes (r, width) by field that were pushed to each server, with the positions
+        (r,) of their vertices.
         """
         self._steps[step] = ids, changes
 
-    def add(self, step: int, folded: list[int], place: np.ndarray, fields: Arrays) -> None:
-        """Add what the homes, with so many steps folded, had not heard of before `step` to `fields`
-        (rows, width).
+    def add_to(self, fields: Arrays, row_of: np.ndarray, *, step: int, folded: list[int]) -> None:
+        """Add to `fields` (rows, width), pulled for `step`, the changes of earlier steps that the
+        servers, with so many steps `folded`, had not folded.
 
-        `place` (n,): the row of each position, -1 where it is none. What all homes have folded is
-        forgotten.
+        `row_of` (n,): the row of each position, -1 where it has none. What all servers have folded
+        is forgotten.
         """
         for number in [number for number in self._steps if number < min(folded)]:
             del self._steps[number]
         for number, (ids, changes) in sorted(self._steps.items()):
-            for home, known in enumerate(folded):
-                if known <= number < step:
-                    for own, change in zip(fields, changes[home], strict=True):
-                        _add_known(own, place, ids[home], change)
+            for server, steps in enumerate(folded):
+                if steps <= number < step:
+                    for own, change in zip(fields, changes[server], strict=True):
+                        _add_known(own, row_of, ids[server], change)
 
 
 def share(workers: int) -> float:
@@ -190,13 +192,13 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
     `place` (n,) int32, all -1, is left with each position's row in that order.
     """
     counts = np.zeros(workers, np.int64)
-    found = np.empty(len(lists), np.int32)
+    positions = np.empty(len(lists), np.int32)
     total = 0
     for i in range(len(lists)):
         v = lists[i]
         if v >= 0 and place[v] < 0:
             place[v] = 0
-            found[total] = v
+            positions[total] = v
             total += 1
             counts[home[v]] += 1
     after = np.zeros(workers, np.int64)
@@ -204,7 +206,7 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
         after[h] = after[h - 1] + counts[h - 1]
     out = np.empty(total, np.int32)
     for i in range(total):
-        v = found[i]
+        v = positions[i]
         place[v] = after[home[v]]
         out[after[home[v]]] = v
         after[home[v]] += 1

@@ -1,21 +1,21 @@
-"""Rows of a cut vertex type on both sides: what mirrors send to masters, how masters fold it, what
-comes back, how mirrors take it.
+"""Mirrors and masters of a cut vertex type: what mirrors send to masters, how masters fold it, what
+they answer, and how mirrors install the answer.
 
 A mirror shows the master's value plus its own changes that no answer has covered yet. For each
-`shared` field it keeps
+`shared` field it has
 
     base     the value as of the last send: what the mirror would show if it had changed nothing
              since
     pending  the sum of changes that were sent and are not answered
-    unheard  of how many sends that is
+    unacked  of how many sends that is
 
 so that what it shows is base + changes since the last send. An answer with the master's value M for
 changes c sets pending -= c, then base = M + pending, and shifts what is shown by as much as base
 moved.
 
-Only news travels (`tux.protocol.encoding`): up, what was changed; down, what any worker's message
-or Apply has changed. A mirror that hears nothing of an element has sent nothing of it either, so it
-already shows what it should.
+Only dirty elements are sent (`tux.protocol.encoding`): up, those that the mirror has changed; down,
+those that any worker's message or Apply has changed. A mirror that gets no value of an element has
+sent none of it either, so it already shows what it should.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def flat(array: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-untyped-def]
-    """Changes of `rows` since the last send to `out`, marked where there are any; from now on
+def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
+    """Changes of `rows` since the last send to `out`, `dirty` where there are any; from now on
     they are pending.
     """
     for j in range(len(rows)):
@@ -63,35 +63,35 @@ def _take(shown, base, pending, unheard, rows, out, marks):  # type: ignore[no-u
         for k in range(shown.shape[1]):
             change = shown[r, k] - base[r, k]
             out[j, k] = change
-            marks[j, k] = change != 0
-            unheard[r, k] += change != 0
+            dirty[j, k] = change != 0
+            unacked[r, k] += change != 0
             pending[r, k] += change
             base[r, k] = shown[r, k]
 
 
 @compiled
-def _take_deltas(shown, identity, rows, out, marks):  # type: ignore[no-untyped-def]
-    """What `rows` have gathered to `out`, marked where that is not the `identity`, to which they
+def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
+    """What `rows` have gathered to `out`, `dirty` where that is not the `identity`, to which they
     return.
     """
     for j in range(len(rows)):
         r = rows[j]
         for k in range(shown.shape[1]):
             out[j, k] = shown[r, k]
-            marks[j, k] = shown[r, k] != identity
+            dirty[j, k] = shown[r, k] != identity
             shown[r, k] = identity
 
 
 @compiled
-def _heard(pending, unheard, rows, changes):  # type: ignore[no-untyped-def]
-    """`changes`, once sent, are part of the masters' values now."""
+def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
+    """`changes`, once sent, are part of the masters' values."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(pending.shape[1]):
             if changes[j, k] != 0:
-                unheard[r, k] -= 1
+                unacked[r, k] -= 1
                 # To the bit, whatever the sum of several has been rounded to.
-                pending[r, k] = pending[r, k] - changes[j, k] if unheard[r, k] else 0
+                pending[r, k] = pending[r, k] - changes[j, k] if unacked[r, k] else 0
 
 
 @compiled
@@ -116,34 +116,36 @@ def _set(shown, rows, values):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(own, marks, stamp, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes, stamped where there are any."""
+def _add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
+    """own[rows] += changes, which makes elements dirty where there are any."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
             own[r, k] += changes[j, k]
             if changes[j, k] != 0:
-                marks[r, k] = stamp
+                versions[r, k] = version
 
 
 @compiled
-def _stamp(marks, stamp, rows, now, before):  # type: ignore[no-untyped-def]
-    """Stamp what is not in `rows` of `now` as it was in `before` (r, w)."""
+def _mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyped-def]
+    """Elements of `rows` of `now` become dirty where they are not as they were in `before`
+    (r, w).
+    """
     for j in range(len(rows)):
         r = rows[j]
         for k in range(now.shape[1]):
             if now[r, k] != before[j, k]:
-                marks[r, k] = stamp
+                versions[r, k] = version
 
 
 @compiled
-def _read(own, marks, stamp, rows, out, stamped):  # type: ignore[no-untyped-def]
-    """`rows` to `out`, and which of their elements bear the stamp."""
+def _read(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
+    """`rows` to `out`, and which of their elements are dirty."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
             out[j, k] = own[r, k]
-            stamped[j, k] = marks[r, k] == stamp
+            dirty[j, k] = versions[r, k] == version
 
 
 NO_ROWS = np.empty(0, np.int32)
@@ -164,9 +166,9 @@ class Mirrors:
             name: array.copy() for name, array, field in self._up if field.kind == "shared"
         }
         self.pending = {name: np.zeros_like(base) for name, base in self.base.items()}
-        # An element is in one message a turn and synchronisation, so 16 bits are enough for any
+        # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
-        self.unheard = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
+        self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
         # this and what follows compiles, or loads, what training must not wait for
@@ -179,38 +181,38 @@ class Mirrors:
             if name in self.base:
                 self.base[name][...] = array
                 self.pending[name][...] = 0
-                self.unheard[name][...] = 0
+                self.unacked[name][...] = 0
 
     def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
         """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are
         cleared.
 
         `channel` (synchronisation, home) is where the answer will come from. Without `deltas` these
-        stay, and nothing is said of them.
+        stay, and none of them is sent.
         """
         fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
         for name, array, field in self._up:
             shown = flat(array)
-            values, marks = (
+            values, dirty = (
                 np.empty((len(rows), shown.shape[1]), shown.dtype),
                 np.empty((len(rows), shown.shape[1]), np.uint8),
             )
             if field.kind == "delta" and not deltas:
-                marks[...] = 0
+                dirty[...] = 0
             elif field.kind == "delta":
-                _take_deltas(shown, shown.dtype.type(field.identity), rows, values, marks)
+                _take_deltas(shown, shown.dtype.type(field.identity), rows, values, dirty)
             else:
                 _take(
                     shown,
                     flat(self.base[name]),
                     flat(self.pending[name]),
-                    flat(self.unheard[name]),
+                    flat(self.unacked[name]),
                     rows,
                     values,
-                    marks,
+                    dirty,
                 )
                 sent.append(Picked(rows, frozen(values), shown.shape[1]))
-            fields.append((values, marks))
+            fields.append((values, dirty))
         self._sent[channel].append(sent)
         return pack(fields)
 
@@ -224,23 +226,23 @@ class Mirrors:
                 aside[name] = change = shown[rows] - self.base[name][rows]
                 self.base[name][rows] = shown[rows]
                 self.pending[name][rows] += change
-                self.unheard[name][rows] += change != 0
+                self.unacked[name][rows] += change != 0
         return aside
 
     def bring_back(self, rows: np.ndarray | slice, aside: dict[str, np.ndarray]) -> None:
         """These changes of `rows` are to be sent again."""
         for name, change in aside.items():
-            pending, unheard = self.pending[name], self.unheard[name]
+            pending, unacked = self.pending[name], self.unacked[name]
             self.base[name][rows] -= change
-            unheard[rows] -= change != 0
-            pending[rows] = np.where(unheard[rows] > 0, pending[rows] - change, 0)
+            unacked[rows] -= change != 0
+            pending[rows] = np.where(unacked[rows] > 0, pending[rows] - change, 0)
 
     def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
         """The masters' `value` and `shared` fields of `rows`, which may be more than those sent
         to that home; answers the oldest send.
         """
         for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
-            _heard(flat(self.pending[name]), flat(self.unheard[name]), sent.rows, sent.values)
+            _acknowledge(flat(self.pending[name]), flat(self.unacked[name]), sent.rows, sent.values)
         for (name, shown, _), now in zip(
             self._down, unpack(down, [array for _, array, _ in self._down], rows), strict=True
         ):
@@ -270,11 +272,11 @@ class Masters:
             field.kind == "shared" and field.combine == "mean" for _, _, field in self._up
         )
         self.row_bytes = row_bytes(table, DOWN)
-        # An element is news if it bears the stamp of what is going on; so that nothing need be
-        # cleared when that is over, stamps go on. Deltas are stamped too, for the sake of one way
-        # to fold; nobody reads that.
-        self.stamp = np.uint8(1)
-        self._marks = {
+        # An element is dirty if its version equals the current one; bumping the version clears all
+        # flags in O(1). Deltas have versions too, for the sake of one way to fold; nothing reads
+        # them.
+        self.version = np.uint8(1)
+        self._versions = {
             name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
         }
         self.fold([(NO_ROWS, empty([array for _, array, _ in self._up]), np.empty(0, np.float32))])
@@ -289,7 +291,7 @@ class Masters:
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
-            for (name, own, field), news in zip(
+            for (name, own, field), sent in zip(
                 self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True
             ):
                 mean = field.kind == "shared" and field.combine == "mean"
@@ -299,48 +301,51 @@ class Masters:
                         name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
                     )
                     weight[rows] += weights
-                if news is NEVER or not news.width:
+                if sent is NEVER or not sent.width:
                     continue
-                at, marks = news.of(own), news.of(self._marks[name])
+                at, versions = sent.of(own), sent.of(self._versions[name])
                 if mean:
                     of_row = np.zeros(len(own), np.float32)
                     of_row[rows] = weights
-                    each = of_row[news.rows // (math.prod(own.shape[1:]) // news.width)]
-                    news.of(total)[news.rows] += news.values * each[:, None]
-                    marks[news.rows] = np.where(news.values != 0, self.stamp, marks[news.rows])
+                    each = of_row[sent.rows // (math.prod(own.shape[1:]) // sent.width)]
+                    sent.of(total)[sent.rows] += sent.values * each[:, None]
+                    versions[sent.rows] = np.where(
+                        sent.values != 0, self.version, versions[sent.rows]
+                    )
                 elif field.combine == "sum":
-                    _add(at, marks, self.stamp, news.rows, news.values)
+                    _add(at, versions, self.version, sent.rows, sent.values)
                 else:
-                    at[news.rows] = COMBINE[field.combine](at[news.rows], news.values)
+                    at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
         for name, (total, weight) in means.items():
-            own, heard = self.table.arrays[name], weight > 0
-            own[heard] += total[heard] / weight[heard].reshape(-1, *[1] * (own.ndim - 1))
+            own, some = self.table.arrays[name], weight > 0
+            own[some] += total[some] / weight[some].reshape(-1, *[1] * (own.ndim - 1))
 
     @contextmanager
     def changing(self, rows: np.ndarray) -> Iterator[None]:
-        """What the body changes in the `value` and `shared` fields of `rows` is news."""
+        """What the body changes in the `value` and `shared` fields of `rows` becomes dirty."""
         before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
         yield
         rows = frozen(rows.astype(np.int32, copy=False))
         for (name, array, _), old in zip(self._down, before, strict=True):
-            _stamp(flat(self._marks[name]), self.stamp, rows, bits(flat(array)), bits(old))
+            versions = flat(self._versions[name])
+            _mark_changed(versions, self.version, rows, bits(flat(array)), bits(old))
 
     def read(self, rows: np.ndarray) -> Arrays:
-        """What is new of the `value` and `shared` fields of `rows` since `forget`."""
+        """The dirty elements of the `value` and `shared` fields of `rows`, as a message."""
         fields, rows = [], frozen(rows.astype(np.int32, copy=False))
         for name, array, _ in self._down:
             own = flat(array)
-            out, stamped = (
+            out, dirty = (
                 np.empty((len(rows), own.shape[1]), own.dtype),
                 np.empty((len(rows), own.shape[1]), np.uint8),
             )
-            _read(bits(own), flat(self._marks[name]), self.stamp, rows, bits(out), stamped)
-            fields.append((out, stamped))
+            _read(bits(own), flat(self._versions[name]), self.version, rows, bits(out), dirty)
+            fields.append((out, dirty))
         return pack(fields)
 
-    def forget(self) -> None:
-        """All answers are given: nothing is new."""
-        if self.stamp == 255:
-            for marks in self._marks.values():
-                marks[...] = 0
-        self.stamp = np.uint8(self.stamp % 255 + 1)
+    def clear_dirty(self) -> None:
+        """All answers are given: no element is dirty any more."""
+        if self.version == 255:
+            for versions in self._versions.values():
+                versions[...] = 0
+        self.version = np.uint8(self.version % 255 + 1)

@@ -1,13 +1,16 @@
-"""The server role of a worker: masters of cut vertex types, and its copy of the context. Handles
-messages; owns no socket, thread or time.
+"""The server role of a worker: masters of cut vertex types, and its copy of the context. This is
+where contributions of mirrors are collected and folded, and answered. Owns no socket, thread or
+time.
 
-    up      a worker's contribution to a synchronisation, here or at another server's request
-    totals  its own worker's context, on the way to the special worker: this server's share is added
-    down    the context's new value, which the server notes before its worker goes on with it
-    pull    a request for rows that its worker does not keep, and
-    push    their changes: see `tux.protocol.pull`
+    CONTRIBUTION  a worker's part of a synchronisation; when all workers have sent theirs, they are
+                  folded, and each worker gets an ANSWER
+    TOTALS        its own worker's context: this server's share is added, and it goes to the special
+                  worker as a CONTRIBUTION
+    ANSWER        the context's new value, which the server notes before its worker goes on with it
+    PULL_REQUEST  rows that a worker does not keep, and
+    PUSH          their changes: see `tux.protocol.pull`
 
-What a synchronisation makes of a complete set of contributions is its own business (`Fold.serve`).
+How a complete set of contributions is folded is the synchronisation's own business (`Fold.serve`).
 """
 
 from __future__ import annotations
@@ -15,20 +18,18 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import numpy as np
 
+from tux.base.errors import Refused
 from tux.program.fields import COMBINE
 from tux.protocol.clock import Gather
 from tux.protocol.encoding import NEVER, Arrays, pack, unpack, whole
 from tux.protocol.gathered import TotalsByClock
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 from tux.protocol.replicas import DOWN, UP, Masters
 from tux.protocol.steps import Fold, Pull, Sync
 from tux.rows.table import Table
-
-Answer = TypeVar("Answer")
 
 ROW = np.zeros(1, np.int32)
 """The context's only row."""
@@ -62,73 +63,103 @@ class Server:
 
     def handle(self, message: Message) -> bool:
         """One message; may send others. True if it was for the server alone, False if its worker
-        wants it (too).
+        needs it (too). Refused if it belongs to no synchronisation of the program.
         """
-        if message.kind not in ("up", "totals", "down", "pull", "push"):
-            return False
-        sync = self.syncs[message.sync_id]
-        if isinstance(sync, Pull):
-            for answer in self._timed(lambda: sync.handle(self, message)):
-                self._send(answer, sync)
-            return True
-        assert isinstance(sync, Fold)
-        if message.kind == "totals":
-            added = self._with_totals(sync, message.clock, list(message.arrays))
-            self._send(Message("up", self.rank, 0, message.clock, message.sync_id, added), sync)
-        elif message.kind == "up":
-            complete = self._gather.add(
-                (message.clock, message.sync_id), message.source, list(message.arrays)
-            )
-            if complete is not None:
-                for worker, arrays in enumerate(
-                    self._timed(lambda: self._serve(sync, message.clock, complete))
-                ):
-                    self._send(
-                        Message("down", self.rank, worker, message.clock, message.sync_id, arrays),
-                        sync,
-                    )
-        elif sync.table == "tau":
-            self._note_context(message.arrays)
-        return message.kind != "down"
+        match message.kind:
+            case Kind.CONTRIBUTION:
+                self._collect(message)
+            case Kind.TOTALS:
+                self._pass_on_totals(message)
+            case Kind.PULL_REQUEST | Kind.PUSH:
+                self._reply_to_pull(message)
+            case Kind.ANSWER:
+                if self._fold(message).table == "tau":
+                    self._note_context(message.arrays)
+                return False
+            case _:
+                return False
+        return True
 
-    def _timed(self, answers: Callable[[], list[Answer]]) -> list[Answer]:
+    def _fold(self, message: Message) -> Fold:
+        """The synchronisation that a message belongs to, which must be a Fold."""
+        sync = self._sync(message)
+        if not isinstance(sync, Fold):
+            raise _misplaced(message)
+        return sync
+
+    def _sync(self, message: Message) -> Sync:
+        """The synchronisation that a message belongs to."""
+        if message.sync_id >= len(self.syncs):
+            raise _misplaced(message)
+        return self.syncs[message.sync_id]
+
+    def _collect(self, message: Message) -> None:
+        """A worker's contribution: when it is the last, all are folded and answered."""
+        sync, clock = self._fold(message), message.clock
+        contributions = self._gather.add(
+            (clock, message.sync_id), message.source, list(message.arrays)
+        )
+        if contributions is None:
+            return
         start = time.perf_counter()
-        out = answers()
+        answers = self._serve(sync, clock, contributions)
         self.seconds += time.perf_counter() - start
-        return out
+        for worker, arrays in enumerate(answers):
+            self._send(
+                Message(Kind.ANSWER, self.rank, worker, clock, message.sync_id, arrays), sync
+            )
+
+    def _pass_on_totals(self, message: Message) -> None:
+        """The own worker's context, with this server's share, goes to the special worker."""
+        sync = self._fold(message)
+        arrays = self._with_totals(sync, message.clock, list(message.arrays))
+        self._send(
+            Message(Kind.CONTRIBUTION, self.rank, 0, message.clock, message.sync_id, arrays), sync
+        )
+
+    def _reply_to_pull(self, message: Message) -> None:
+        """A request for rows, or changes of rows: send the answers that can be given now."""
+        sync = self._sync(message)
+        if not isinstance(sync, Pull):
+            raise _misplaced(message)
+        start = time.perf_counter()
+        answers = sync.handle(self, message)
+        self.seconds += time.perf_counter() - start
+        for answer in answers:
+            self._send(answer, sync)
 
     def _serve(self, sync: Fold, clock: int, contributions: list[Arrays]) -> list[Arrays]:
-        """The answer to each worker; what the function has added to the context is kept for its
-        clock.
+        """The answer to each worker; what the function has added to the context is set aside for
+        its clock.
         """
         answers = sync.serve(self, clock, contributions)
         if sync.is_apply and any(
             isinstance(each, Fold) and not each.is_apply and each.has_function
             for each in self.syncs
         ):
-            self._totals.keep(clock)
+            self._totals.store(clock)
         return answers
 
     def _note_context(self, arrays: Sequence[np.ndarray]) -> None:
         """The context's new value, before the worker goes on with it."""
         fields = [array for _, array, _ in self.tau.columns(DOWN)]
-        for array, news in zip(fields, unpack(arrays, fields, ROW), strict=True):
-            if news is not NEVER:
-                news.of(array)[news.rows] = news.values
+        for array, changed in zip(fields, unpack(arrays, fields, ROW), strict=True):
+            if changed is not NEVER:
+                changed.of(array)[changed.rows] = changed.values
 
     def _with_totals(self, sync: Fold, clock: int, arrays: Arrays) -> Arrays:
         """The worker's context and what this server has added to its own up to `clock`, which
         starts anew.
         """
-        sync.aggregate_at_home()
+        sync.aggregate_masters()
         if not sync.has_function:
             return arrays
         self._totals.restore(clock)
         columns, out = self.tau.columns(UP), []
-        for (_, own, field), news in zip(
+        for (_, own, field), sent in zip(
             columns, unpack(arrays, [own for _, own, _ in columns], ROW), strict=True
         ):
-            total = whole(news, own, field.identity)
+            total = whole(sent, own, field.identity)
             if field.kind == "delta":
                 total = COMBINE[field.combine](total, own)
             out.append((total, (total != field.identity).reshape(1, -1).view(np.uint8)))
@@ -137,7 +168,7 @@ class Server:
 
     def _send(self, message: Message, sync: Sync) -> None:
         if message.dest != self.rank:
-            self.bytes_sent[sync.table] += sum(array.nbytes for array in message.arrays)
+            self.bytes_sent[sync.table] += message.nbytes
         self.send(message)
 
     def needs_weights(self, name: str) -> bool:
@@ -147,3 +178,10 @@ class Server:
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
         """What has not been heard: ((clock, synchronisation), workers)."""
         return self._gather.missing()
+
+
+def _misplaced(message: Message) -> Refused:
+    return Refused(
+        f"a {message.kind.name} message of worker {message.source} was refused: "
+        f"{message.sync_id} is no synchronisation that has such messages"
+    )

@@ -1,12 +1,15 @@
-"""Steps: what a worker runs. Each stage of a program is prepared into one, for one run.
+"""Steps: what a worker runs. Each stage of a program is prepared into one step, for one run.
 
     Step          runs on this worker alone
-    BarrierStep   lets all clocks before it finish first
+    BarrierStep   a barrier: all earlier clocks finish before the following steps run
     Blocks        steps that run for each block of a mini-batch, which is a clock
     Sync          sends to other workers, and installs their answers before the next segment runs
     Fold          a Sync whose masters fold what all workers have sent, and answer all: Apply,
                   GlobalSync
     Pull          a Sync whose masters answer each request for rows by itself: Generate
+
+A mirror's change is sent to its master by the `send` of a Fold (`tux.stages.apply_sync`), folded by
+its `serve`, and the answer is installed by its `install`.
 
 A program's stages are declarations, which a run does not change; what a run finds out (routes,
 layouts, kernels) is in the steps.
@@ -78,7 +81,7 @@ class Blocks(Step):
 
 
 class Sync(Step):
-    """A step at which workers hear of each other. It ends a segment.
+    """A step at which workers exchange changes. It ends a segment.
 
     `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
     concerns, or "tau". `has_function`: a function of the user's runs on what has been folded.
@@ -120,7 +123,7 @@ class Fold(Sync):
         worker.
         """
 
-    def aggregate_at_home(self) -> None:
+    def aggregate_masters(self) -> None:
         """On each server, before its share of the context is added: walk the masters that it
         keeps.
         """
@@ -133,4 +136,4 @@ class Pull(Sync):
 
     @abstractmethod
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """On the server: a request or changes; returns the answers that can be given now."""
+        """On the server: a PULL_REQUEST or a PUSH; returns the answers that can be given now."""

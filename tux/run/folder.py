@@ -24,6 +24,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing, writing
 from tux.base.errors import DataError, ProgramError
+from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.run.claim import claim, release
@@ -205,7 +206,7 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
     """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
     flat, and fields of no width left out.
     """
-    model = worker.model(name)
+    model = model_fields(worker, name)
     columns = {
         f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1)
         for f, array in model.items()

@@ -33,7 +33,7 @@ from tux.run.inputs import Data, Inputs, Reading, judges, load
 from tux.run.watcher import Phases, Silent, Watcher
 
 if TYPE_CHECKING:
-    from tux.cluster.launcher import Team
+    from tux.cluster.launcher import Launcher
     from tux.cluster.place import Place
 
 
@@ -155,7 +155,7 @@ def run(
 
 
 def _carry_out(
-    training: Training | Team,
+    training: Training | Launcher,
     options: dict[str, Any],
     keep_best: bool,
     asked: Asked,
@@ -179,7 +179,7 @@ def _carry_out(
 
 
 def _tables(
-    training: Training | Team,
+    training: Training | Launcher,
     records: list[dict[str, Any]],
     folder: RunFolder | None,
     watch: Watcher,
@@ -197,7 +197,7 @@ def _tables(
 
 
 def _told(
-    training: Training | Team,
+    training: Training | Launcher,
     records: list[dict[str, Any]],
     keep_best: bool,
     asked: Asked,
@@ -217,7 +217,7 @@ def _told(
     return results
 
 
-def _write(training: Training | Team, tables: Tables, folder: RunFolder) -> None:
+def _write(training: Training | Launcher, tables: Tables, folder: RunFolder) -> None:
     """Write the model, and have the program write the lists that no stage uses."""
     folder.write_model(training.worker, tables)
     if (kept := training.lists()) is None:
@@ -416,7 +416,7 @@ def _crew(
     clock: Phases,
 ) -> Any:
     """Cut, lay out, compile once for all workers, and start them."""
-    from tux.cluster.launcher import crowded, prepare
+    from tux.cluster.prepare import crowded, prepare
 
     if told := crowded(options["workers"]):
         clock.watch.warn(told)
@@ -452,7 +452,7 @@ def _keeps_best(program: Program, inputs: Inputs, options: dict[str, Any]) -> bo
 
 
 def _train(
-    training: Training | Team,
+    training: Training | Launcher,
     options: dict[str, Any],
     keep_best: bool,
     folder: RunFolder | None,
@@ -488,7 +488,7 @@ def _train(
 
 
 def _results(
-    training: Training | Team, records: list[dict[str, Any]], keep_best: bool
+    training: Training | Launcher, records: list[dict[str, Any]], keep_best: bool
 ) -> dict[str, Any]:
     """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {

@@ -1,5 +1,5 @@
-"""The worker processes of one machine: started, watched, paused and ended by the command that
-the user has given there.
+"""The worker processes of this machine: started, watched, paused and ended by the command that
+the user has given here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Self
 
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.errors import PeerLost, TuxError
-from tux.base.signals import check_ending, ending_ignored, pausing
+from tux.base.signals import ending_ignored, pausing
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
+from tux.cluster.heartbeat import SILENCE
 from tux.cluster.job import Job
-from tux.cluster.wire import SILENCE
 from tux.cluster.worker_process import failure_of
 
 
@@ -28,8 +28,8 @@ def how_ended(code: int) -> str:
     """What became of a process, by its exit code as `subprocess` gives it."""
     if code >= 0:
         return f"ended with exit code {code}"
-    known = {each.value: each.name for each in signal.Signals}
-    return f"was killed by signal {-code}{f' ({known[-code]})' if -code in known else ''}"
+    names = {each.value: each.name for each in signal.Signals}
+    return f"was killed by signal {-code}{f' ({names[-code]})' if -code in names else ''}"
 
 
 def crash_advice(code: int) -> str:
@@ -37,8 +37,8 @@ def crash_advice(code: int) -> str:
     return ADVICE if -code in CRASHES else ""
 
 
-class Crew:
-    """The worker processes of one machine. As a context: entering starts them, leaving ends them
+class LocalWorkers:
+    """The worker processes of this machine. As a context: entering starts them, leaving ends them
     and removes the job's folder.
     """
 
@@ -102,14 +102,18 @@ class Crew:
                     do=advice,
                 )
 
+    def any_ended(self) -> bool:
+        """Whether a process has ended."""
+        return any(process.poll() is not None for process in self.processes.values())
+
     def check_folders(self) -> None:
         """DiskError if a folder of the job is gone."""
         job_folder.check(self.folder, Path(self.job.graph))
 
     def raise_reason(self, rank: int) -> None:
         """The error of a worker that has ended, if it has left one."""
-        if (told := failure_of(self.folder, rank)) is not None:
-            raise as_error(told)
+        if (failure := failure_of(self.folder, rank)) is not None:
+            raise as_error(failure)
 
     def pause(self) -> None:
         """Stop the workers of this machine, until `resume`."""
@@ -143,36 +147,3 @@ class Crew:
             for process in self.processes.values():
                 process.wait()
             job_folder.remove(self.folder)
-
-
-class Outpost(Crew):
-    """The crew of a machine other than the first: its workers answer to the launcher there."""
-
-    def pause(self) -> None:
-        """The workers go on: the launcher of machine 0 would take those that are stopped for
-        lost.
-        """
-
-    def wait(self) -> None:
-        """Until all have left. The error of the first that failed, when the others cannot go on
-        without it.
-        """
-        while running := [process for process in self.processes.values() if process.poll() is None]:
-            check_ending()
-            self.check_folders()
-            self.check_left()
-            with suppress(subprocess.TimeoutExpired):
-                running[0].wait(0.5)
-        self.check_left()
-
-    def check_left(self) -> None:
-        """The error of a process that has ended; PeerLost with its exit code where it has not
-        left one.
-        """
-        for rank, process in self.processes.items():
-            if process.poll():
-                self.raise_reason(rank)
-                told = f"worker {rank} on this machine {how_ended(process.returncode)}"
-                raise PeerLost(
-                    told, do=crash_advice(process.returncode) or "see what machine 0 says"
-                )

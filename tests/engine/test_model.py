@@ -12,6 +12,7 @@ from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.errors import DiskError, ProgramError
+from tux.engine.model import install_model_rows, model_fields, model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -78,7 +79,7 @@ def list_all(bag, edges):
 
 
 def model(worker):
-    columns = worker.model("bag")
+    columns = model_fields(worker, "bag")
     return {
         f: [x.tolist() for x in column] if isinstance(column, Lists) else column.tolist()
         for f, column in columns.items()
@@ -101,7 +102,7 @@ def test_a_model_has_lists_of_the_length_that_their_field_says():
     found = model(worker)
     assert list(found) == ["held", "every", "most"]
     assert found["held"] == [[], [0, 2], [0, 2]] and found["most"] == [0, 4, 3]
-    assert worker.model("word")["n"].tolist() == [2, 4, 1]
+    assert model_fields(worker, "word")["n"].tolist() == [2, 4, 1]
     # when all have counted
     assert [sorted(each) for each in found["every"]] == [[], [1.5, 4.5, 4.5, 4.5], [2.5, 2.5, 4.5]]
 
@@ -123,17 +124,17 @@ def test_lists_of_many_workers_meet_by_vertex(k):
         list(Training(workers[0]).epochs(2))
     one = holder(Bags(), data)
     for worker in reversed(workers):
-        for message in worker.rows(k):
-            one.take_rows(message)
-    every = one.model("bag")["every"]
+        for message in model_messages(worker, k):
+            install_model_rows(one, message)
+    every = model_fields(one, "bag")["every"]
     lengths = np.bincount(data.src, data.fields["count"], 32)
     assert (
         every.counts.tolist() == lengths.tolist()
-        and one.model("bag")["most"].tolist() == lengths.tolist()
+        and model_fields(one, "bag")["most"].tolist() == lengths.tolist()
     )
-    total = one.model("word")["n"]
+    total = model_fields(one, "word")["n"]
     assert total.sum() == 2 * data.fields["count"].sum()
-    assert [each.tolist() for each in one.model("bag")["held"]] == [
+    assert [each.tolist() for each in model_fields(one, "bag")["held"]] == [
         list(range(0, n, 2)) for n in lengths.astype(int)
     ]
     for bag, mine in enumerate(every):
@@ -165,7 +166,7 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
     assert stored["held"].values.dtype == np.uint16 and stored["every"].values.dtype == np.float32
     fresh = start(Bags(), BAGS, jit=False)
     fill(tmp_path / "out", fresh)
-    assert fresh.model("word")["n"].tolist() == [2, 4, 1] and fresh.model("bag")[
+    assert model_fields(fresh, "word")["n"].tolist() == [2, 4, 1] and model_fields(fresh, "bag")[
         "most"
     ].tolist() == [0, 4, 3]
     assert fresh.tables["bag"].arrays["size"].sum() == 0

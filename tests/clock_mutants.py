@@ -1,0 +1,196 @@
+"""Bugs to inject into clocks, deliveries, and what is kept apart between clocks; each is a context
+manager that replaces functions for as long as it lasts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from mutation import mutant
+
+from tux.cluster.simulated import SimulatedCluster
+from tux.engine.clock_loop import ClockLoop
+from tux.engine.worker import Worker
+from tux.protocol.clock import Clock, Gather
+from tux.protocol.gathered import Gathered
+from tux.protocol.message import Kind
+
+
+@mutant(Clock, "may_start")
+def starts_one_clock_early(original):
+    return lambda clock: clock.started - clock.finished <= clock.slack + 1
+
+
+@mutant(Clock, "__init__")
+def compares_with_the_slowest_worker(original):
+    """Whoever is no more than the slack ahead of the slowest worker's clock goes on, whatever
+    has been installed in its own rows.
+    """
+    clocks = []
+
+    class Racing(Clock):
+        def may_start(self):
+            return self.started - min(clock.started for clock in clocks) <= self.slack
+
+    def begin(clock, slack):
+        original(clock, slack)
+        clock.__class__ = Racing
+        clocks.append(clock)
+
+    return begin
+
+
+@mutant(Clock, "may_start")
+def starts_before_the_last_home_answers(original):
+    def may_start(clock):
+        late = [
+            n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1
+        ]
+        return clock.started - min(late, default=clock.started) <= clock.slack
+
+    return may_start
+
+
+@mutant(Clock, "ran")
+def second_segment_before_the_answer(original):
+    """Only at its end a clock waits, for the answers to all of its segments."""
+
+    def ran(clock, number, answers):
+        one = clock._open[number]
+        one.owed = getattr(one, "owed", 0) + answers
+        original(clock, number, one.owed if one.ran + 1 == one.segments else 0)
+
+    return ran
+
+
+@mutant(Clock, "idle")
+def ends_without_draining(original):
+    return property(lambda clock: True)
+
+
+@mutant(Worker, "take", ClockLoop, "_install")
+def rows_change_while_a_mini_batch_runs(take, install):
+    """An answer goes into the rows when it arrives, and counts when the segment is over."""
+
+    def at_once(worker, message):
+        worker.syncs[message.sync_id].install(message)
+        take(worker, message)
+
+    def count(loop):
+        while loop.worker.inbox:
+            loop.clock.answered(loop.worker.inbox.popleft().clock - loop.first)
+
+    return at_once, count
+
+
+@mutant(ClockLoop, "_install")
+def answer_counts_before_it_is_installed(original):
+    """An answer counts at once and is installed a round later."""
+    late = defaultdict(list)
+
+    def install(loop):
+        worker = loop.worker
+        for message in late.pop(worker, ()):
+            worker.syncs[message.sync_id].install(message)
+        for message in worker.inbox:
+            loop.clock.answered(message.clock - loop.first)
+            late[worker].append(message)
+        worker.inbox.clear()
+
+    return install
+
+
+@mutant(SimulatedCluster, "deliver")
+def messages_of_a_channel_reordered(original):
+    def deliver(cluster, channel):
+        cluster.channels[channel].rotate(1)
+        original(cluster, channel)
+
+    return deliver
+
+
+@mutant(SimulatedCluster, "send")
+def deltas_reordered(original):
+    """Contributions of later clocks come in earlier: of two on the way in a channel, contents
+    change places.
+    """
+
+    def send(cluster, message):
+        original(cluster, message)
+        queue = cluster.channels[message.source, message.dest]
+        same = [
+            i
+            for i, m in enumerate(queue)
+            if (m.kind, m.sync_id) == (Kind.CONTRIBUTION, message.sync_id)
+        ]
+        if message.kind is Kind.CONTRIBUTION and len(same) > 1:
+            i, j = same[-2:]
+            queue[i], queue[j] = (
+                replace(queue[i], arrays=queue[j].arrays),
+                replace(queue[j], arrays=queue[i].arrays),
+            )
+
+    return send
+
+
+@mutant(SimulatedCluster, "send")
+def message_lost(original):
+    """Each channel loses its twentieth message."""
+    counts = defaultdict(int)
+
+    def send(cluster, message):
+        counts[message.source, message.dest] += 1
+        if counts[message.source, message.dest] != 20:
+            original(cluster, message)
+
+    return send
+
+
+@mutant(SimulatedCluster, "send")
+def message_doubled(original):
+    """Each channel brings its twentieth message twice."""
+    counts = defaultdict(int)
+
+    def send(cluster, message):
+        counts[message.source, message.dest] += 1
+        for _ in range(1 + (counts[message.source, message.dest] == 20)):
+            original(cluster, message)
+
+    return send
+
+
+@mutant(Gather, "add")
+def late_joiner(original):
+    """A master waits only for workers that it has heard from before."""
+    members = defaultdict(set)
+
+    def add(gather, key, worker, payload):
+        members[gather].add(worker)
+        sent = gather._contributions.setdefault(key, {})
+        sent[worker] = payload
+        if not members[gather] <= set(sent):
+            return None
+        return [payload for _, payload in sorted(gather._contributions.pop(key).items())]
+
+    return add
+
+
+@mutant(Gathered, "switch_to")
+def blocks_share_what_they_gather(original):
+    """What a block has gathered and not sent is sent by whichever block comes next."""
+    return lambda gathered, clock, unsent: None
+
+
+@mutant(Gathered, "switch_to")
+def deltas_of_another_clock_come_back(original):
+    """Of what was set aside, the oldest comes back first."""
+
+    def switch_to(gathered, clock, unsent):
+        original(
+            gathered,
+            min(gathered._aside, default=clock) if clock in gathered._aside else clock,
+            unsent,
+        )
+
+    return switch_to

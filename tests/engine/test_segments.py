@@ -1,0 +1,92 @@
+"""Segments of a clock: the second runs when the answers to the first are installed, and first
+segments of later clocks may run in between.
+"""
+
+import pytest
+from programs import Spy
+from team import BY, SMALL, trained
+
+from tux import Edge, Program, Vertex, delta, value
+from tux.stages import Apply, Exchange, MiniBatch
+
+
+def count_item(item):
+    item.n += 1
+
+
+def keep_degree(item):
+    item.degree = item.n
+
+
+def pass_on(user, item):
+    user.sum += item.degree
+
+
+def keep_sum(user):
+    user.total += user.sum
+
+
+class Relay(Program):
+    """Each user's sum of its items' degrees: the second Exchange of a block needs what its first
+    Apply has made.
+    """
+
+    user = Vertex(sum=delta("i8"), total=value("i8"))
+    item = Vertex(n=delta("i8"), degree=value("i8"))
+    link = Edge("user", "item")
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []  # (worker, block, segment)
+
+    def noting(self, segment):
+        return Spy(lambda worker, block: self.seen.append((worker.rank, block.number, segment)))
+
+    def stages(self):
+        first = [
+            self.noting("first"),
+            Exchange(count_item, over="item"),
+            Apply("item", keep_degree),
+        ]
+        second = [self.noting("second"), Exchange(pass_on, over="item"), Apply("user", keep_sum)]
+        return [MiniBatch(*first, *second, vertices=1, order="fixed")]
+
+
+@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize("by", ["random", "bicut", BY])
+def test_a_second_exchange_sees_what_the_apply_before_it_has_made(slack, by):
+    for delivery in range(4):
+        team = trained(Relay(), SMALL, 1, k=2, by=by, slack=slack, delivery=delivery)
+        assert team.gather("item", "degree").tolist() == [1, 2, 2, 0]
+        assert team.gather("user", "total").tolist() == [3, 4, 2, 0]
+        for rank in range(2):
+            order = [
+                (block, segment) for worker, block, segment in team.program.seen if worker == rank
+            ]
+            firsts = [block for block, segment in order if segment == "first"]
+            assert (
+                firsts == [0, 1, 2, 3] == [block for block, segment in order if segment == "second"]
+            )
+            for block in range(4):
+                assert all(
+                    (done, "second") in order[: order.index((block, "first"))]
+                    for done in range(block - slack)
+                ), "SSP"
+            if slack == 0:
+                assert order == [
+                    (block, segment) for block in range(4) for segment in ("first", "second")
+                ]
+
+
+def test_first_segments_of_later_blocks_run_before_an_earlier_blocks_second():
+    overtook = set()
+    for delivery in range(5):
+        seen = trained(Relay(), SMALL, 1, by=BY, slack=2, delivery=delivery).program.seen
+        for rank in range(2):
+            mine = [(block, segment) for worker, block, segment in seen if worker == rank]
+            overtook |= {
+                later
+                for later in (1, 2, 3)
+                if mine.index((later, "first")) < mine.index((0, "second"))
+            }
+    assert overtook == {1, 2}

@@ -1,0 +1,33 @@
+"""Members of a job over real sockets: small messages, and waiting for what has to happen."""
+
+import time
+
+import numpy as np
+
+from tux.protocol.message import Kind, Message
+
+JOB = 0x1234_5678_9ABC_DEF0
+SOON = 60.0  # seconds in which everything here has long happened
+SMALL = 1 << 16
+
+
+def until(true, what):
+    """Wait until something has happened; it is an error if it never does."""
+    limit = time.monotonic() + SOON
+    while not true():
+        assert time.monotonic() < limit, f"{what} never happened"
+        time.sleep(0.01)
+
+
+def up(dest, value=0, source=0):
+    return Message(Kind.CONTRIBUTION, source, dest, arrays=[np.full(3, value, np.int64)])
+
+
+def value_of(message):
+    return int(message.arrays[0].flat[0])
+
+
+def unharmed(one, other, value=7):
+    """Whether a message still goes from one member to another."""
+    one.send(up(other.number, value, one.number))
+    assert value_of(other.receive(SOON, "a message")) == value

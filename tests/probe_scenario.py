@@ -1,0 +1,131 @@
+"""What a seed decides of a probe but the order of events: graph, cut, program and stages."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from probe_log import Watch
+from probe_programs import FIRST, OF_VERTICES, SECOND, TAKEN, note, take
+
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+SLACKS = (0, 1, 2, 4, 8)
+MOST_WORKERS = 4
+
+
+class Walk(Exchange):
+    """An Exchange that remembers its step."""
+
+    def prepare(self, worker, batch=None):
+        self.step = super().prepare(worker, batch)
+        return self.step
+
+
+class Batch(MiniBatch):
+    """A mini-batch that remembers the boundaries of its blocks, and the end that it enumerates."""
+
+    def prepare(self, worker, batch=None):
+        blocks = super().prepare(worker, batch)
+        self.cuts, self.role = blocks.cuts, blocks.plan.role
+        return blocks
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All that a seed decides but the order of events."""
+
+    seed: int
+    workers: int
+    slack: int
+    one_type: bool  # both ends of an edge have one type
+    over: str
+    size: dict[str, int]  # of a block: "vertices" or "edges"; empty: one block
+    segments: int  # Exchanges with Applies in a mini-batch
+    # with two segments: all but the first type are applied in the second alone, and the context is
+    # changed in the first
+    late: bool
+    plain: bool  # a clock outside the mini-batch in each epoch
+    sync: bool  # a GlobalSync at the end of each clock
+    order: str  # of blocks
+    epochs: int
+    pairs: np.ndarray  # (2, m): ends of the edges
+    parts: np.ndarray  # (m,): worker of each edge
+
+    @staticmethod
+    def drawn(seed, workers=None, slack=None):
+        """The scenario of a seed; seeds go round workers and slacks."""
+        draw, rng = random.Random(seed), np.random.default_rng(seed)
+        workers = 1 + seed % MOST_WORKERS if workers is None else workers
+        slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack
+        one_type = draw.random() < 0.3
+        left, right = draw.randint(4, 12), draw.randint(4, 12) if one_type else draw.randint(1, 4)
+        chosen = rng.random((left, right)) < draw.choice((0.15, 0.6, 1.0))
+        chosen[0, 0] = True
+        pairs = np.stack(np.nonzero(chosen))
+        # at times the last worker has no edges at all
+        active = max(1, workers - (draw.random() < 0.15))
+        parts = (
+            rng.integers(0, active, pairs.shape[1]) if draw.random() < 0.8 else pairs[0] % active
+        )
+        segments = 1 if one_type else draw.choice((1, 2))
+        size = draw.choice(
+            (
+                {},
+                {"vertices": 1},
+                {"vertices": 2},
+                {"vertices": 3},
+                {"edges": max(1, len(parts) // 3)},
+            )
+        )
+        return Scenario(
+            seed,
+            workers,
+            slack,
+            one_type,
+            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")),
+            size=size,
+            segments=segments,
+            late=segments == 2 and seed % 3 > 0,
+            plain=draw.random() < 0.3,
+            order=draw.choice(("shuffled", "fixed", "rotated", "rotated", "pipelined")),
+            epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4),
+            sync=draw.random() < 0.6,
+            pairs=pairs,
+            parts=parts.astype(np.int16),
+        )
+
+    def stages(self, program, log, busy):
+        """One epoch of one worker."""
+        names = list(program.vertices)
+
+        def noted(tau):
+            log.applied.append(int(tau.applied))
+            note(tau)
+
+        def synchronised(inside):
+            first, second = program.udfs
+            over = self.over if inside else ""
+            out = [
+                Watch(log, busy, "start"),
+                Walk(first, over=over),
+                Watch(log, busy, "end", wrote=(FIRST, TAKEN)),
+            ]
+            out[0].exchange = out[1]
+            out += [Watch(log, busy, "beat")] if self.late and self.sync else []
+            early = names[:1] if self.late else names
+            out += [Apply(name, take) for name in early]
+            settled = {(name, kind) for name in early for kind in (FIRST, TAKEN)}
+            if self.segments == 2:
+                out += [Watch(log, busy, "between", settled=settled), Exchange(second, over=over)]
+                out += [
+                    Watch(log, busy, "end again", wrote=(SECOND,), settled=settled),
+                    *[Apply(name, take) for name in names],
+                ]
+                settled = {(name, kind) for name in names for kind in OF_VERTICES}
+            out += [] if self.late or not self.sync else [Watch(log, busy, "beat", settled=settled)]
+            return [*out, GlobalSync(noted)] if self.sync else out
+
+        batch = Batch(*synchronised(True), over=self.over, order=self.order, **self.size)
+        return [batch, *(synchronised(False) if self.plain else [])]

@@ -1,0 +1,244 @@
+"""Bugs to inject into what mirrors, masters and the context hold and send; each is a context
+manager that replaces functions for as long as it lasts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from mutation import mutant
+from team import opened
+
+from tux.graph.routes import ALL
+from tux.protocol.encoding import NOTHING, Picked, pack
+from tux.protocol.gathered import TotalsByClock
+from tux.protocol.replicas import DOWN, Masters, Mirrors
+from tux.protocol.server import Server
+from tux.rows.table import Table
+from tux.stages.apply_sync import ApplySync
+from tux.stages.globalsync import ContextSync
+
+
+def _down(mirrors):
+    return [array for _, array, _ in mirrors._down]
+
+
+@mutant(Mirrors, "pack")
+def base_does_not_move_with_a_push(original):
+    """What has been sent is sent again."""
+
+    def pack(mirrors, rows, channel, *, deltas=True):
+        before = {name: base[rows] for name, base in mirrors.base.items()}
+        up = original(mirrors, rows, channel, deltas=deltas)
+        for name, base in mirrors.base.items():
+            base[rows] = before[name]
+        return up
+
+    return pack
+
+
+@mutant(Mirrors, "pack")
+def deltas_stay_after_a_push(original):
+    def pack(mirrors, rows, channel, *, deltas=True):
+        deltas_of = [array for name, array, _ in mirrors._up if name not in mirrors.base]
+        before = [array[rows] for array in deltas_of]
+        up = original(mirrors, rows, channel, deltas=deltas)
+        for array, old in zip(deltas_of, before, strict=True):
+            array[rows] = old
+        return up
+
+    return pack
+
+
+@mutant(Mirrors, "install")
+def stale_copy_after_an_answer(original):
+    """Of each answer, one row keeps what it showed."""
+
+    def install(mirrors, rows, channel, down):
+        original(
+            mirrors,
+            rows[1:],
+            channel,
+            pack((values[1:], dirty[1:]) for values, dirty in opened(down, _down(mirrors), rows)),
+        )
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def only_asked_rows_are_installed(original):
+    """Rows that others have touched, or of blocks that others are on, stay as they are."""
+
+    def install(mirrors, rows, channel, down):
+        asked = np.isin(
+            rows, np.concatenate([*(each.rows for each in mirrors._sent[channel][0]), rows[:0]])
+        )
+        original(
+            mirrors,
+            rows[asked],
+            channel,
+            pack((v[asked], d[asked]) for v, d in opened(down, _down(mirrors), rows)),
+        )
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def pending_changes_lost_on_install(original):
+    """Below what has not been sent the master's value alone comes in, without what is on the way
+    to it.
+    """
+
+    def install(mirrors, rows, channel, down):
+        original(mirrors, rows, channel, down)
+        for name, shown, _ in mirrors._up:
+            if name in mirrors.base:
+                shown[rows] -= mirrors.pending[name][rows]
+                mirrors.base[name][rows] -= mirrors.pending[name][rows]
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def unsent_changes_lost_on_install(original):
+    def install(mirrors, rows, channel, down):
+        original(mirrors, rows, channel, down)
+        for name, shown, _ in mirrors._up:
+            if name in mirrors.base:
+                shown[rows] = mirrors.base[name][rows]
+
+    return install
+
+
+@mutant(Mirrors, "install")
+def answered_changes_stay_pending(original):
+    """What the answer covers is counted a second time."""
+
+    def install(mirrors, rows, channel, down):
+        before = {name: pending.copy() for name, pending in mirrors.pending.items()}
+        sent = mirrors._sent[channel]
+        sent[0] = [Picked(each.rows[:0], each.values[:0], each.width) for each in sent[0]]
+        original(mirrors, rows, channel, down)
+        assert all((pending == before[name]).all() for name, pending in mirrors.pending.items())
+
+    return install
+
+
+@mutant(Masters, "fold")
+def delta_lost(original):
+    """The last worker's contribution is forgotten."""
+    return lambda masters, contributions: original(masters, list(contributions)[:-1])
+
+
+@mutant(Masters, "fold")
+def delta_doubled(original):
+    """The last worker's contribution is folded twice."""
+
+    def fold(masters, contributions):
+        contributions = list(contributions)
+        original(masters, [*contributions, *contributions[-1:]])
+
+    return fold
+
+
+@mutant(Masters, "fold")
+def contributions_are_not_dirty(original):
+    """Only what Apply writes is sent back."""
+
+    def fold(masters, contributions):
+        original(masters, contributions)
+        masters.clear_dirty()
+
+    return fold
+
+
+@mutant(Masters, "read")
+def dirty_for_the_first_only(original):
+    def read(masters, rows):
+        answer = original(masters, rows)
+        masters.clear_dirty()
+        return answer
+
+    return read
+
+
+@mutant(Table, "clear_deltas")
+def deltas_not_cleared_after_apply(original):
+    return lambda table, rows=None: None
+
+
+@mutant(ApplySync, "serve")
+def answers_before_all_have_contributed(original):
+    """What the last worker sends is folded only after the answer, together with what it sends
+    next.
+    """
+    held = {}
+
+    def serve(sync, server, clock, contributions):
+        head, *rest = last = contributions[-1]
+        late = held.get((sync, server))
+        # other rows: only their own answer can wait for them
+        if sync._rows.masked or (late and late[0][0] != head[0]):
+            return original(sync, server, clock, contributions)
+        held[sync, server] = last
+        return original(
+            sync,
+            server,
+            clock,
+            [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]],
+        )
+
+    return serve
+
+
+@mutant(ApplySync, "install")
+def answer_of_one_home_installed_for_another(original):
+    def install(sync, message):
+        rows = lambda home: len(sync._rows.routes.up(home, np.array([ALL])))  # noqa: E731
+        other = (message.source + 1) % sync._worker.workers
+        fits = (
+            not sync._rows.masked
+            and len(message.arrays[0]) == 1
+            and rows(other) == rows(message.source)
+        )
+        original(sync, replace(message, source=other) if fits else message)
+
+    return install
+
+
+@mutant(ContextSync, "install")
+def tau_one_version_behind(original):
+    before = {}
+
+    def install(sync, message):
+        worker = sync._worker
+        columns = worker.tables["tau"].columns(DOWN)
+        old = before.get(
+            worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns)
+        )
+        before[worker] = list(message.arrays)
+        original(sync, replace(message, arrays=old))
+
+    return install
+
+
+@mutant(TotalsByClock, "store")
+def masters_add_to_whichever_clock_comes(original):
+    return lambda totals, clock: None
+
+
+@mutant(Mirrors, "set_aside")
+def changes_of_a_clock_are_sent_by_another(original):
+    """Deltas are kept apart, changes in place are not."""
+    return lambda mirrors, rows: {}
+
+
+@mutant(Server, "_with_totals")
+def what_masters_add_to_the_context_lost(original):
+    def with_totals(server, sync, clock, arrays):
+        server.tau.clear_deltas()
+        server._totals._by_clock.clear()
+        return original(server, sync, clock, arrays)
+
+    return with_totals

@@ -1,0 +1,129 @@
+"""A ``tux`` command as a process: started, watched, and what is left of it when it has ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LIMIT = 15.0
+"""Seconds in which something that is expected happens."""
+
+
+class Running:
+    """One ``tux`` command as a process in a group of its own, and whatever it starts; they are
+    known by their TMPDIR.
+    """
+
+    def __init__(self, folder, *argv, env=None):
+        self.folder, self.tmp = Path(folder), Path(folder) / "t"
+        self.tmp.mkdir(exist_ok=True)
+        self.shared = shared_memory()
+        self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tux", *map(str, argv)],
+            cwd=folder,
+            env={**os.environ, **(env or {}), "TMPDIR": str(self.tmp)},
+            stdin=subprocess.DEVNULL,
+            stdout=self.texts[0],
+            stderr=self.texts[1],
+            process_group=0,  # as a shell with job control starts a command: Ctrl-Z can stop it
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """End whatever still runs."""
+        for pid in [*self.processes(), self.process.pid]:
+            if self.process.returncode is None or pid != self.process.pid:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        self.process.wait()
+        for text in self.texts:
+            text.close()
+
+    def processes(self):
+        """Process ids, with command lines, of all that this command has started and that still
+        live.
+        """
+        alive, mark = {}, f"TMPDIR={self.tmp}".encode()
+        for each in Path("/proc").iterdir():
+            if each.name.isdigit() and int(each.name) != self.process.pid:
+                try:
+                    if mark in (each / "environ").read_bytes().split(b"\0"):
+                        alive[int(each.name)] = (
+                            (each / "cmdline").read_bytes().decode().split("\0")[:-1]
+                        )
+                except OSError:  # it has just ended, or is somebody else's
+                    continue
+        return alive
+
+    def workers(self):
+        """Process id of each worker that has started, by rank."""
+        return {
+            int(line[line.index("tux.cluster.worker_process") + 2]): pid
+            for pid, line in self.processes().items()
+            if "tux.cluster.worker_process" in line
+        }
+
+    def left(self):
+        """What is left of the command: processes, files in its folder for temporary ones, shared
+        memory.
+        """
+        alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
+        parts = {path for path in below(self.folder) if Path(path).name == ".parts"}
+        return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
+
+    def output(self):
+        """(standard output, standard error) so far."""
+        return tuple((self.folder / name).read_text() for name in ("stdout", "stderr"))
+
+    def until(self, true, seconds=LIMIT):
+        """Whether something becomes true within some seconds."""
+        limit = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > limit:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def wait(self, seconds):
+        """The exit code; None if it has not ended after so many seconds."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def below(folder):
+    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike
+    `rglob`, passes over what is gone.
+    """
+    return {
+        os.path.join(where, name)
+        for where, folders, files in os.walk(folder)
+        for name in [*folders, *files]
+    }
+
+
+def shared_memory():
+    """Names of all pieces of shared memory of this user."""
+    folder = Path("/dev/shm")
+    return (
+        {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()}
+        if folder.is_dir()
+        else set()
+    )
+
+
+def unwarned(err):
+    """Standard error without warnings: small machines have fewer cores than some runs here have
+    workers.
+    """
+    return "".join(
+        line for line in err.splitlines(keepends=True) if not line.startswith("warning: ")
+    )

@@ -1,0 +1,140 @@
+"""Prepares a job on one machine: writes its workers' parts and the job, compiles the kernels once
+for all workers, and makes the launcher that will start them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tux.base.errors import TuxError
+from tux.cluster import agreement, job_folder
+from tux.cluster.follower_launcher import FollowerLauncher
+from tux.cluster.job import Job
+from tux.cluster.launcher import Launcher
+from tux.cluster.place import Place
+from tux.engine.training import Training
+from tux.graph import store
+from tux.graph.partitioned import Partitioned
+from tux.graph.parts import Part
+from tux.program.sources import find
+
+LONGEST_SOCKET = 107
+"""Characters of the longest name that a socket file may have."""
+
+
+def prepare(
+    app: str,
+    parameters: dict[str, Any],
+    graph: Callable[[int], Partitioned],
+    *,
+    workers: int,
+    place: Place | None = None,
+    room: Path | None = None,
+    phase: Callable[[str], None] = lambda name: None,
+    warn: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> Launcher | FollowerLauncher:
+    """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once
+    for all workers.
+
+    `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Launcher,
+    the others a FollowerLauncher. The parts take as much disk as the edges do in memory; they lie
+    in the folder `room`, or else with the job's other files. `phase(text)` shows what the launcher
+    waits for, `warn(text)` a warning.
+    """
+    folder, parts_folder = job_folder.make(room)
+    machines, machine = (place.machines, place.rank) if place else (1, 0)
+    ranks = range(machine * workers, (machine + 1) * workers)
+    try:
+        partitioned = graph(workers * machines)
+        store.save(parts_folder, partitioned.parts, partitioned.bare.ends, ranks)
+        job = Job(
+            graph=str(parts_folder),
+            app=app,
+            parameters=parameters,
+            traits=_traits(app, parameters, options, workers, machines, partitioned.digests),
+            workers=workers * machines,
+            largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
+            launcher_here=machine == 0,
+            lists="sent" if machine else "spooled" if room else "",
+            **_meeting(place, folder, workers * machines),
+            **options,
+        )
+        bare = partitioned.bare
+        del partitioned
+        job.write(folder)
+        Training(job.worker(ranks[0]))
+        if machine:
+            return FollowerLauncher(job, folder, ranks)
+        return Launcher(job, folder, ranks, bare, phase, warn)
+    except BaseException:
+        job_folder.remove(folder)
+        raise
+
+
+def crowded(workers: int) -> str:
+    """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if workers <= cores:
+        return ""
+    has = f"{cores} processor core{'s' * (cores > 1)}"
+    return (
+        f"{workers} workers share {has}: an epoch takes longer than with --workers {cores}, and so "
+        "does the start"
+    )
+
+
+def _traits(
+    app: str,
+    parameters: dict[str, Any],
+    options: dict[str, Any],
+    workers: int,
+    machines: int,
+    digests: dict[str, str],
+) -> dict[str, str]:
+    """What all machines of the job must have in common."""
+    numbers = {"workers": workers, "nnodes": machines}
+    name = app.rpartition(os.sep)[2]
+    return agreement.traits(name, find(app).digest, parameters, options | numbers, digests)
+
+
+def _meeting(place: Place | None, folder: Path, workers: int) -> dict[str, Any]:
+    """The job's number, the addresses of the launcher and of this machine's workers, and the
+    secret. TuxError where the folder's name is too long for socket files.
+    """
+    if len(f"{folder}/{workers}") > LONGEST_SOCKET:
+        raise TuxError(
+            f"the temporary folder's name is too long for sockets: {folder}",
+            do="set TMPDIR to a shorter one",
+        )
+    launcher, listen, secret = (
+        (place.launcher, place.own(), place.secret)
+        if place
+        else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
+    )
+    return {"number": _number(place), "launcher": launcher, "listen": listen, "secret": secret}
+
+
+def _number(place: Place | None) -> int:
+    """The number in every frame of a job: drawn, or, on several machines, what all of them can
+    compute.
+    """
+    if place is None:
+        return secrets.randbits(63)
+    shared = place.secret or place.launcher.encode()
+    digest = hashlib.blake2b(shared, digest_size=8, person=b"tux job").digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+def _row_bytes(part: Part) -> int:
+    """More than any buffer of a message about this part can have."""
+    return max((max(len(t.rows), len(t.masters)) for t in part.types.values()), default=0) * (
+        1 << 16
+    )

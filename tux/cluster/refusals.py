@@ -1,0 +1,47 @@
+"""Connections and messages from outside a job: counted on every member, and told to the user."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tux.cluster.control import Beat
+
+INTERVAL = 60.0
+"""Seconds between two warnings."""
+
+
+class Refusals:
+    """What the launcher knows of the refusals of all workers, from their signs of life.
+
+    `warn(text)` shows a warning to the user.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._beats: dict[int, Beat] = {}  # the last sign of life of each worker
+        self._shown, self._next_time = 0, 0.0
+
+    def note(self, worker: int, beat: Beat) -> None:
+        """A sign of life, with what the worker has refused so far."""
+        self._beats[worker] = beat
+
+    def warn(self, own: Beat, *, end: bool = False) -> None:
+        """Warn of what was refused by the launcher, as its `own` sign of life has it, and by the
+        workers: of the first at once, of more every minute and at the end.
+        """
+        beats = {"the launcher": own} | {
+            f"worker {rank}": beat for rank, beat in sorted(self._beats.items())
+        }
+        total = sum(beat.refused for beat in beats.values())
+        if total <= self._shown or not (end or time.monotonic() > self._next_time):
+            return
+        where, last = next(
+            (where, beat.last_refused) for where, beat in beats.items() if beat.refused
+        )
+        plural = "s" * (total > 1)
+        self._warn(
+            f"{total} connection{plural} or message{plural} from outside this job refused; "
+            f"the last at {where}: {last}"
+        )
+        self._shown, self._next_time = total, time.monotonic() + INTERVAL

@@ -1,0 +1,48 @@
+"""The numbers of messages from one member to another: they find lost messages, and second
+processes that claim to be a member.
+"""
+
+from __future__ import annotations
+
+from tux.base.errors import PeerLost
+from tux.protocol.message import Message
+
+
+class Sequences:
+    """Numbers the messages that one member sends to each other, and checks those that arrive."""
+
+    def __init__(self, members: int) -> None:
+        self.next = [0] * members  # by member, of the next message to it
+        self.expected = [0] * members  # by member, of the next message from it
+
+    def numbered(self, message: Message) -> Message:
+        """The message with its number."""
+        number = self.next[message.dest]
+        self.next[message.dest] += 1
+        return Message(
+            message.kind,
+            message.source,
+            message.dest,
+            message.clock,
+            message.sync_id,
+            message.arrays,
+            number,
+        )
+
+    def is_from_member(self, message: Message) -> bool:
+        """Whether the source is a member, and not a second process of the same number, which
+        counts anew.
+        """
+        source = message.source
+        return source < len(self.expected) and message.sequence >= self.expected[source]
+
+    def accept(self, message: Message, where: str) -> None:
+        """A member's message has arrived; PeerLost if one before it is missing."""
+        expected = self.expected[message.source]
+        if message.sequence != expected:
+            raise PeerLost(
+                f"message {expected} of worker {message.source} is missing: "
+                f"{message.sequence} came",
+                where=where,
+            )
+        self.expected[message.source] += 1

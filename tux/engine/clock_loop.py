@@ -1,0 +1,111 @@
+"""Runs the clocks of one pass over a program's steps: starts them as the slack allows, runs their
+segments, sends contributions, and installs answers.
+
+Whether a clock may start is `tux.protocol.clock`'s to say; what clocks there are,
+`tux.protocol.schedule`'s.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tux.protocol.clock import Clock
+from tux.protocol.gathered import Gathered, Unsent, unsent
+from tux.protocol.message import Kind
+from tux.protocol.schedule import ClockTask, clocks
+from tux.protocol.steps import Step
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
+
+
+class ClockLoop:
+    """One pass over `steps` on one worker. Rows change only while `run` goes on, between
+    segments, never while a kernel reads them.
+    """
+
+    def __init__(self, worker: Worker, steps: Sequence[Step], slack: int) -> None:
+        self.worker, self.clock = worker, Clock(slack)
+        self.first = worker.all_clocks  # number of the pass's first clock among those of the run
+        self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
+        self._upcoming = clocks(steps)
+        self._next = next(self._upcoming, None)
+        self._gathered = Gathered()
+        self._ran = (0, 0)  # clock and position of the segment that ran last
+
+    def run(self) -> Iterator[None]:
+        """Run all clocks; yields whenever nothing can go on before another message is taken."""
+        while True:
+            self._install()
+            finished = self.clock.finished
+            self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
+            ready = self.clock.next_segment()
+            if ready is not None:
+                self._run_segment(*ready)
+            elif self._next is not None and self._may_start(self._next):
+                self._tasks[self.clock.start(len(self._next.segments))] = self._next
+                self._next = next(self._upcoming, None)
+            elif self._next is None and self.clock.idle:
+                return
+            else:
+                yield
+
+    def _may_start(self, task: ClockTask) -> bool:
+        """Whether the next clock may start: by the slack, and by what stands between the clocks."""
+        beside = not task.waits and not any(other.alone for other in self._tasks.values())
+        return self.clock.may_start() and (self.clock.idle or beside)
+
+    def _run_segment(self, number: int, position: int) -> None:
+        """Run the steps of a segment, then send what its synchronisations send."""
+        worker, task = self.worker, self._tasks[number]
+        self._switch_to(number, position)
+        segment = task.segments[position]
+        os.sched_yield()  # what is to be sent leaves before this thread takes the core for long
+        for step in segment.here:
+            step.run(task.block)
+        with worker.timed("send"):
+            # The context goes first: it is added up here before it goes on.
+            answers = sum(
+                sync.send(self.first + number, task.block)
+                for sync in sorted(segment.syncs, key=lambda each: each.is_apply)
+            )
+            worker.send_enqueued()
+        self.clock.ran(number, answers)
+
+    def _switch_to(self, number: int, position: int) -> None:
+        """Let the rows hold what clock `number` has gathered, and that alone."""
+        before, after = self._ran
+        with self.worker.timed("send"):
+            self._gathered.switch_to(
+                number, self._unsent(before, after) if before != number else ()
+            )
+        self._ran = number, position
+
+    def _unsent(self, number: int, position: int) -> list[Unsent]:
+        """What the segments of a clock after `position` will send."""
+        if number not in self._tasks:
+            return []
+        task = self._tasks[number]
+        later = task.segments[position + 1 :]
+        return unsent(
+            (step for segment in later for step in (*segment.here, *segment.syncs)),
+            task.block,
+            self.worker.tables,
+            self.worker.mirrors,
+        )
+
+    def _install(self) -> None:
+        """Put the answers that have arrived into the rows. What belongs to a later pass stays."""
+        worker, later = self.worker, []
+        worker.inbox.extend(worker.arrived())
+        while worker.inbox:
+            message = worker.inbox.popleft()
+            if message.kind is Kind.ANSWER or message.kind is Kind.PULL_ANSWER:
+                with worker.timed("send"):
+                    worker.syncs[message.sync_id].install(message)
+                self.clock.answered(message.clock - self.first)
+            else:
+                later.append(message)
+        worker.inbox.extend(later)

@@ -1,0 +1,77 @@
+"""Rows that only held-out edges need: each worker gets them from the workers that have the
+masters, before an evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tux.base.errors import Refused
+from tux.protocol.message import Kind, Message
+from tux.protocol.replicas import DOWN, flat, of_kinds
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
+
+Field = tuple[str, str]  # vertex type, name
+
+
+def fetch_eval_rows(worker: Worker) -> Iterator[None]:
+    """Bring in the rows that only held-out edges need, from their masters, when all clocks are
+    finished; yields while messages are missing.
+
+    Everyone sends what the others need, so this is also where all meet; it counts no bytes.
+    """
+    others = [other for other in range(worker.workers) if other != worker.rank]
+    fields = [
+        (name, f)
+        for name in (worker.program.vertices if others else ())
+        for f in of_kinds(worker.tables[name], DOWN)
+    ]
+    for other in others:
+        worker.send(
+            Message(Kind.EVAL_ROWS, worker.rank, other, arrays=_rows_for(worker, other, fields))
+        )
+    missing = set(others)
+    while missing:
+        message = _next(worker, missing)
+        if message is None:
+            yield
+        else:
+            missing.discard(message.source)
+            _install(worker, message, fields)
+
+
+def _rows_for(worker: Worker, other: int, fields: list[Field]) -> list[np.ndarray]:
+    """The masters' rows (r, width) that `other` needs, by field."""
+    return [
+        flat(worker.masters(name).arrays[f][worker.part(name).peek_down[other]])
+        for name, f in fields
+    ]
+
+
+def _next(worker: Worker, missing: set[int]) -> Message | None:
+    """The oldest message that has arrived from one of `missing`; None if there is none.
+
+    One of each worker: a worker that is ahead may have sent its next already.
+    """
+    worker.inbox.extend(worker.arrived())
+    for message in worker.inbox:
+        if message.kind is Kind.EVAL_ROWS and message.source in missing:
+            worker.inbox.remove(message)
+            return message
+    return None
+
+
+def _install(worker: Worker, message: Message, fields: list[Field]) -> None:
+    if len(message.arrays) != len(fields):
+        raise Refused(
+            f"worker {message.source} sent {len(message.arrays)} arrays of rows for an "
+            f"evaluation; {len(fields)} were expected"
+        )
+    for (name, f), array in zip(fields, message.arrays, strict=True):
+        rows = worker.part(name).peek_up[message.source]
+        flat(worker.tables[name].arrays[f])[rows] = array

@@ -1,0 +1,57 @@
+"""Initial values of all fields of a worker's rows: functions of (seed, type, field, dense index),
+so that they do not depend on how the graph is cut.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tux.base.errors import DataError
+from tux.base.random import key
+from tux.rows.table import Table
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
+
+CONTEXT = np.zeros(1, np.int64)
+"""The dense index of the context's only row."""
+
+
+def fill_rows(worker: Worker) -> None:
+    """Give every field of every replica and master its initial value. DataError where a data
+    field is missing.
+    """
+    for name, table in worker.tables.items():
+        _fill(worker, table, CONTEXT if name == "tau" else worker.graph.vertices[name].order)
+    server = worker.server
+    for name, table in server.tables.items():
+        _fill(worker, table, worker.master_ids(name))
+    for table in (server.tau, server.special.table):
+        _fill(worker, table, CONTEXT)
+    for mirrors in worker.mirrors.values():
+        mirrors.reset()
+
+
+def _fill(worker: Worker, table: Table, ids: np.ndarray) -> None:
+    for field, declared in table.declared.items():
+        if declared.kind == "data":
+            shape = table.arrays[field].shape[1:]
+            table.arrays[field][...] = _data(worker, table.name, field, shape)[ids]
+        else:
+            declared.init.fill(  # type: ignore[union-attr]
+                table.arrays[field], key(worker.seed, "initial", table.name, field), ids
+            )
+
+
+def _data(worker: Worker, name: str, field: str, shape: tuple[int, ...]) -> np.ndarray:
+    """A data field of all vertices of a type, (n, *shape)."""
+    program, column = type(worker.program).__name__, worker.graph.vertices[name].data.get(field)
+    if column is None:
+        raise DataError(f"these data have no {name}.{field}, which {program} reads")
+    if column.shape[1:] != shape:
+        raise DataError(
+            f"{name}.{field} has rows of shape {column.shape[1:]}, {program} wants {shape}"
+        )
+    return column
