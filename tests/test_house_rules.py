@@ -97,7 +97,6 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "tux/engine/worker.py": "to be split by its ideas",
     "tux/graph/parts.py::hold_out": "to be split by its ideas",
     "tux/graph/store.py::load": "to be split by its ideas",
-    "tux/io/bag_lines.py": "to be split by its ideas",
     "tux/io/bags.py::read_bags": "to be split by its ideas",
     "tux/io/edge_table.py::_find": "to be split by its ideas",
     "tux/program/program.py": "to be split by its ideas",

@@ -18,8 +18,8 @@ import numpy as np
 from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
 from tux.io.entries import Asked, Entries
+from tux.io.pair_faults import number_fault
 from tux.io.text import cut, note, short, text_blocks
 from tux.partition.compiled import compiled
 

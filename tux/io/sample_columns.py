@@ -15,8 +15,8 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, Coded
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
 from tux.io.entries import Asked, Entries, Gathered
+from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Labels, Rows, Where, plain
 
 Role = Literal["number", "word", "label", "weight", "none"]

@@ -16,8 +16,8 @@ from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
 from tux.io.entries import Asked, Entries, summed
+from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Rows, plain
 
 FORMS = ("csr", "csc", "coo")
