@@ -55,7 +55,6 @@ MODULES = {
 }
 """Files by the names under which they are imported."""
 
-COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
@@ -86,10 +85,6 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "tests/stages/test_compile.py": "to be split by its ideas",
     "tests/stages/test_exchange.py": "to be split by its ideas",
     "tux/arrays/arrow.py": "to be split by its ideas",
-    "tux/cli/main.py": "to be split by its ideas",
-    "tux/cli/main.py::_partition": "to be split by its ideas",
-    "tux/cli/predict.py::command": "to be split by its ideas",
-    "tux/cli/run.py::_data": "to be split by its ideas",
     "tux/cluster/launcher.py": "to be split by its ideas",
     "tux/cluster/launcher.py::prepare": "to be split by its ideas",
     "tux/cluster/place.py::find": "to be split by its ideas",

@@ -81,6 +81,6 @@ def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, 
 
 def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, told):
     """The second topic has one word, and so no coherence."""
-    from tux.cli.main import _cell
+    from tux.cli.run import _cell
 
     assert _cell(float("nan")) == "-" and _cell(0.5) == "0.5" and _cell("nan") == "nan"
