@@ -55,6 +55,7 @@ MODULES = {
 }
 """Files by the names under which they are imported."""
 
+COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
@@ -91,7 +92,6 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "tux/cluster/wire.py": "to be split by its ideas",
     "tux/engine/worker.py": "to be split by its ideas",
     "tux/graph/parts.py::hold_out": "to be split by its ideas",
-    "tux/graph/store.py::load": "to be split by its ideas",
     "tux/io/bags.py::read_bags": "to be split by its ideas",
     "tux/io/edge_table.py::_find": "to be split by its ideas",
     "tux/program/program.py": "to be split by its ideas",
