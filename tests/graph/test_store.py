@@ -299,6 +299,7 @@ def test_a_damaged_header(folder, content):
         ("user.home", np.full(3, 7, np.int16)),
         ("user.order", np.zeros(1, np.int64)),
         ("degrees.1", np.zeros(1, np.int32)),
+        ("degrees.1", np.full(3, -5, np.int32)),
     ],
 )
 def test_arrays_that_do_not_belong_there(folder, name, values):

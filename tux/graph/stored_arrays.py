@@ -45,8 +45,8 @@ def indices(path: Path, below: int, length: int | None = None) -> np.ndarray:
     values = array(path, length)
     if values.ndim > 1 or values.dtype.kind != "i":
         raise damaged(path, f"{values.dtype} of shape {values.shape} instead of a row of indices")
-    if len(values) and not 0 <= (low := int(values.min())) <= (high := int(values.max())) < below:
-        raise damaged(path, f"indices from {low} to {high} of {below:,}")
+    if len(values) and not (values.min() >= 0 and values.max() < below):
+        raise damaged(path, f"indices from {values.min()} to {values.max()} of {below:,}")
     return values
 
 

@@ -71,10 +71,8 @@ def read_bags(
     is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
     `DataError` with file and line, and `UsageError` for what does not go together.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"count": np.int32} if fields is None else fields).items()
-    }
+    wanted = {"count": np.int32} if fields is None else fields
+    kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
     chosen = form or recognised(path)
     _check(path, ends, kinds, chosen, stop, against, unknown)
     assert chosen is not None
@@ -84,24 +82,8 @@ def read_bags(
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     asked = Asked(bad.path, *ends, field, dtype, lowest, None if words is None else len(words), bad)
     entries = _read(asked, chosen, stop)
-    if not len(entries.rows):
-        raise DataError(
-            f"no {ends[0]} of {path} is usable" + (f"; the first: {bad.first}" if bad.count else "")
-        )
-    column = used(
-        entries.column
-        if words is None or chosen == "text"
-        else Coded(_codes(entries.column, lowest), words)
-    )
     known = [against[ends[1]]] if against and unknown == "skip" else []
-    entries, column, left_out = known_entries(
-        entries, column, known + ([Ids(words)] if words is not None and chosen == "text" else [])
-    )
-    if not len(entries.value):
-        raise DataError(
-            f"no {'known ' if len(left_out) else ''}{ends[1]} in {len(entries.rows):,} {ends[0]}s "
-            f"of {path}"
-        )
+    entries, column, left_out = _of_known(asked, entries, chosen, words, known)
     edges = EdgeData.of(
         ends,
         entries.row,
@@ -222,13 +204,39 @@ def _check(
 
 
 def _read(asked: Asked, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+    """The entries of a file. Raises `DataError` if no row is usable."""
     if form == "docword":
-        return read_docword(asked)
-    return read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+        entries = read_docword(asked)
+    else:
+        entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+    if not len(entries.rows):
+        first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
+        raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
+    return entries
 
 
-def _codes(column: Column, first: int) -> np.ndarray:
-    return (np.asarray(column) - first).astype(np.int32)
+def _of_known(
+    asked: Asked, entries: Entries, form: Form, words: np.ndarray | None, known: list[Ids]
+) -> tuple[Entries, Column, np.ndarray]:
+    """What `known_entries` returns, of columns by their ids. Raises `DataError` if nothing is
+    left.
+    """
+    if form == "text":
+        column, known = used(entries.column), known if words is None else [*known, Ids(words)]
+    else:
+        column = used(_columns(entries.column, words, asked.first))
+    left, column, left_out = known_entries(entries, column, known)
+    if not len(left.value):
+        which = f"known {asked.column}" if len(left_out) else asked.column
+        raise DataError(f"no {which} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    return left, column, left_out
+
+
+def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
+    """The numbers of columns in a file, or the words that these, from `first`, stand for."""
+    if words is None:
+        return column
+    return Coded((np.asarray(column) - first).astype(np.int32), words)
 
 
 def used(column: Column) -> Column:
