@@ -8,9 +8,13 @@ from collections.abc import Iterable
 
 
 def closest(word: str, among: Iterable[str]) -> str:
-    """``did you mean X?`` for the closest of the known words, or nothing."""
-    found = difflib.get_close_matches(word, list(among), 1, 0.5)
-    return f"did you mean {found[0]}? " if found else ""
+    """``did you mean X?`` for the closest of the known words, or nothing.
+
+    The dashes of flags do not make them alike.
+    """
+    known = {name.lstrip("-"): name for name in among}
+    near = difflib.get_close_matches(word.lstrip("-"), known, 1, 0.5)
+    return f"did you mean {known[near[0]]}? " if near else ""
 
 
 def named(data: object) -> str:
