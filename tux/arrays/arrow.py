@@ -172,7 +172,7 @@ def encode(column: np.ndarray) -> Coded:
     return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
 
 
-def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     """The place of each value in `among`, (k,) int32, -1 where it is not; both are integers of one
     type, or strings.
 

@@ -18,17 +18,17 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
-from tux.io.entries import Asked, Entries, Gathered, repetitions, summed
+from tux.io.entries import BagSpec, Entries, GatheredEntries, repetitions, summed
 from tux.io.pair_faults import line_fault
 from tux.io.pair_lines import BAD, COUNT, LABEL, NOTHING, PASSED, ROW, Parsed, Rules, parse_block
 from tux.io.text import NUMBER, note, text_blocks
 
 
-def read_lines(asked: Asked, form: str) -> Entries:
+def read_lines(asked: BagSpec, form: str) -> Entries:
     """Read a file of form "svm" or "lda-c"; rows are numbered from 1, and bad ones keep their
     numbers. See `tux.io.bags.read_bags`.
     """
-    gathered, labels = Gathered(asked.dtype), _Labels()
+    gathered, labels = GatheredEntries(asked.dtype), _Labels()
     rules: Rules | None = None
     begun = b""  # lines before the first that shows whether there are labels
     number, rows, repeated = 1, 0, 0
@@ -63,7 +63,7 @@ def read_lines(asked: Asked, form: str) -> Entries:
     return whole._replace(notes=repetitions(repeated, asked.row, asked.column))
 
 
-def _rules(lines: bytes, asked: Asked, form: str) -> Rules | None:
+def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
     """What the lines of a file are to be, by the first of them that is neither blank nor a
     comment; None if there is none.
     """

@@ -22,7 +22,7 @@ from tux.io.bag_lines import read_lines
 from tux.io.detect import Form, recognised
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
-from tux.io.entries import Asked, Entries
+from tux.io.entries import BagSpec, Entries
 from tux.io.text import Bad, OnBadRow, text_blocks
 
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
@@ -80,7 +80,8 @@ def read_bags(
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
-    asked = Asked(bad.path, *ends, field, dtype, lowest, None if words is None else len(words), bad)
+    most = None if words is None else len(words)
+    asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
     entries = _read(asked, chosen, stop)
     known = [against[ends[1]]] if against and unknown == "skip" else []
     entries, column, left_out = _of_known(asked, entries, chosen, words, known)
@@ -203,7 +204,7 @@ def _check(
         )
 
 
-def _read(asked: Asked, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """The entries of a file. Raises `DataError` if no row is usable."""
     if form == "docword":
         entries = read_docword(asked)
@@ -216,7 +217,7 @@ def _read(asked: Asked, form: Form, stop: str | os.PathLike[str] | None) -> Entr
 
 
 def _of_known(
-    asked: Asked, entries: Entries, form: Form, words: np.ndarray | None, known: list[Ids]
+    asked: BagSpec, entries: Entries, form: Form, words: np.ndarray | None, known: list[Ids]
 ) -> tuple[Entries, Column, np.ndarray]:
     """What `known_entries` returns, of columns by their ids. Raises `DataError` if nothing is
     left.

@@ -22,7 +22,7 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.cells import Layout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, WHOLE, Bad, OnBadRow, blocks
 
 # Other names of columns, as letters and digits only.
@@ -233,7 +233,7 @@ def _told(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> str:
 # ---- the layout of text
 
 
-def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
+def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     """The layout that the first lines of text show; None if all are comments or blank."""
     if b"\0" in block:
         raise DataError(
@@ -253,7 +253,7 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
             f"({', '.join(wanted.labels)})",
             where=f"{path}:{rows[0][0] + 1}",
         )
-    layout = Layout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
+    layout = TextLayout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
     table = [cells_of(line, separator) for _, line in rows]
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
         picks = _find(table[0], wanted, path)
@@ -295,7 +295,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
     """The columns of a text file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
-    layout: Layout | None = None
+    layout: TextLayout | None = None
     number = 1  # of the block's first line
     for block in blocks(bad.path):
         rows = block
@@ -309,7 +309,7 @@ def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
 
 
 def _add(
-    pieces: arrow.Pieces, block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad
+    pieces: arrow.Pieces, block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad
 ) -> None:
     """Append the rows of a block of lines, the first of them line `number`; if it fails by
     halves, and a small one by its good lines.
@@ -340,7 +340,7 @@ def _add(
         _add(pieces, good, number, layout, wanted, bad)
 
 
-def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad) -> bytes:
+def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad) -> bytes:
     """The lines that are rows as they should be; the others are noted as bad, unless blank or a
     comment.
     """
@@ -360,7 +360,7 @@ def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: 
     return b"".join(good)
 
 
-def _fault(cells: list[str], layout: Layout, wanted: Wanted) -> str:
+def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     """What is wrong with a row, or nothing."""
     if len(cells) != layout.width:
         return f"{len(cells)} columns instead of {layout.width}"

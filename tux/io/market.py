@@ -20,7 +20,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.ids import MOST
 from tux.base.errors import DataError
-from tux.io.cells import BLANKS, MARK, Layout
+from tux.io.cells import BLANKS, MARK, TextLayout
 from tux.io.text import NUMBER, blocks
 
 BANNER = b"%%matrixmarket"
@@ -186,7 +186,7 @@ def _add(
     """
     kinds = pieces.kinds
     try:
-        text = Layout(BLANKS, len(kinds), [], 0).cut(block)
+        text = TextLayout(BLANKS, len(kinds), [], 0).cut(block)
         table = arrow.parse_text(text, len(kinds), range(len(kinds)), kinds, BLANKS, quotes=False)
         row, column = (table.column(at).to_numpy() for at in range(2))
         if len(row) and not (

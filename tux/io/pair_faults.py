@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-from tux.io.entries import WHOLE, Asked
+from tux.io.entries import WHOLE, BagSpec
 from tux.io.pair_lines import COUNT, LABEL, NOTHING, Rules
 from tux.io.text import NUMBER, short
 
 
-def line_fault(line: str, rules: Rules, asked: Asked) -> str:
+def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
     """What is wrong with a line that was marked as bad."""
     words = re.findall(r"[^ \t\r]+", line.split("#")[0] if rules.comments else line)
     head = words[0] if words and rules.head != NOTHING else ""
@@ -40,7 +40,7 @@ def line_fault(line: str, rules: Rules, asked: Asked) -> str:
     )
 
 
-def _pair_fault(pair: str, rules: Rules, asked: Asked) -> str:
+def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
     column, colon, number = pair.partition(":")
     if not (colon and column.isascii() and column.isdigit()):
         return f"{short(pair)} is no {asked.column}:{asked.field}"

@@ -16,14 +16,14 @@ from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
-from tux.io.entries import Asked, Entries, summed
+from tux.io.entries import BagSpec, Entries, summed
 from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Rows, plain
 
 FORMS = ("csr", "csc", "coo")
 
 
-def read_matrix(asked: Asked, samples: int | None) -> Rows:
+def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     """The rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
     `samples`: how many there are to be, if known.
 
