@@ -73,9 +73,7 @@ def read_bags(
     """
     wanted = {"count": np.int32} if fields is None else fields
     kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
-    chosen = form or recognised(path)
-    _check(path, ends, kinds, chosen, stop, against, unknown)
-    assert chosen is not None
+    chosen = _checked(path, ends, kinds, form or recognised(path), stop, against, unknown)
     words = None if vocab is None else read_vocabulary(vocab)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
@@ -170,7 +168,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
     return np.array(words, STRING)
 
 
-def _check(
+def _checked(
     path: str | os.PathLike[str],
     ends: tuple[str, str],
     kinds: Mapping[str, np.dtype],
@@ -178,8 +176,8 @@ def _check(
     stop: str | os.PathLike[str] | None,
     against: Mapping[str, Ids] | None,
     unknown: str,
-) -> None:
-    """Raise UsageError for what does not go together, DataError if the form is not found."""
+) -> Form:
+    """The form. Raises UsageError for what does not go together, DataError if it is not found."""
     if form is None:
         rule = f"Say which form it has: {', '.join(FIRST)}."
         raise DataError(
@@ -202,6 +200,7 @@ def _check(
             f"to leave out unknown {ends[1]}s, the known ones are needed",
             do=f"give their ids against[{ends[1]!r}]",
         )
+    return form
 
 
 def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
