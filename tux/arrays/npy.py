@@ -54,7 +54,7 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            found = {}
+            arrays = {}
             for name in sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
                 there = min(info.compress_size, os.path.getsize(readable(path))) * (
@@ -63,8 +63,8 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
                     raise DataError("no array can be packed so", where=where)
                 with archive.open(info) as file:
-                    found[name] = _array(file, info.file_size, where)
-            return found
+                    arrays[name] = _array(file, info.file_size, where)
+            return arrays
     except DAMAGED as error:
         raise DataError(
             f"{path} is no readable .npz file ({error})",
@@ -121,22 +121,22 @@ def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype]:
     length = LENGTHS[magic[6:]]
     size = int.from_bytes(file.read(length), "little")
     text = file.read(size) if size <= HEADER_SIZE else b""
-    found = HEADER.fullmatch(text)
-    if found is None:
+    header = HEADER.fullmatch(text)
+    if header is None:
         raise DataError(
             "no readable array of numpy (its header is damaged, or it holds neither numbers nor "
             "strings)",
             where=where,
             do="Give a row of numbers, or of strings of fixed length.",
         )
-    shape = tuple(int(digits) for digits in re.findall(rb"\d+", found["shape"]))
-    if found["fortran"] == b"True" and len(shape) > 1:
+    shape = tuple(int(digits) for digits in re.findall(rb"\d+", header["shape"]))
+    if header["fortran"] == b"True" and len(shape) > 1:
         raise DataError("an array in Fortran's order is not read here", where=where)
     try:
-        dtype = np.dtype(found["descr"].decode())
+        dtype = np.dtype(header["descr"].decode())
     except TypeError:
         raise DataError(
-            f"no readable array of numpy (there is no dtype {found['descr'].decode()!r})",
+            f"no readable array of numpy (there is no dtype {header['descr'].decode()!r})",
             where=where,
         ) from None
     return shape, dtype

@@ -191,8 +191,8 @@ def _checked(
             do="name two types",
         )
     if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
     if stop is not None and form != "text":
         raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
     if unknown == "skip" and (not against or ends[1] not in against):

@@ -90,11 +90,11 @@ def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
     """What a user should know of entries that were added up, if there are any."""
     if not count:
         return ()
-    told = (
+    what = (
         f"{count:,} {'entries repeat' if count > 1 else 'entry repeats'} a {column} of the same "
         f"{row}; "
     )
-    return (told + f"the numbers of a {column} in a {row} are added up",)
+    return (what + f"the numbers of a {column} in a {row} are added up",)
 
 
 class GatheredEntries:

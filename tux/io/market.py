@@ -62,9 +62,9 @@ def is_market(path: str | os.PathLike[str]) -> bool:
         (number for number, line in enumerate(lines[: max(at, 0)], 1) if not _passed(line)), None
     )
     if other is not None:
-        told = f"line {other} stands before the banner %%MatrixMarket"
+        what = f"line {other} stands before the banner %%MatrixMarket"
         raise DataError(
-            told, where=f"{path}:{at + 1}", do="Remove the lines before the banner, or the banner."
+            what, where=f"{path}:{at + 1}", do="Remove the lines before the banner, or the banner."
         )
     return at >= 0
 

@@ -169,11 +169,11 @@ class SampleTable:
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
         if owner != place:
-            told = (
+            what = (
                 f"columns {self.names[owner]!r} and {self.names[place]!r} both give the "
                 f"{self.asked.column} {name!r}"
             )
-            raise DataError(told, where=self.asked.path, do="Rename one of them.")
+            raise DataError(what, where=self.asked.path, do="Rename one of them.")
         return number
 
     def whole(self, where: Where) -> Rows:

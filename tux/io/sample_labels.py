@@ -160,10 +160,10 @@ def signs(
     if (sign == 0).any():
         at = int(labels.first()[sign == 0].min())
         text = labels.texts[labels.codes[at]]
-        told = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
+        what = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
         kinds = ", ".join(short(each) for each in labels.texts[:SHOWN])
         raise UnknownLabel(
-            told,
+            what,
             where=where(at),
             do=f"Correct the file; the classes are those of training. It has {kinds}.",
         )
@@ -179,15 +179,15 @@ def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classe
         swapped = values[0] > values[1] if numbers else one > other  # type: ignore[operator]
         return (other, one) if swapped else (one, other)
     counts = labels.counts().tolist()
-    told = [
+    kinds = [
         f"{short(text)} ({count:,})"
         for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
     ]
     more = ", ..." if len(labels.texts) > SHOWN else ""
     if len(labels.texts) < 2:
         raise NotTwo(
-            f"all labels of {path} are of one kind: {told[0]}",
+            f"all labels of {path} are of one kind: {kinds[0]}",
             do="To tell two kinds apart, samples of both are needed.",
         )
-    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(told)}{more}"
+    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
     raise NotTwo(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")

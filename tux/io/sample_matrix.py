@@ -78,13 +78,13 @@ def _triples(
         ("row", "col", "data", "shape") if form == "coo" else ("indices", "indptr", "data", "shape")
     )
     if form not in FORMS or not set(needed) <= arrays.keys():
-        told = (
+        what = (
             "holds no sparse matrix of two dimensions"
             if form in (*FORMS, "none")
             else f"holds a matrix of form {form}"
         )
         raise DataError(
-            f"{path} {told}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
+            f"{path} {what}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
         )
     shape = arrays["shape"]
     if (
@@ -138,7 +138,7 @@ def _unpacked(
         or (np.diff(bounds) < 0).any()
         or bounds[-1] > min(len(indices), len(data))
     ):
-        told = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
-        raise DataError(told, where=f"{path}:indptr")
+        what = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
+        raise DataError(what, where=f"{path}:indptr")
     used = int(bounds[-1])
     return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]

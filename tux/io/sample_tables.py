@@ -97,16 +97,16 @@ class _Text:
         if len(names) < 2 or all(NUMBER.fullmatch(name) for name in names):
             rule = f"A table has a line of names, and one row for each {asked.row}."
             raise DataError(f"{short(title)} is no line of column names", where=asked.path, do=rule)
-        told = roles_of(names, heads, asked.path)
+        what = roles_of(names, heads, asked.path)
         table = [cells for line in lines if len(cells := cells_of(line, separator)) == len(names)]
         columns = [
             [cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)
         ] or [[] for _ in names]
-        roles = [told.get(at, _kind(column)) for at, column in enumerate(columns)]
+        roles = [what.get(at, _kind(column)) for at, column in enumerate(columns)]
         notes = [
             _doubt(names[at], column)
             for at, column in enumerate(columns)
-            if at not in told and roles[at] == "word"
+            if at not in what and roles[at] == "word"
         ]
         if not {"number", "word"} & set(roles):
             raise DataError(
@@ -277,12 +277,12 @@ def _doubt(name: str, cells: list[str]) -> str:
     others = [cell for cell in known if not NUMBER.fullmatch(cell)]
     if not others or len(others) >= FEW * len(known):
         return ""
-    told = (
+    what = (
         f"column {name} is read as words, one feature each: {len(known) - len(others):,} of its "
         f"first {len(known):,} values are numbers"
     )
     return (
-        f"{told}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
+        f"{what}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
         "number"
     )
 
@@ -304,9 +304,9 @@ def _read_parquet(asked: BagSpec, heads: Heads) -> Rows:
     with arrow.parquet_file(asked.path) as file:
         schema = file.schema_arrow
         names: list[str] = list(schema.names)
-        told = roles_of(names, heads, asked.path)
+        what = roles_of(names, heads, asked.path)
         roles = [
-            told.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
+            what.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
         ]
         for at, role in enumerate(roles):
             if role == "weight" and _parquet_kind(schema.field(at), asked.path) != "number":

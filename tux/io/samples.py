@@ -121,13 +121,13 @@ def _form(path: str | os.PathLike[str]) -> Form:
         return "npz"
     if ending(path) in SAMPLES:
         return "svm"
-    found = recognised(path)
-    if found == "docword":
+    bags_form = recognised(path)
+    if bags_form == "docword":
         raise DataError(
             f"{path} is a docword file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
-    return "table" if found is None else "svm"  # what looks like lda-c has whole labels
+    return "table" if bags_form is None else "svm"  # what looks like lda-c has whole labels
 
 
 def _check(
@@ -150,8 +150,8 @@ def _check(
             do="name two types",
         )
     if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
     for what, name in (("label", label), ("weight", weight)):
         if name is not None and form != "table":
             raise UsageError(

@@ -103,13 +103,13 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
         cut = next(each for each in CUTS if each is None or each in line) if cut == "" else cut
         cells = [cell.strip() for cell in line.split(cut)]
         if len(cells) != 2 or not all(cells):
-            told = (
+            what = (
                 f"{len(cells)} columns instead of an id and a label"
                 if len(cells) != 2
                 else "an id or a label is missing"
             )
             raise DataError(
-                told,
+                what,
                 where=f"{path}:{number}",
                 do="Put a tab between id and label if they hold blanks.",
             )
