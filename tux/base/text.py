@@ -18,8 +18,13 @@ def closest(word: str, among: Iterable[str]) -> str:
 
 
 def named(data: object) -> str:
-    """What messages call the data: the file's name, or "the data" if they come from no file."""
-    return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else "the data"
+    """What messages call the data: the file's name, "standard input", or "the data" if they come
+    from no file.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return "the data"
+    name = os.path.basename(os.fspath(data))
+    return "standard input" if name == "-" else name
 
 
 def plural(count: int, noun: str) -> str:
