@@ -32,6 +32,7 @@ from tux.partition.adjacency import Adjacency
 from tux.partition.compiled import compiled
 from tux.partition.ends import Ends, Progress
 from tux.partition.hashing import hashed
+from tux.partition.inlined import inlined
 from tux.partition.replicas import replicas
 
 # edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
@@ -156,83 +157,102 @@ def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-u
         end[s] += 1
 
 
-@compiled
-def _sweep(lists, held, parts, load, limit, temperature, state):  # type: ignore[no-untyped-def]
-    """Try bundles of all vertices once, in their order; the work done, in reads of a list.
-    `near`: loads of the parts open to v's edges.
+@inlined
+def _lowest_gain(share, once):  # type: ignore[no-untyped-def]
+    """The lowest gain that is accepted, by a random `share` in (0, 1]; `once`: the probability
+    exp(-1 / T) that a loss of 1 is, 0 at temperature 0.
     """
-    entry, first, part, count, size, k = (
-        lists.entry,
-        held.first,
-        held.part,
-        held.edges,
-        held.size,
-        len(load),
-    )
-    own, end, slot, near = (
-        np.empty(k, np.int16),
-        np.empty(k, np.int64),
-        np.empty(k, np.int32),
-        np.full(k, _FAR),
-    )
-    bundle, chosen, grew, work = (
-        np.empty(lists.degree.max(), np.int64),
-        np.empty(LARGEST, np.int16),
-        np.zeros(k, np.bool_),
-        0,
-    )
+    if once == 0.0:
+        return 1
+    lowest, probability = 0, once
+    while share <= probability:
+        lowest -= 1
+        probability *= once
+    return lowest
+
+
+@inlined
+def _choose(lists, held, bundle, p, near, other, limit, lowest, chosen):  # type: ignore[no-untyped-def]
+    """Choose for each edge of a bundle in part p the part to go to: of those that both ends are in
+    the least loaded, else `other`; their loads in `near` grow.
+
+    Stops when the gain falls below `lowest`. Returns the gain, the edges that have got a part, and
+    the work done.
+    """
+    entry, first, part, count, size = lists.entry, held.first, held.part, held.edges, held.size
+    gain, i, work = 1, 0, 0
+    while i < len(bundle) and gain >= lowest:
+        t, run = entry[bundle[i], 0], 1
+        while i + run < len(bundle) and entry[bundle[i + run], 0] == t:
+            run += 1
+        best, best_load = -1, limit - run + 1
+        for h in range(first[t], first[t] + size[t]):
+            q = part[h]
+            if near[q] < best_load:
+                best, best_load = q, near[q]
+            elif q == p and count[h] == run:  # a self-loop too, but alone it gains anyway
+                gain += 1
+        if best < 0:
+            best = other
+            gain -= 1 if near[other] + run <= limit else _FAR
+        near[best] += run
+        for j in range(i, i + run):
+            chosen[j] = best
+        i += run
+        work += size[t]
+    return gain, i, work
+
+
+@inlined
+def _least(own, several, near):  # type: ignore[no-untyped-def]
+    """The first of `several` parts `own` with the least load in `near`."""
+    least = own[0]
+    for r in range(several):
+        least = own[r] if near[own[r]] < near[least] else least
+    return least
+
+
+@compiled
+def _sweep(lists, held, parts, load, limit, once, state):  # type: ignore[no-untyped-def]
+    """Try bundles of all vertices once, in their order; the work done, in reads of a list.
+    `near`: loads of the parts open to v's edges. `once`: as `_lowest_gain` has it.
+    """
+    size, k = held.size, len(load)
+    own, end, slot = np.empty(k, np.int16), np.empty(k, np.int64), np.empty(k, np.int32)
+    near, grew = np.full(k, _FAR), np.zeros(k, np.bool_)
+    all_edges, chosen = np.empty(lists.degree.max(), np.int64), np.empty(LARGEST, np.int16)
+    work = 0
     for v in range(len(size)):
         several = size[v]
         state, share = _next(state)
         longest = min(OFTEN / share, LARGEST)
-        if several < 2 or _smallest(count, first[v], several) > longest:
+        if several < 2 or _smallest(held.edges, held.first[v], several) > longest:
             continue
-        _gather(lists, held, parts, v, own, end, slot, bundle)
+        _gather(lists, held, parts, v, own, end, slot, all_edges)
         work += lists.degree[v] + 8 * several
         for s in range(several):
             near[own[s]], grew[own[s]] = load[own[s]], False
         for s in range(several):
             p, low = own[s], end[s - 1] if s else 0
-            length = end[s] - low
-            if length > longest or grew[p]:  # one that grew in this visit is not known whole
+            if end[s] - low > longest or grew[p]:  # one that grew in this visit is not known whole
                 continue
-            # the part of v where a neighbour goes that is in none of them but p
-            near[p], other = _FAR, own[0]
-            for r in range(several):
-                other = own[r] if near[own[r]] < near[other] else other
+            bundle = all_edges[low : end[s]]
+            near[p] = _FAR
+            other = _least(own, several, near)  # for a neighbour that is in none of v's parts
             state, share = _next(state)
-            lowest = math.floor(temperature * math.log(share)) + 1
-            gain, i = 1, 0
-            while i < length and gain >= lowest:
-                t, run = entry[bundle[low + i], 0], 1
-                while i + run < length and entry[bundle[low + i + run], 0] == t:
-                    run += 1
-                best, best_load = -1, limit - run + 1
-                for h in range(first[t], first[t] + size[t]):
-                    q = part[h]
-                    if near[q] < best_load:
-                        best, best_load = q, near[q]
-                    elif q == p and count[h] == run:  # a self-loop too, but alone it gains anyway
-                        gain += 1
-                if best < 0:
-                    best = other
-                    gain -= 1 if near[other] + run <= limit else _FAR
-                near[best] += run
-                for j in range(i, i + run):
-                    chosen[j] = best
-                i += run
-                work += size[t]
+            lowest = _lowest_gain(share, once)
+            gain, done, reads = _choose(lists, held, bundle, p, near, other, limit, lowest, chosen)
+            work += reads
             if gain >= lowest:
-                _move(lists, held, parts, v, p, bundle[low : low + length], chosen)
-                load[p] -= length
+                _move(lists, held, parts, v, p, bundle, chosen)
+                load[p] -= len(bundle)
+                for i in range(done):
+                    load[chosen[i]] += 1
+                    grew[chosen[i]] = True
             else:
                 near[p] = load[p]
-            for j in range(i):
-                if gain >= lowest:
-                    load[chosen[j]] += 1
-                    grew[chosen[j]] = True
-                else:
-                    near[chosen[j]] -= 1
+                for i in range(done):
+                    near[chosen[i]] -= 1
         for s in range(several):
             near[own[s]] = _FAR
     return work
@@ -277,8 +297,7 @@ class Annealing:
     def sweep(self, temperature: float) -> None:
         """Try bundles of all vertices once; at temperature 0 only gains are taken."""
         state = hashed(np.array([self._sweeps]), self._seed)[0] | np.uint64(1)
-        work = _sweep(
-            self._lists, self._held, self.parts, self._load, self._limit, temperature, state
-        )
+        once = math.exp(-1 / temperature) if temperature else 0.0
+        work = _sweep(self._lists, self._held, self.parts, self._load, self._limit, once, state)
         self._sweeps += 1
         self._spent += work

@@ -13,7 +13,7 @@ import numpy as np
 
 from tux.partition.capacity import MOST_PARTS, capacity, check_parts
 from tux.partition.compiled import compiled
-from tux.partition.ends import ends
+from tux.partition.ends import Ends, ends
 from tux.partition.masters import homes
 from tux.partition.replicas import Replicas, replicas
 
@@ -129,20 +129,8 @@ def quality(
     check_parts(k)
     edges = ends(src, dst, bipartite)
     held = replicas(edges, parts, k)
-    given = None if masters is None else _checked(masters, edges.vertices)
-    sizes, often = (
-        _per_type(row_bytes, 1 + bipartite, "row_bytes"),
-        _per_type(syncs, 1 + bipartite, "syncs"),
-    )
-    ranges = (
-        [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
-        if bipartite
-        else [("vertex", 0, edges.vertices)]
-    )
-    judged = [
-        _type(name, held.between(low, high), None if given is None else given[low:high], k, *each)
-        for (name, low, high), *each in zip(ranges, sizes, often, strict=True)
-    ]
+    homes_of = None if masters is None else _checked(masters, edges.vertices)
+    judged = _types(_ranges(edges, bipartite), held, homes_of, k, row_bytes, syncs)
     vertices, mastered, sent, received = np.sum([tally for _, tally in judged], axis=0)
     found = np.flatnonzero(held.counts)
     counts, degrees = held.counts[found], held.degrees()[found]
@@ -171,6 +159,36 @@ def quality(
         seconds=seconds,
         peak_bytes=peak_bytes,
     )
+
+
+def _ranges(edges: Ends, bipartite: bool) -> list[tuple[str, int, int]]:
+    """The vertex types: name, first vertex, and the one after the last."""
+    if bipartite:
+        return [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
+    return [("vertex", 0, edges.vertices)]
+
+
+def _types(
+    ranges: Sequence[tuple[str, int, int]],
+    held: Replicas,
+    masters: np.ndarray | None,
+    k: int,
+    row_bytes: RowBytes | Sequence[RowBytes],
+    syncs: float | Sequence[float],
+) -> list[tuple[TypeQuality, np.ndarray]]:
+    """What `_type` says of each vertex type: its name, and its range of vertices."""
+    sizes = _per_type(row_bytes, len(ranges), "row_bytes")
+    often = _per_type(syncs, len(ranges), "syncs")
+    return [
+        _type(
+            name,
+            held.between(low, high),
+            None if masters is None else masters[low:high],
+            k,
+            *each,
+        )
+        for (name, low, high), *each in zip(ranges, sizes, often, strict=True)
+    ]
 
 
 def _checked(masters: np.ndarray, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.apps.deepwalk.scoring import hold_out, judged
 from tux.arrays.ids import Ids
-from tux.io.vertex_labels import read_labels
+from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import arrays
 from tux.program.params import param
 from tux.program.program import Program
@@ -45,7 +45,9 @@ class Embedding(Program):
             np.concatenate([piece[end] for piece in pieces] or [np.empty(0, np.int64)])
             for end in range(2)
         )
-        labels = read_labels(asked.labels, Ids(ids["node"])) if asked.labels is not None else None
+        labels = (
+            read_vertex_labels(asked.labels, Ids(ids["node"])) if asked.labels is not None else None
+        )
         held = None
         if asked.held_out is not None:
             known = (asked.held_out.src < len(vectors)) & (asked.held_out.dst < len(vectors))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.random import key, permutation, uniforms
-from tux.io.vertex_labels import Labels
+from tux.io.vertex_labels import VertexLabels
 from tux.run.scores import SHARES, SHUFFLES, auc, f1_scores
 
 PIECE = 1 << 17  # pairs scored at a time
@@ -78,7 +78,7 @@ def apart(
 
 def judged(
     embedding: np.ndarray,
-    labels: Labels | None,
+    labels: VertexLabels | None,
     held_out: tuple[np.ndarray, np.ndarray] | None,
     edges: tuple[np.ndarray, np.ndarray],
     seed: int = 0,

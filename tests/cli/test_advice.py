@@ -81,6 +81,36 @@ def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, 
 
 def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, told):
     """The second topic has one word, and so no coherence."""
-    from tux.cli.main import _cell
+    from tux.cli.run import _cell
 
     assert _cell(float("nan")) == "-" and _cell(0.5) == "0.5" and _cell("nan") == "nan"
+
+
+@pytest.mark.parametrize("command", ["run mf", "partition --parts 2"])
+def test_an_output_folder_that_is_a_file(tmp_path, told, command):
+    ratings = made(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
+    name, *rest = command.split()
+    code, out = told(name, *rest, ratings, "--out", ratings)
+    assert code == 2 and "train.csv is a file" in out and "new folder" in out
+
+
+def test_skipping_is_not_advised_where_no_row_can_be_left_out(tmp_path, told):
+    pairs = made(tmp_path / "pairs.csv", "1,2\n2,3,4,5\n1,2\n")
+    code, out = told("partition", pairs, "--parts", "2", "--method", "random")
+    assert code == 3 and "columns instead of" in out
+    assert "--on-bad-row" not in out and "Correct the file." in out
+
+
+def test_flags_are_not_alike_by_their_dashes(told):
+    assert "did you mean" not in told("run", "walks", "g.txt", "--label", "x")[1]
+    assert "did you mean --length?" in told("run", "walks", "g.txt", "--lenght", "9")[1]
+
+
+def test_metrics_of_another_kind_are_told_by_their_file(tmp_path, told):
+    ratings = made(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
+    assert (
+        told("run", "mf", ratings, "--rank", "2", "--no-jit", "--epochs", "1", "--out", "r")[0] == 0
+    )
+    (tmp_path / "r" / "metrics.jsonl").write_text('{"epoch": 1}\n')
+    code, out = told("info", "r")
+    assert code == 3 and "metrics.jsonl" in out and "run.json" not in out

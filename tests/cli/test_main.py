@@ -2,21 +2,19 @@
 exit code.
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
 from tux import __version__
 from tux.cli import main as cli_main
 from tux.cli.main import main
 
-RATINGS = "user,item,rating\n" + "".join(f"u{i % 7},{i % 11},{i % 5 + 1}\n" for i in range(70))
+pytestmark = pytest.mark.usefixtures("here")
 RUN = ["--epochs", "2", "--no-jit", "--rank", "4"]
 SOON = 300.0  # seconds after which a command counts as hung
 
@@ -55,34 +53,6 @@ class Degrees(Program):
     def stages(self):
         return [Exchange(count), Apply("page", keep), GlobalSync(report)]
 '''
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Every test works in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def ratings(here):
-    (here / "ratings.csv").write_text(RATINGS)
-    return "ratings.csv"
-
-
-@pytest.fixture
-def tux(capsys):
-    """Run the command line; returns exit code, standard output and standard error, which never
-    hold a traceback.
-    """
-
-    def run(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run
 
 
 # ---- flags
@@ -161,88 +131,6 @@ def test_usage(tux, ratings, here, argv, what, do):
     assert first.startswith("error: ") and what in first
     assert do in " ".join(rest)
     assert os.listdir(here) == ["ratings.csv"]
-
-
-# ---- data
-
-
-@pytest.mark.parametrize(
-    ("content", "what", "where"),
-    [
-        (None, "no such file: bad.csv", ""),
-        ("", "holds no edge", ""),
-        ("user,item,rating\n", "holds no edge", ""),
-        (RATINGS + "u1,2\n" + RATINGS[17:], "2 columns instead of 3", "bad.csv:72"),
-        (RATINGS + "u1,2,nan\n", "value is nan, not finite", "bad.csv:72"),
-        (RATINGS + "u1,2,five\n", "not a number", "bad.csv:72"),
-        ("user,item\n1,2\n3,4\n", "2 columns, but 3 are needed", "bad.csv:1"),
-    ],
-)
-def test_bad_data(tux, here, content, what, where):
-    if content is not None:
-        (here / "bad.csv").write_text(content)
-    code, _, err = tux("run", "mf", "bad.csv", *RUN, "--out", "out")
-    assert code == 3
-    assert what in err.splitlines()[0] and where in err
-    assert not (here / "out").exists()
-
-
-def test_missing_column(tux, here):
-    (here / "bad.csv").write_text(RATINGS)
-    code, _, err = tux("run", "mf", "bad.csv", *RUN, "--columns", "user,item,stars")
-    assert code == 3
-    assert "no column 'stars'" in err and "bad.csv" in err and "--columns" in err
-
-
-def test_bad_rows_can_be_skipped(tux, here):
-    (here / "bad.csv").write_text(RATINGS + "u1,2\nu1,2,nan\n" + RATINGS[17:])
-    code, out, err = tux("run", "mf", "bad.csv", *RUN, "--on-bad-row", "skip", "--out", "out")
-    assert code == 0
-    assert "warning: 2 bad rows of bad.csv skipped; the first is bad.csv:72: 2 columns" in err
-    assert "warning: 70 rows of bad.csv repeat a (user, item) pair; kept" in err
-    sizes = json.loads((here / "out" / "run.json").read_text())["sizes"]
-    assert (sizes["edges"], sizes["duplicates"], sizes["skipped"]) == (140, 70, 2)
-
-
-def test_unseen_ids_of_the_test_file(tux, here, ratings):
-    (here / "test.csv").write_text("user,item,rating\nu1,3,4\nu99,3,4\nu98,77,1\n")
-    code, out, err = tux("run", "mf", ratings, "--test", "test.csv", *RUN)
-    assert code == 0
-    assert "warning: 2 users of test.csv never occur in training" in err
-    assert "warning: 1 item of test.csv never occurs" in err
-    assert "test_rmse" in out and "3 held out" in out
-
-
-# ---- the output folder
-
-
-def test_output_folder_exists(tux, here, ratings):
-    (here / "out").mkdir()
-    assert tux("run", "mf", ratings, *RUN, "--out", "out")[0] == 0  # an empty one will do
-    code, _, err = tux("run", "mf", ratings, *RUN, "--out", "out")
-    assert code == 2
-    assert err == "error: output folder out exists\n  name a new folder with --out\n"
-    assert tux("run", "mf", ratings, *RUN, "--out", ratings)[0] == 2
-
-
-def test_output_folder_cannot_be_made(tux, ratings):
-    code, out, err = tux("run", "mf", ratings, *RUN, "--out", f"{ratings}/out")
-    assert code == 6
-    assert err.startswith(f"error: {ratings}/out cannot be written: ")
-    assert "epoch" not in out
-
-
-def test_divergence_names_vertex_field_and_value(tux, here, ratings):
-    with np.errstate(all="ignore"):
-        code, _, err = tux(
-            "run", "mf", ratings, "--epochs", "5", "--rank", "8", "--step", "1e9", "--out", "out"
-        )
-    assert code == 3
-    what, do = err.splitlines()[-2:]
-    assert "f became nan in epoch" in what and what.startswith(("error: user u", "error: item "))
-    assert "--step" in do
-    assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl"}
-    assert "results" not in json.loads((here / "out" / "run.json").read_text())
 
 
 # ---- running

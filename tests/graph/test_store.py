@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from team import cut_up, graphs
 
+from tux.arrays.arrow import write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.graph import store
@@ -255,6 +256,91 @@ def test_an_array_cut_short(folder):
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
         refused(folder, words="array", where="degrees.0.npy")
+
+
+def header(text):
+    """A .npy file of which the header is this text, without a number behind it."""
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header(b"{'descr': '<i4', 'fortran_order': False, 'shape': (1,), )"),
+        header(b"("),
+        header(b"{'descr': '<i4', 'fortran_order': False, 'shape': (" + b"(" * 5000),
+        header(b"{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }"),
+        header(b"{'descr': '<q9', 'fortran_order': False, 'shape': (0,), }"),
+        header(b"{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (0,), }"),
+        b"\x93NUMPY\x02\x00\xff\xff\xff\x7f",
+        b"\x93NUMPY\x03\x00\x10\x00\x00\x00",
+    ],
+    ids=["bracket", "open", "deep", "huge", "dtype", "records", "length", "version"],
+)
+def test_a_damaged_header(folder, content):
+    (folder / "part-0" / "src.npy").write_bytes(content)
+    refused(folder, words="array", where="src.npy")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("part-0/src", np.array(0, np.int32)),
+        ("part-0/src", np.full(2, 1000, np.int32)),
+        ("part-0/dst", np.full(2, -1, np.int32)),
+        ("part-0/dst", np.zeros(1000, np.int32)),
+        ("part-0/src", np.zeros(2, np.float32)),
+        ("part-0/fields.value", np.zeros(1000)),
+        ("part-0/fields.value", np.array(["a", "b"])),
+        ("part-0/types.user.rows", np.full(3, 1000, np.int32)),
+        ("part-0/types.item.up.bounds", np.array([0, 5, 2])),
+        ("part-0/types.item.down", np.full(3, 1000, np.int32)),
+        ("part-0/test_index", np.zeros((1, 1), np.int64)),
+        ("user.home", np.full(3, 7, np.int16)),
+        ("user.order", np.zeros(1, np.int64)),
+        ("degrees.1", np.zeros(1, np.int32)),
+        ("degrees.1", np.full(3, -5, np.int32)),
+    ],
+)
+def test_arrays_that_do_not_belong_there(folder, name, values):
+    """Compiled loops would read beside their arrays."""
+    np.save(folder / f"{name}.npy", values)
+    error = refused(folder, words="damaged", where=f"{name}.npy")
+    assert "run tux partition again" in error.do
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: stored | {"parts": -1},
+        lambda stored: stored | {"parts": 10**12},
+        lambda stored: stored | {"ends": ["user", "nobody"]},
+        lambda stored: stored | {"fields": ["../../value"]},
+        lambda stored: stored | {"types": [{**entry, "ids": -1} for entry in stored["types"]]},
+        lambda stored: stored | {"types": [{**entry, "known": []} for entry in stored["types"]]},
+        lambda stored: stored | {"types": [{**entry, "name": "user"} for entry in stored["types"]]},
+    ],
+)
+def test_a_manifest_that_cannot_be(folder, change):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    refused(folder, words="damaged", where="manifest.json")
+
+
+def test_a_manifest_that_is_not_utf_8(folder):
+    path = folder / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b'"user"', b'"\xf5ser"'))
+    refused(folder, words="not a partitioned graph", where="manifest.json")
+
+
+@pytest.mark.parametrize(
+    "columns", [{"name": np.arange(3)}, {"id": np.zeros(3)}, {"id": np.arange(1000)}]
+)
+def test_ids_of_another_kind(folder, columns):
+    write_parquet(folder / "user.ids.parquet", columns)
+    with pytest.raises(DataError) as error:
+        _ = store.load(folder, 0).types["user"].ids.values
+    assert "user.ids.parquet" in error.value.where
 
 
 class Trap:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.vertex_labels import read_labels
+from tux.io.vertex_labels import read_vertex_labels
 
 NUMBERS, NAMES = (
     Ids(np.array([7, 0, 12])),
@@ -44,7 +44,7 @@ def told(labels, ids):
 
 @pytest.mark.parametrize("name", ["a.cmty", "a.cmty.gz", "a.all.cmty.txt", "A.CMTY"])
 def test_a_line_of_ids_for_each_label(file, name):
-    labels = read_labels(file("7\t12\n# none\n\n12 12 99 98 99\n97\n", name), NUMBERS)
+    labels = read_vertex_labels(file("7\t12\n# none\n\n12 12 99 98 99\n97\n", name), NUMBERS)
     assert labels.names.tolist() == [1, 4, 5] and labels.unknown == 3
     assert labels.member.tolist() == [
         [True, False, False],
@@ -67,15 +67,15 @@ def test_a_line_of_ids_for_each_label(file, name):
 )
 @pytest.mark.parametrize("name", ["labels.txt", "labels.csv.gz"])
 def test_pairs(file, text, expected, name):
-    assert told(read_labels(file(text, name), NUMBERS), NUMBERS) == expected
+    assert told(read_vertex_labels(file(text, name), NUMBERS), NUMBERS) == expected
 
 
 def test_ids_that_are_text(file):
-    labels = read_labels(file("ann\tx\na b\ty\n7\tx\nnode\tx\n"), NAMES)
+    labels = read_vertex_labels(file("ann\tx\na b\ty\n7\tx\nnode\tx\n"), NAMES)
     assert told(labels, NAMES) == [("ann", "x"), ("a b", "y"), ("7", "x")] and labels.unknown == 1
-    labels = read_labels(file("7 1\n8 1\n"), NAMES)
+    labels = read_vertex_labels(file("7 1\n8 1\n"), NAMES)
     assert told(labels, NAMES) == [("7", 1)] and labels.unknown == 1
-    labels = read_labels(file("7 1\nx7 1\n007 2\n"), NUMBERS)  # text that meets numbers
+    labels = read_vertex_labels(file("7 1\nx7 1\n007 2\n"), NUMBERS)  # text that meets numbers
     assert told(labels, NUMBERS) == [("7", 1)] and labels.unknown == 2
 
 
@@ -88,7 +88,7 @@ def test_a_matrix(file):
             )
         },
     )
-    labels = read_labels("g.mat", NUMBERS)
+    labels = read_vertex_labels("g.mat", NUMBERS)
     assert told(labels, NUMBERS) == [("7", 0), ("7", 1), ("0", 1)] and labels.unknown == 0
 
 
@@ -108,14 +108,14 @@ def test_a_matrix(file):
 )
 def test_what_is_wrong(file, text, where, words):
     with pytest.raises(DataError, match=words) as error:
-        read_labels(file(text), NUMBERS)
+        read_vertex_labels(file(text), NUMBERS)
     assert error.value.where == where
 
 
 def test_too_many_labels_take_no_memory(file):
     path = file("".join(f"{n} {n}\n" for n in range(20_000)))
     with pytest.raises(DataError, match="20,000 different labels, too many for 300,000 vertices"):
-        read_labels(path, Ids(np.arange(300_000)))
+        read_vertex_labels(path, Ids(np.arange(300_000)))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_too_many_labels_take_no_memory(file):
     ],
 )
 def test_real_labels(real_data, name, n, count, assigned):
-    labels = read_labels(real_data / "labelled" / name, Ids(np.arange(n)))
+    labels = read_vertex_labels(real_data / "labelled" / name, Ids(np.arange(n)))
     assert (
         labels.member.shape == (n, count)
         and labels.member.sum() == assigned

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tux.base.errors import UsageError
-from tux.io.vertex_labels import Labels
+from tux.io.vertex_labels import VertexLabels
 from tux.run import plots
 
 
@@ -19,9 +19,9 @@ def groups(n=90, d=5, seed=0):
     member = np.column_stack(
         [group == 0, (group == 0) & (np.arange(n) % 2 == 0), group == 1, np.zeros(n, bool)]
     )
-    return (5 * rng.normal(size=(3, d))[group] + rng.normal(size=(n, d))).astype("f4"), Labels(
-        member, np.array([10, 20, 30, 40]), 0
-    )
+    return (5 * rng.normal(size=(3, d))[group] + rng.normal(size=(n, d))).astype(
+        "f4"
+    ), VertexLabels(member, np.array([10, 20, 30, 40]), 0)
 
 
 def test_principal_components(monkeypatch):
@@ -52,7 +52,7 @@ def test_legend():
         90,
     )
     assert told(plots.draw_vectors(vectors)) == ([], 90)
-    unlabelled = Labels(np.zeros((90, 0), bool), np.empty(0, np.int64), 0)
+    unlabelled = VertexLabels(np.zeros((90, 0), bool), np.empty(0, np.int64), 0)
     assert told(plots.draw_vectors(vectors, unlabelled)) == (["none (90)"], 90)
 
 
@@ -69,7 +69,7 @@ def test_many_labels_and_many_points(monkeypatch):
     monkeypatch.setattr(plots, "POINTS", 50)
     vectors, _ = groups()
     member = np.eye(10, dtype=bool)[np.minimum(np.arange(90) // 8, 9)]
-    legend, drawn = told(plots.draw_vectors(vectors, Labels(member, np.arange(10), 0)))
+    legend, drawn = told(plots.draw_vectors(vectors, VertexLabels(member, np.arange(10), 0)))
     assert (
         drawn == 50
         and len(legend) == 9

@@ -7,7 +7,7 @@ import pytest
 
 from tux.apps.deepwalk.scoring import apart, dots, hold_out, judged
 from tux.io.read import read_edges
-from tux.io.vertex_labels import Labels, read_labels
+from tux.io.vertex_labels import VertexLabels, read_vertex_labels
 from tux.run.scores import _fit, _rotated, auc, decide, f1, f1_scores, logistic, most_likely
 
 
@@ -280,7 +280,7 @@ def test_an_embedding_judged():
     inside = half[src] == half[dst]
     src, dst = src[inside], dst[inside]
     held = hold_out(src, dst, 100)
-    labels = Labels(np.eye(2, dtype=bool)[half], np.arange(2), 0)
+    labels = VertexLabels(np.eye(2, dtype=bool)[half], np.arange(2), 0)
     good, bad = np.eye(2)[half] + 0.01 * rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
     edges, pairs = (src[held.kept], dst[held.kept]), (held.src, held.dst)
     known, unknown = (
@@ -307,7 +307,7 @@ def test_real_labels_by_neighbours(real_data):
     """
     linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
     edges = read_edges(real_data / "labelled" / "PPI.ungraph.gz", ("node", "node"), {})
-    labels = read_labels(real_data / "labelled" / "PPI.cmty.gz", edges.ids["node"])
+    labels = read_vertex_labels(real_data / "labelled" / "PPI.cmty.gz", edges.ids["node"])
     n = len(edges.ids["node"])
     rng = np.random.default_rng(0)
     throw, x = rng.normal(size=(n, 32)), np.zeros((n, 32))

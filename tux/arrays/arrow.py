@@ -172,7 +172,7 @@ def encode(column: np.ndarray) -> Coded:
     return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
 
 
-def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     """The place of each value in `among`, (k,) int32, -1 where it is not; both are integers of one
     type, or strings.
 
@@ -374,22 +374,24 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
     """
     import pyarrow as pa
 
-    made: dict[str, Any] = {}
+    table_columns: dict[str, Any] = {}
     for name, array in columns.items():
         if isinstance(array, Lists):
-            made[name] = pa.LargeListArray.from_arrays(pa.array(array.bounds), _arrow(array.values))
+            table_columns[name] = pa.LargeListArray.from_arrays(
+                pa.array(array.bounds), _arrow(array.values)
+            )
         elif array.ndim == 1:
-            made[name] = _arrow(array)
+            table_columns[name] = _arrow(array)
         elif flat:
-            made |= {
+            table_columns |= {
                 f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k]))
                 for k in range(array.shape[1])
             }
         else:
-            made[name] = pa.FixedSizeListArray.from_arrays(
+            table_columns[name] = pa.FixedSizeListArray.from_arrays(
                 pa.array(array.reshape(-1)), array.shape[1]
             )
-    return pa.table(made)
+    return pa.table(table_columns)
 
 
 @contextmanager

@@ -120,7 +120,7 @@ class Ids:
         if len(self) == 0:
             return np.full(len(values), -1, np.int32)
         mine, values = _alike(self.values, values)
-        return arrow.find(values, mine)
+        return arrow.places_of(values, mine)
 
 
 def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +214,7 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
     """Where the members of `part` stand in `values`, which holds them all."""
-    return slice(None) if part is values else arrow.find(_alike(part, values)[0], values)
+    return slice(None) if part is values else arrow.places_of(_alike(part, values)[0], values)
 
 
 def _take(table: np.ndarray, codes: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Collection
@@ -26,6 +27,15 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 PIECE = 1 << 24  # bytes read at a time
 
+MAGIC = b"\x93NUMPY"
+LENGTHS = {b"\x01\x00": 2, b"\x02\x00": 4}  # bytes of the header's length, by the format's version
+HEADER_SIZE = 1 << 12  # of any array that is read here
+HEADER = re.compile(
+    rb"\{'descr': '(?P<descr>[<>|=]?[a-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<shape>(\d{1,18}L?(, ?\d{1,18}L?)*,?)?)\),? ?\}\s*"
+)
+"""What numpy.save writes before arrays that are neither records nor objects."""
+
 
 def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """The one array of a .npy file: a row of numbers or of strings of fixed length. Raises
@@ -44,7 +54,7 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            found = {}
+            arrays = {}
             for name in sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
                 there = min(info.compress_size, os.path.getsize(readable(path))) * (
@@ -53,8 +63,8 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
                     raise DataError("no array can be packed so", where=where)
                 with archive.open(info) as file:
-                    found[name] = _array(file, info.file_size, where)
-            return found
+                    arrays[name] = _array(file, info.file_size, where)
+            return arrays
     except DAMAGED as error:
         raise DataError(
             f"{path} is no readable .npz file ({error})",
@@ -73,36 +83,95 @@ def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
         file.write(whole.data)
 
 
+def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
+    """The array of numbers in a .npy file, of any shape, mapped and not writable.
+
+    Raises `DataError` for any other file, and if the file has another size than its header says.
+    """
+    where = os.fspath(path)
+    try:
+        with open(where, "rb") as file:
+            shape, dtype = _header(file, where)
+            offset, size = file.tell(), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise DataError(f"no readable array of numpy ({error})", where=where) from None
+    if dtype.kind not in "biufc":
+        raise DataError(f"an array of {dtype} instead of numbers", where=where)
+    _check_size(shape, dtype, size - offset, where)
+    return np.memmap(where, dtype, "r", offset, shape)
+
+
+def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of the array whose file is open at its beginning; `file` then stands where
+    its bytes begin.
+
+    numpy's own reader is not used: it takes headers for Python code, and raises errors of Python's
+    tokenizer.
+    """
+    magic = file.read(8)
+    if magic[:6] != MAGIC:
+        raise DataError("no readable array of numpy (it does not begin as one)", where=where)
+    if magic[6:] not in LENGTHS:
+        raise DataError(
+            f"an array of version {magic[6]}.{magic[7]} of the format is not read here"
+            if len(magic) == 8
+            else "no readable array of numpy (it ends in its header)",
+            where=where,
+        )
+    length = LENGTHS[magic[6:]]
+    size = int.from_bytes(file.read(length), "little")
+    text = file.read(size) if size <= HEADER_SIZE else b""
+    header = HEADER.fullmatch(text)
+    if header is None:
+        raise DataError(
+            "no readable array of numpy (its header is damaged, or it holds neither numbers nor "
+            "strings)",
+            where=where,
+            do="Give a row of numbers, or of strings of fixed length.",
+        )
+    shape = tuple(int(digits) for digits in re.findall(rb"\d+", header["shape"]))
+    if header["fortran"] == b"True" and len(shape) > 1:
+        raise DataError("an array in Fortran's order is not read here", where=where)
+    try:
+        dtype = np.dtype(header["descr"].decode())
+    except TypeError:
+        raise DataError(
+            f"no readable array of numpy (there is no dtype {header['descr'].decode()!r})",
+            where=where,
+        ) from None
+    return shape, dtype
+
+
+def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str) -> None:
+    """Raise `DataError` unless an array takes as many bytes as are there."""
+    claimed = math.prod(shape) * dtype.itemsize
+    if claimed != there:
+        raise DataError(
+            f"shape {shape} of {dtype} takes {claimed:,} bytes, but {there:,} follow", where=where
+        )
+
+
 def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:
     """The array in an open file of `size` bytes."""
     try:
-        version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
+        shape, dtype = _header(file, where)
+        if dtype.kind not in "biufcSU" or len(shape) > 1:
             raise DataError(
-                f"an array of version {version[0]}.{version[1]} of the format is not read here",
+                f"an array of {dtype} of shape {shape} is not read here",
                 where=where,
+                do="Give a row of numbers, or of strings of fixed length.",
             )
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(file)
-        if dtype.hasobject or dtype.kind not in "biufcSU" or len(shape) > 1:
-            told = f"an array of {dtype} of shape {shape} is not read here"
-            raise DataError(
-                told, where=where, do="Give a row of numbers, or of strings of fixed length."
-            )
-        claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-        if claimed != there:
-            raise DataError(
-                f"shape {shape} of {dtype} takes {claimed:,} bytes, but {there:,} follow",
-                where=where,
-            )
+        _check_size(shape, dtype, size - file.tell(), where)
         array = np.empty(shape, dtype)
-        flat = array.reshape(-1).view(np.uint8) if claimed else np.empty(0, np.uint8)
+        flat = array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         done = 0
         while piece := file.read(PIECE):  # to the very end, where a checksum is compared
             flat[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
             done += len(piece)
     except DAMAGED as error:
         raise DataError(f"no readable array of numpy ({error})", where=where) from None
-    if done != claimed:
-        raise DataError(f"{claimed:,} bytes are announced, but there are {done:,}", where=where)
+    if done != array.nbytes:
+        raise DataError(
+            f"{array.nbytes:,} bytes are announced, but there are {done:,}", where=where
+        )
     return array

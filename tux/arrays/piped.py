@@ -80,11 +80,11 @@ def _copy(name: str) -> str:
             os.unlink(copy)
         if not isinstance(error, OSError):
             raise
-        told = (
+        what = (
             f"{shown(name)} cannot be copied to {tempfile.gettempdir()}: {error.strerror or error}"
         )
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskError(
-                told, do="Free space, or name another folder in the variable TMPDIR."
+                what, do="Free space, or name another folder in the variable TMPDIR."
             ) from None
-        raise DataError(told, do="Write the input to a file, and name that.") from None
+        raise DataError(what, do="Write the input to a file, and name that.") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,3 +70,14 @@ def check_folder(path: str | os.PathLike[str]) -> None:
             f"{path} cannot be written: there is no folder {folder}",
             do="make the folder first, or name another file",
         )
+
+
+def check_new(folder: Path, but: Collection[str] = ()) -> None:
+    """UsageError for an output folder that is a file, or has something in it besides `but`."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(
+            f"output folder {folder} is a file",
+            do="name a new folder with --out: several files are written into it",
+        )
+    if folder.exists() and set(os.listdir(folder)) - set(but):
+        raise UsageError(f"output folder {folder} exists", do="name a new folder with --out")

@@ -8,14 +8,23 @@ from collections.abc import Iterable
 
 
 def closest(word: str, among: Iterable[str]) -> str:
-    """``did you mean X?`` for the closest of the known words, or nothing."""
-    found = difflib.get_close_matches(word, list(among), 1, 0.5)
-    return f"did you mean {found[0]}? " if found else ""
+    """``did you mean X?`` for the closest of the known words, or nothing.
+
+    The dashes of flags do not make them alike.
+    """
+    known = {name.lstrip("-"): name for name in among}
+    near = difflib.get_close_matches(word.lstrip("-"), known, 1, 0.5)
+    return f"did you mean {known[near[0]]}? " if near else ""
 
 
 def named(data: object) -> str:
-    """What messages call the data: the file's name, or "the data" if they come from no file."""
-    return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else "the data"
+    """What messages call the data: the file's name, "standard input", or "the data" if they come
+    from no file.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return "the data"
+    name = os.path.basename(os.fspath(data))
+    return "standard input" if name == "-" else name
 
 
 def plural(count: int, noun: str) -> str:

@@ -33,14 +33,27 @@ def info(
 def of_run(folder: str) -> dict[str, str]:
     """What was run on what, and what came of it."""
     try:
-        return _of_run(read_run(folder), read_metrics(folder))
+        return _of_run(read_run(folder), len(read_metrics(folder)), _speed(folder))
     # JSON, but of something else
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"not what a run writes: {type(error).__name__}: {error}"
         raise DataError(what, where=str(Path(folder, "run.json"))) from None
 
 
-def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
+def _speed(folder: str) -> float:
+    """The median edges a second over epochs; 0 of none. DataError for a record without them."""
+    try:
+        speeds = [record["edges_per_second"] for record in read_metrics(folder)]
+    except KeyError:
+        raise DataError(
+            "not what a run writes: an epoch without edges_per_second",
+            where=str(Path(folder, "metrics.jsonl")),
+            do="run it again; the model itself can be used without this file",
+        ) from None
+    return float(np.median(speeds)) if speeds else 0.0
+
+
+def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
     data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
     sizes = {
         **run.sizes.get("vertices", {}),
@@ -63,7 +76,7 @@ def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
         "versions": _listed(run.versions),
     }
     if not run.results:
-        return findings | {"state": f"{len(records)} epochs done; the run goes on, or ended early"}
+        return findings | {"state": f"{epochs} epochs done; the run goes on, or ended early"}
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed(
@@ -76,7 +89,6 @@ def _of_run(run: Run, records: list[dict[str, float]]) -> dict[str, str]:
         if isinstance(value, float) and name != "seconds"
     }
     findings |= {"scores": _listed(scores)} if scores else {}
-    speed = np.median([record["edges_per_second"] for record in records]) if records else 0.0
     return findings | {
         "training": (
             f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M "

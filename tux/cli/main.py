@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tux import __version__
 from tux.arrays.piped import forget
@@ -22,15 +22,9 @@ from tux.base.errors import TuxError, UsageError, out_of_memory
 from tux.base.signals import handle_ending, received
 from tux.base.text import closest
 from tux.cli import show, streams
-from tux.cli.flags import Flags, at_least, parameters, real, whole
+from tux.cli.flags import Flags
 from tux.cli.generate import generate
 
-if TYPE_CHECKING:
-    from tux.program.sources import Source
-    from tux.run.session import Result
-
-FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
-SHOWN = 20  # rows of a table
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
@@ -147,224 +141,27 @@ def _help() -> str:
         "  tux --version"
     )
     return (
-        f"{head}\n\ncommands:\n{_rows(ABOUT)}\n\napps (tux run APP --help shows their "
-        f"parameters):\n{_rows(builtin())}"
+        f"{head}\n\ncommands:\n{show.listing(ABOUT)}\n\napps (tux run APP --help shows their "
+        f"parameters):\n{show.listing(builtin())}"
     )
 
 
-def _run_help(apps: dict[str, str]) -> str:
-    head = (
-        "Train an app on a file, or on small generated data.\n\nusage: tux run APP [DATA] [flags]  "
-        "  tux run APP --help"
-    )
-    more = {"file.py": "a program of your own; file.py:Class if the file has several"}
-    return (
-        f"{head}\n\napps:\n{_rows(apps | more)}\n\ne.g. tux run mf ratings.csv --test held-out.csv "
-        "--out run1"
-    )
-
-
-def _rows(entries: dict[str, str]) -> str:
-    return "\n".join(f"  {name:<10}{text}" for name, text in entries.items())
-
-
-# ---- tux run
+# ---- the commands
 
 
 def _run(argv: list[str]) -> int:
-    from tux.program import sources
+    from tux.cli.run import command
 
-    if not argv or argv[0].startswith("-"):
-        if not argv or argv[0] not in ("-h", "--help"):
-            raise UsageError(
-                "tux run: name the app first",
-                do=f"tux run APP [DATA] ...; apps: {', '.join(sources.builtin())}, or file.py",
-            )
-        show.say(_run_help(sources.builtin()))
-        return 0
-    source = sources.find(argv[0])
-    try:
-        return _train(source, argv)
-    except (TuxError, KeyboardInterrupt, BrokenPipeError):
-        raise
-    except Exception as error:
-        if explained := sources.explained(error, source):
-            raise explained from error
-        raise
-
-
-def _train(source: Source, argv: list[str]) -> int:
-    from tux.cli.run import run_flags
-
-    given = run_flags(source, argv[0]).parse(argv[1:])
-    program = source.program(**parameters(given))
-    from tux.base.crash import advise
-    from tux.cluster.place import find
-    from tux.program.program import REPEATS
-    from tux.run.session import run
-
-    if not (given.check or given.no_jit):
-        advise()
-    place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
-    if place and place.rank and given.out:
-        given.out = None  # machine 0 writes
-    if place and place.secret is None:
-        show.warn(
-            "the machines of this job talk in plain text; --key-file encrypts it and keeps "
-            "strangers out"
-        )
-
-    with show.watcher() as watch:
-        chosen = ", ".join(
-            f"{name} {value}" for name, value in program.parameters.items() if value != ""
-        )
-        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
-        result = run(
-            program,
-            given.data,
-            given.test,
-            out=given.out,
-            seed=given.seed,
-            epochs=given.epochs,
-            every=given.eval_every,
-            patience=given.patience,
-            columns=given.columns,
-            on_bad_row=given.on_bad_row,
-            **{
-                name: getattr(given, name)
-                for name in FORMS_OF_DATA
-                if getattr(given, name, None) is not None
-            },
-            jit=not given.no_jit,
-            check=given.check,
-            workers=given.workers,
-            slack=given.slack,
-            partitioner=given.partitioner,
-            deadline=given.timeout,
-            place=place,
-            judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
-            command=["tux", "run", *argv],
-            watch=watch,
-        )
-    if result.worker is not None:
-        _tell(result, given.out)
-    return 0
-
-
-def _tell(result: Result, out: str | None) -> None:
-    """The lines at a run's end: its tables, what it has found, and where it is."""
-    from tux.cli.info import model_epoch
-    from tux.run.inputs import left_out
-
-    for name, columns in result.tables.items():
-        rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
-        show.grid(list(columns), rows[:SHOWN])
-        if len(rows) > SHOWN:
-            show.say(
-                f"and {len(rows) - SHOWN} more {name}{f' in {out}/model/{name}.tsv' if out else ''}"
-            )
-    for name, value in result.results.items():
-        if isinstance(value, float) and name != "seconds":
-            show.say(f"{name} {show.number(value)}")
-    if "best" in result.results:
-        show.say(f"the model is that of {model_epoch(result.results)}")
-    end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"
-    show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
-
-
-def _cell(value: Any) -> str:
-    """A table's value as it is shown; a number that does not exist is a stroke."""
-    return "-" if isinstance(value, float) and value != value else str(value)
-
-
-# ---- the other commands
+    return command(argv)
 
 
 def _partition(argv: list[str]) -> int:
-    about = (
-        "Cut the edges of a graph into parts, judge how well that was done, and write what tux run "
-        "takes."
-    )
-    flags = Flags("tux partition", about, "GRAPH --parts K [--method NAME,..|all] [--out DIR]")
-    flags.add_argument(
-        "graph",
-        metavar="GRAPH",
-        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not",
-    )
-    flags.add_argument(
-        "--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767"
-    )
-    flags.add_argument(
-        "--method",
-        metavar="NAME,..",
-        help="methods to compare, or all [default all, or none with --import]",
-    )
-    flags.add_argument(
-        "--import",
-        metavar="FILE",
-        action="append",
-        dest="imports",
-        help="judge this too: the part of each edge, one a line",
-    )
-    flags.add_argument(
-        "--cap",
-        metavar="X",
-        type=real,
-        help="largest part allowed, as a multiple of the mean [default: the methods' own]",
-    )
-    flags.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole,
-        default=0,
-        help="another seed is another assignment [default 0]",
-    )
-    flags.add_argument(
-        "--bipartite",
-        action="store_true",
-        help="sources and targets are of two types [default: by what is in the file]",
-    )
-    flags.add_argument("--one-type", action="store_true", help="they are of one")
-    flags.add_argument(
-        "--columns",
-        metavar="A,B[,C]",
-        help="names, or numbers from 1, of the columns of source, target and number",
-    )
-    flags.add_argument(
-        "--label",
-        metavar="NAME",
-        help="GRAPH is a table of samples, and this the column of their labels",
-    )
-    flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
-    flags.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="GRAPH holds samples, and this their labels: text, one a line, or .npy",
-    )
-    size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
-    flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
-    flags.add_argument(
-        "--syncs",
-        metavar="N[,N]",
-        default="1",
-        help="synchronisations of a cut vertex an epoch, likewise [default 1]",
-    )
-    flags.add_argument("--json", metavar="FILE", help="write all figures")
-    flags.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf")
-    flags.add_argument(
-        "--assignment",
-        metavar="FILE",
-        help="write the part of each edge, one a line; packed if called .gz or .zst",
-    )
-    flags.add_argument(
-        "--out",
-        metavar="DIR",
-        help="write the graph in parts to this new folder, for tux run APP DIR",
-    )
-    given = flags.parse(argv)
+    from tux.cli.partition_flags import partition_flags
+
+    flags = partition_flags().parse(argv)
     from tux.cli.partition import partition
 
-    partition(given)
+    partition(flags)
     return 0
 
 

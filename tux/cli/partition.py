@@ -8,19 +8,21 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from tux.base import disk
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.io.metis import is_metis
 from tux.io.sample_labels import NotTwo
+from tux.io.text import without_skipping
 from tux.partition.capacity import capacity
 from tux.run import plots
-from tux.run.assignments import check_folder, read_assignment, write_assignment, write_folder
+from tux.run.assignments import read_assignment, write_assignment, write_folder
 from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
 
@@ -55,6 +57,14 @@ def partition(given: Namespace) -> None:
 
 
 def _read(given: Namespace) -> Graph:
+    """The graph. Every row counts, as an assignment has a line for each."""
+    try:
+        return _graph(given)
+    except DataError as error:
+        raise without_skipping(error) from None
+
+
+def _graph(given: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
     how = {name: getattr(given, name) for name in ("label", "weight", "labels")}
     asked = any(value is not None for value in how.values())
@@ -116,7 +126,7 @@ def _check(given: Namespace) -> None:
     if given.plot:
         plots.check(given.plot)
     if given.out:
-        check_folder(given.out)
+        disk.check_new(Path(given.out))
 
 
 def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:

@@ -18,63 +18,7 @@ def command(argv: list[str]) -> int:
     """Do what ``tux predict`` with these arguments says. Raises what `predict` and
     `predict_rows` do.
     """
-    about = (
-        "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
-        "has written; or find an id's nearest."
-    )
-    flags = Flags(
-        "tux predict", about, "DIR --pairs FILE | DIR DATA | DIR --nearest ID [--out FILE]"
-    )
-    flags.add_argument("dir", metavar="DIR", help="folder of a run")
-    flags.add_argument(
-        "data",
-        metavar="DATA",
-        nargs="?",
-        help="file whose rows are new vertices, in any format of training",
-    )
-    flags.add_argument(
-        "--pairs",
-        metavar="FILE",
-        help="file whose first two columns, or those named so, are the pairs' ids",
-    )
-    flags.add_argument(
-        "--nearest",
-        metavar="ID",
-        help="list the vertices whose vectors are nearest to this one's, by cosine",
-    )
-    flags.add_argument("--count", metavar="N", type=int, help="how many of them [default 10]")
-    flags.add_argument(
-        "--field",
-        metavar="TYPE.NAME",
-        help="the vectors [default: the first field of several numbers of its type]",
-    )
-    flags.add_argument(
-        "--out",
-        metavar="FILE",
-        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
-    )
-    forms = ("docword", "lda-c", "svm", "text", "table", "npz")
-    flags.add_argument(
-        "--form", choices=forms, help="form of DATA [default: found by its first lines]"
-    )
-    flags.add_argument(
-        "--vocab",
-        metavar="FILE",
-        help="the columns' names (words), one a line, if DATA has numbers and the model names",
-    )
-    flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
-    flags.add_argument(
-        "--columns",
-        metavar="A,B,..",
-        help="names, or numbers from 1, of the columns of a table [default: found by name]",
-    )
-    flags.add_argument(
-        "--on-bad-row",
-        choices=("stop", "skip"),
-        default="stop",
-        help="what to do about rows of DATA [default stop]",
-    )
-    given = flags.parse(argv)
+    given = _flags().parse(argv)
     if sum(each is not None for each in (given.data, given.pairs, given.nearest)) != 1:
         raise UsageError(
             "tux predict needs DATA or --pairs FILE or --nearest ID, one of them",
@@ -111,6 +55,71 @@ def command(argv: list[str]) -> int:
         count = len(columns[first])
         show.say(f"{given.out}: {f'{count:,} scores' if given.pairs else plural(count, first)}")
     return 0
+
+
+def _flags() -> Flags:
+    about = (
+        "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
+        "has written; or find an id's nearest."
+    )
+    flags = Flags(
+        "tux predict", about, "DIR --pairs FILE | DIR DATA | DIR --nearest ID [--out FILE]"
+    )
+    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument(
+        "data",
+        metavar="DATA",
+        nargs="?",
+        help="file whose rows are new vertices, in any format of training",
+    )
+    flags.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="file whose first two columns, or those named so, are the pairs' ids",
+    )
+    flags.add_argument(
+        "--nearest",
+        metavar="ID",
+        help="list the vertices whose vectors are nearest to this one's, by cosine",
+    )
+    flags.add_argument("--count", metavar="N", type=int, help="how many of them [default 10]")
+    flags.add_argument(
+        "--field",
+        metavar="TYPE.NAME",
+        help="the vectors [default: the first field of several numbers of its type]",
+    )
+    flags.add_argument(
+        "--out",
+        metavar="FILE",
+        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+    )
+    _reading(flags)
+    return flags
+
+
+def _reading(flags: Flags) -> None:
+    """How DATA is read."""
+    forms = ("docword", "lda-c", "svm", "text", "table", "npz")
+    flags.add_argument(
+        "--form", choices=forms, help="form of DATA [default: found by its first lines]"
+    )
+    flags.add_argument(
+        "--vocab",
+        metavar="FILE",
+        help="the columns' names (words), one a line, if DATA has numbers and the model names",
+    )
+    flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
+    flags.add_argument(
+        "--columns",
+        metavar="A,B,..",
+        help="names, or numbers from 1, of the columns of a table [default: found by name]",
+    )
+    flags.add_argument(
+        "--on-bad-row",
+        choices=("stop", "skip"),
+        default="stop",
+        help="what to do about rows of DATA [default stop]",
+    )
 
 
 def shown(columns: dict[str, np.ndarray]) -> None:

@@ -1,205 +1,139 @@
-"""The flags of ``tux run APP``, in the order in which a user asks: which data, which parameters,
-how long, how many workers.
+"""The body of ``tux run``: train an app, and tell what it has found.
 
-Flags that mean nothing to an app are not shown, but they are read, so that using one is told as
-what it is.
+Heavy imports stand inside the functions: see `tux.cli.main`.
 """
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tux.cli.flags import Flags, add_parameters, at_least, whole
-from tux.program.program import REPEATS, Program
-from tux.run.inputs import data_fields, judges
-from tux.run.samples import FORMS, wants_labels
+from tux.base.errors import TuxError, UsageError
+from tux.cli import show
+from tux.cli.flags import parameters
+from tux.cli.show import listing
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
+    from tux.run.session import Result
 
-BAGS = ("docword", "lda-c", "svm", "text")
-
-
-def run_flags(source: Source, app: str) -> Flags:
-    """All flags of one app. ProgramError if a parameter has the name of one."""
-    program = source.program
-    own = f"parameters of {program.__name__}"
-    flags = Flags(
-        f"tux run {app}",
-        source.about,
-        "[DATA] [flags]",
-        ("data", own, "the run", "workers", "several machines", "other"),
-    )
-    _data(flags, program)
-    _run(flags, program)
-    _workers(flags)
-    plain = "run vertex functions as plain Python: slow, but a debugger sees them"
-    flags.section("other").add_argument("--no-jit", action="store_true", help=plain)
-    check = "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower"
-    flags.section("other").add_argument("--check", action="store_true", help=check)
-    add_parameters(flags, program, own)
-    return flags
+FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
+SHOWN = 20  # rows of a table
 
 
-def _data(flags: Flags, program: type[Program]) -> None:
-    """What is read, and how."""
-    add, edge, samples = flags.section("data").add_argument, program.edge, wants_labels(program)
-    columns = ",".join([*edge.roles, *data_fields(program)])
-    rows = "samples" if samples else f"{edge.ends[0]}s" if edge.repeats else "edges"
-    what = {
-        "samples": (
-            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
-            "folder of tux partition"
-        ),
-        "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
-    }
-    bags = (
-        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder "
-        "of tux partition"
-    )
-    add(
-        "data",
-        metavar="DATA",
-        nargs="?",
-        help=f"{what.get(rows, bags)}; small generated data if left out",
-    )
-    add(
-        "--test",
-        metavar="FILE",
-        help=f"held-out {rows}, to judge the model by" if judges(program) else SUPPRESS,
-    )
-    if samples or edge.repeats:
-        forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
-        add(
-            "--form",
-            choices=forms,
-            metavar="|".join(forms),
-            help=f"form of DATA{line} [default: found by its name and first lines]",
+def command(argv: list[str]) -> int:
+    """Do what ``tux run`` with these arguments says. Raises what `tux.run.session.run` does."""
+    from tux.program import sources
+
+    if not argv or argv[0].startswith("-"):
+        if not argv or argv[0] not in ("-h", "--help"):
+            raise UsageError(
+                "tux run: name the app first",
+                do=f"tux run APP [DATA] ...; apps: {', '.join(sources.builtin())}, or file.py",
+            )
+        show.say(_run_help(sources.builtin()))
+        return 0
+    source = sources.find(argv[0])
+    try:
+        return _train(source, argv)
+    except (TuxError, KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:
+        if explained := sources.explained(error, source):
+            raise explained from error
+        raise
+
+
+def _train(source: Source, argv: list[str]) -> int:
+    from tux.cli.run_flags import run_flags
+
+    given = run_flags(source, argv[0]).parse(argv[1:])
+    program = source.program(**parameters(given))
+    from tux.base.crash import advise
+    from tux.cluster.place import find
+    from tux.program.program import REPEATS
+    from tux.run.session import run
+
+    if not (given.check or given.no_jit):
+        advise()
+    place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
+    if place and place.rank and given.out:
+        given.out = None  # machine 0 writes
+    if place and place.secret is None:
+        show.warn(
+            "the machines of this job talk in plain text; --key-file encrypts it and keeps "
+            "strangers out"
         )
-    if samples:
-        add(
-            "--label",
-            metavar="NAME",
-            help="column of the labels, in a table [default: label, y, target or class]",
+
+    with show.watcher() as watch:
+        chosen = ", ".join(
+            f"{name} {value}" for name, value in program.parameters.items() if value != ""
         )
-        add(
-            "--weight",
-            metavar="NAME",
-            help="column of the samples' weights, in a table [default: all weigh 1]",
+        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
+        result = run(
+            program,
+            given.data,
+            given.test,
+            out=given.out,
+            seed=given.seed,
+            epochs=given.epochs,
+            every=given.eval_every,
+            patience=given.patience,
+            columns=given.columns,
+            on_bad_row=given.on_bad_row,
+            **{
+                name: getattr(given, name)
+                for name in FORMS_OF_DATA
+                if getattr(given, name, None) is not None
+            },
+            jit=not given.no_jit,
+            check=given.check,
+            workers=given.workers,
+            slack=given.slack,
+            partitioner=given.partitioner,
+            deadline=given.timeout,
+            place=place,
+            judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
+            command=["tux", "run", *argv],
+            watch=watch,
         )
-        add(
-            "--labels",
-            metavar="FILE",
-            help="labels of DATA that has none: text, one a line, or .npy",
-        )
-    elif program.labels:
-        add(
-            "--labels",
-            metavar="FILE",
-            help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat",
-        )
-        add(
-            "--judge-repeats",
-            metavar="N",
-            type=at_least(1),
-            help=f"means of F1 by labels are over N random splits [default {REPEATS}]",
-        )
-    if edge.repeats:
-        add(
-            "--vocab",
-            metavar="FILE",
-            help=f"the {edge.ends[1]}s, one a line, if DATA has their numbers",
-        )
-        add("--stop", metavar="FILE", help=f"{edge.ends[1]}s to leave out of a text")
-    named = f"names, or numbers from 1, of the table's columns {columns} [default: found by name]"
-    add("--columns", metavar="A,B,..", help=SUPPRESS if samples else named)
-    bad = "what to do about rows that cannot be read [default stop]"
-    add("--on-bad-row", choices=("stop", "skip"), default="stop", metavar="stop|skip", help=bad)
+    if result.worker is not None:
+        _tell(result, given.out)
+    return 0
 
 
-def _run(flags: Flags, program: type[Program]) -> None:
-    """How long it goes on, and what is kept."""
-    add = flags.section("the run").add_argument
-    add(
-        "--out",
-        metavar="DIR",
-        help=(
-            "write run.json, metrics.jsonl and model/ to this new folder [default: the model is "
-            "not kept]"
-        ),
-    )
-    add(
-        "--epochs",
-        metavar="N",
-        type=at_least(1),
-        help=f"passes over the data, at most [default {program.epochs}]",
-    )
-    judged = program.evaluate is not Program.evaluate
-    every = "judge the model after every N-th epoch, and the last [default 1]"
-    add(
-        "--eval-every", metavar="N", type=at_least(1), default=1, help=every if judged else SUPPRESS
-    )
-    stop = (
-        f"stop after N evaluations without a better {program.monitor}, and keep the best epoch; 0: "
-        "never [default 0]"
-    )
-    add(
-        "--patience",
-        metavar="N",
-        type=at_least(0),
-        default=0,
-        help=stop if program.monitor else SUPPRESS,
-    )
-    add(
-        "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
-    )
+def _tell(result: Result, out: str | None) -> None:
+    """The lines at a run's end: its tables, what it has found, and where it is."""
+    from tux.cli.info import model_epoch
+    from tux.run.inputs import left_out
+
+    for name, columns in result.tables.items():
+        rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        show.grid(list(columns), rows[:SHOWN])
+        if len(rows) > SHOWN:
+            show.say(
+                f"and {len(rows) - SHOWN} more {name}{f' in {out}/model/{name}.tsv' if out else ''}"
+            )
+    for name, value in result.results.items():
+        if isinstance(value, float) and name != "seconds":
+            show.say(f"{name} {show.number(value)}")
+    if "best" in result.results:
+        show.say(f"the model is that of {model_epoch(result.results)}")
+    end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"
+    show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
 
 
-def _workers(flags: Flags) -> None:
-    """Who does it."""
-    add = flags.section("workers").add_argument
-    add(
-        "--workers",
-        metavar="N",
-        type=at_least(1),
-        help="worker processes on this machine [default 1, or the parts of DATA]",
+def _cell(value: Any) -> str:
+    """A table's value as it is shown; a number that does not exist is a stroke."""
+    return "-" if isinstance(value, float) and value != value else str(value)
+
+
+def _run_help(apps: dict[str, str]) -> str:
+    head = (
+        "Train an app on a file, or on small generated data.\n\nusage: tux run APP [DATA] [flags]  "
+        "  tux run APP --help"
     )
-    add(
-        "--slack",
-        metavar="N",
-        type=at_least(0),
-        default=0,
-        help="mini-batches that workers may be apart; 0: in step [default 0]",
-    )
-    add(
-        "--partitioner",
-        metavar="NAME",
-        help="how edges are dealt to workers: auto, or a method of tux partition [default bicut]",
-    )
-    add(
-        "--timeout",
-        metavar="S",
-        type=at_least(1),
-        default=600,
-        help="seconds that a worker's wait may take [default 600]",
-    )
-    add = flags.section("several machines").add_argument
-    add(
-        "--nnodes",
-        metavar="N",
-        type=at_least(1),
-        help="machines, each with --workers processes; the same command on each",
-    )
-    add("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
-    add("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
-    add(
-        "--key-file",
-        metavar="FILE",
-        help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
-    )
-    add(
-        "--insecure",
-        action="store_true",
-        help="no key: machines talk in plain text and trust anyone",
+    more = {"file.py": "a program of your own; file.py:Class if the file has several"}
+    return (
+        f"{head}\n\napps:\n{listing(apps | more)}\n\ne.g. tux run mf ratings.csv "
+        "--test held-out.csv --out run1"
     )

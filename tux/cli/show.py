@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -240,3 +240,8 @@ def watcher() -> Plain:
 def _rich() -> bool:
     """Whether standard output is a terminal that can do more than lines."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def listing(entries: Mapping[str, str]) -> str:
+    """Names and what they are, a line each, for a text of help."""
+    return "\n".join(f"  {name:<10}{text}" for name, text in entries.items())

@@ -121,12 +121,12 @@ def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> No
     cut = {entry.name for entry in manifest.types if entry.cut}
     for stored, name in zip(manifest.ends, ends, strict=True):
         if stored in cut and name in whole:
-            told = (
+            what = (
                 f"its {stored}s are cut, by {manifest.partitioner or 'unknown'}, but each {name} "
                 "is needed whole"
             )
             raise DataError(
-                told, where=str(folder), do="partition the file again, by --method bicut or aweto"
+                what, where=str(folder), do="partition the file again, by --method bicut or aweto"
             )
 
 

@@ -161,39 +161,16 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
         test.ends, ends, home_of, {name: t.cut for name, t in types.items()}, k, seed
     )
     members = [np.flatnonzero(placed == part) for part in range(k)]
-    grown: dict[str, list[TypePart]] = {}
-    for name in types:
-        needed = _needed(
-            test.ends, ends, members, name, types[name].vertices, len(test.ids[name]), seed
+    grown = {
+        name: _held_out_type(
+            [part.types[name] for part in parts],
+            _needed(test.ends, ends, members, name, t.vertices, len(test.ids[name]), seed),
+            home_of[name],
+            orders[name],
+            test,
         )
-        mine = [part.types[name] for part in parts]
-        rows = [
-            np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32)
-            for t, more in zip(mine, needed, strict=True)
-        ]
-        home, number = home_of[name], _numbers([t.masters for t in mine], types[name].vertices)
-        grown[name] = []
-        for w, t in enumerate(mine):
-            up, down = _routes(
-                rows,
-                home,
-                number,
-                w,
-                k,
-                range_of=lambda w, mine=mine, rows=rows: (mine[w].known, len(rows[w])),
-            )
-            given = {**t.data, **test.vertex_fields.get(name, {})}
-            grown[name].append(
-                replace(
-                    t,
-                    ids=test.ids[name],
-                    order=orders[name],
-                    rows=rows[w],
-                    peek_up=up,
-                    peek_down=down,
-                    data=given,
-                )
-            )
+        for name, t in types.items()
+    }
     out = []
     for at, part in enumerate(parts):
         each = {name: grown[name][at] for name in types}
@@ -208,6 +185,41 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
                 test_dst=dst,
                 test_fields=fields,
                 test_index=members[at],
+            )
+        )
+    return out
+
+
+def _held_out_type(
+    parts: list[TypePart],
+    needed: list[np.ndarray],
+    home: np.ndarray,
+    order: np.ndarray,
+    test: EdgeData,
+) -> list[TypePart]:
+    """One type on all workers, with the rows that their held-out edges need: positions `needed`,
+    by worker.
+    """
+    name, k = parts[0].name, len(parts)
+    rows = [
+        np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32)
+        for t, more in zip(parts, needed, strict=True)
+    ]
+    number = _numbers([t.masters for t in parts], parts[0].vertices)
+    out = []
+    for w, t in enumerate(parts):
+        up, down = _routes(
+            rows, home, number, w, k, range_of=lambda w: (parts[w].known, len(rows[w]))
+        )
+        out.append(
+            replace(
+                t,
+                ids=test.ids[name],
+                order=order,
+                rows=rows[w],
+                peek_up=up,
+                peek_down=down,
+                data={**t.data, **test.vertex_fields.get(name, {})},
             )
         )
     return out

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
@@ -22,8 +20,11 @@ from tux.arrays.npy import write_npy
 from tux.base.disk import replacing
 from tux.base.errors import DataError
 from tux.graph.parts import Part, TypePart
+from tux.graph.stored_arrays import array, check_length, damaged, indices, lists
+from tux.partition.capacity import MOST_PARTS
 
 FORMAT, MANIFEST = 2, "manifest.json"
+_ANY = 2**31  # numbers of no list's places: counts, and places of edges in a file
 
 
 class TypeEntry(msgspec.Struct):
@@ -69,7 +70,12 @@ class StoredIds(Ids):
     @cached_property
     def values(self) -> np.ndarray:  # type: ignore[override]
         """The ids (n,), by dense index."""
-        return read_parquet(self._path)["id"]  # type: ignore[attr-defined]
+        path: Path = self._path  # type: ignore[attr-defined]
+        ids = read_parquet(path, ["id"])["id"]
+        if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iuT":
+            raise damaged(path, "no column of integers or strings")
+        check_length(ids, len(self), path)
+        return ids
 
     def __len__(self) -> int:
         return self._count  # type: ignore[attr-defined, no-any-return]
@@ -99,8 +105,8 @@ def save(
         write_npy(folder / f"{name}.home.npy", first.home)
         write_npy(folder / f"{name}.number.npy", first.number)
         known = [part.types[name].known for part in parts]
-        for field, array in first.data.items():
-            write_npy(folder / f"{name}.data.{field}.npy", array)
+        for field, values in first.data.items():
+            write_npy(folder / f"{name}.data.{field}.npy", values)
         types.append(
             TypeEntry(name, len(first.ids), first.vertices, first.cut, known, list(first.data))
         )
@@ -110,12 +116,12 @@ def save(
         part = parts[number]
         into = folder / f"part-{number}"
         into.mkdir()
-        for name, array in _arrays(part).items():
-            write_npy(into / f"{name}.npy", array)
+        for name, values in _arrays(part).items():
+            write_npy(into / f"{name}.npy", values)
     fields, held = list(parts[0].fields), list(parts[0].test_fields)
     edges = sum(len(part.src) for part in parts)
-    for name, array in parts[0].topology.items():
-        write_npy(folder / f"topology.{name}.npy", array)
+    for name, values in parts[0].topology.items():
+        write_npy(folder / f"topology.{name}.npy", values)
     whole = list(parts[0].topology)
     manifest = Manifest(
         FORMAT,
@@ -172,79 +178,113 @@ def read_manifest(folder: Path) -> Manifest:
                 where=str(path),
                 do=f"this version reads format {FORMAT}",
             )
-        return msgspec.json.decode(content, type=Manifest)
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise DataError(f"not a partitioned graph: {error}", where=str(path)) from None
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(
+            f"not a partitioned graph: {error}", where=str(path), do="run tux partition again"
+        ) from None
+    if why := _contradiction(manifest):
+        raise damaged(path, why)
+    return manifest
+
+
+def _contradiction(manifest: Manifest) -> str:
+    """What in a manifest cannot be, or nothing."""
+    names = [entry.name for entry in manifest.types]
+    files = [*names, *manifest.fields, *manifest.test_fields, *manifest.topology]
+    files += [field for entry in manifest.types for field in entry.data]
+    if not 1 <= manifest.parts <= MOST_PARTS:
+        return f"{manifest.parts} parts"
+    if set(names) != set(manifest.ends) or len(set(names)) < len(names):
+        return f"types {', '.join(names)} of edges from {' to '.join(manifest.ends)}"
+    if any(not name.isidentifier() for name in files):
+        return "a name that is none of a type or a field"
+    for entry in manifest.types:
+        if not 0 <= entry.vertices <= entry.ids or len(entry.known) != manifest.parts:
+            return f"{entry.name}: {entry.vertices} vertices of {entry.ids} ids"
+        if not all(0 <= known <= entry.vertices for known in entry.known):
+            return f"{entry.name}: a part with another number of rows than there are vertices"
+    return ""
 
 
 def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
     """What is known of the vertices of one type, by dense index, mapped."""
     return {
-        field: open_memmap(folder / f"{entry.name}.data.{field}.npy", mode="r")
-        for field in entry.data
+        field: array(folder / f"{entry.name}.data.{field}.npy", entry.ids) for field in entry.data
     }
 
 
 def load(folder: Path, number: int) -> Part:
-    """Part `number` of a folder, its arrays mapped. DataError if a file is missing or is no
-    array.
+    """Part `number` of a folder, its arrays mapped. DataError if a file is missing, or does not
+    hold what the manifest says.
     """
     manifest, part = read_manifest(folder), folder / f"part-{number}"
-    if not 0 <= number < manifest.parts or any(
-        len(entry.known) != manifest.parts for entry in manifest.types
-    ):
+    if not 0 <= number < manifest.parts:
         raise DataError(
             f"a partitioned graph of {manifest.parts} parts has no part {number}",
             where=str(folder / MANIFEST),
         )
-
-    def array(path: Path) -> Any:
-        try:
-            # of plain numbers only: objects, which would be pickled, cannot be mapped
-            return open_memmap(path, mode="r")
-        except (OSError, ValueError) as error:
-            raise DataError(
-                f"a partitioned graph lacks an array: {error}", where=str(path)
-            ) from None
-
-    def lists(name: str) -> list[np.ndarray]:
-        joined, bounds = array(part / f"{name}.npy"), array(part / f"{name}.bounds.npy")
-        return [np.asarray(joined[lo:hi]) for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)]
-
-    types = {}
-    for entry in manifest.types:
-        ids = StoredIds(folder / f"{entry.name}.ids.parquet", entry.ids)
-        own = [array(part / f"types.{entry.name}.{what}.npy") for what in ("rows", "masters")]
-        routes = [
-            lists(f"types.{entry.name}.{route}") for route in ("up", "down", "peek_up", "peek_down")
-        ]
-        order = array(folder / f"{entry.name}.order.npy")
-        size, known = (entry.vertices, entry.cut), entry.known[number]
-        homes = array(folder / f"{entry.name}.home.npy"), array(folder / f"{entry.name}.number.npy")
-        data = {field: array(folder / f"{entry.name}.data.{field}.npy") for field in entry.data}
-        up, down, peek_up, peek_down = routes
-        types[entry.name] = TypePart(
-            entry.name,
-            ids,
-            order,
-            *size,
-            own[0],
-            known,
-            own[1],
-            up,
-            down,
-            peek_up,
-            peek_down,
-            *homes,
-            data,
-        )
-    fields = {name: array(part / f"fields.{name}.npy") for name in manifest.fields}
-    test_fields = {name: array(part / f"test_fields.{name}.npy") for name in manifest.test_fields}
-    ends = [
-        array(part / f"{name}.npy") for name in ("src", "dst", "test_src", "test_dst", "test_index")
-    ]
-    degrees = array(folder / "degrees.0.npy"), array(folder / "degrees.1.npy")
-    topology = {name: array(folder / f"topology.{name}.npy") for name in manifest.topology}
+    types = {
+        entry.name: _type(folder, part, entry, number, manifest.parts) for entry in manifest.types
+    }
+    first, second = (types[end] for end in manifest.ends)
+    src = indices(part / "src.npy", first.known)
+    dst = indices(part / "dst.npy", second.known, len(src))
+    test_src = indices(part / "test_src.npy", len(first.rows))
+    test_dst = indices(part / "test_dst.npy", len(second.rows), len(test_src))
+    fields = {name: array(part / f"fields.{name}.npy", len(src)) for name in manifest.fields}
+    test_fields = {
+        name: array(part / f"test_fields.{name}.npy", len(test_src))
+        for name in manifest.test_fields
+    }
+    degrees = (
+        indices(folder / "degrees.0.npy", _ANY, first.vertices),
+        indices(folder / "degrees.1.npy", _ANY, second.vertices),
+    )
     return Part(
-        types, degrees, ends[0], ends[1], fields, ends[2], ends[3], test_fields, ends[4], topology
+        types,
+        degrees,
+        src,
+        dst,
+        fields,
+        test_src,
+        test_dst,
+        test_fields,
+        indices(part / "test_index.npy", _ANY, len(test_src)),
+        {name: array(folder / f"topology.{name}.npy") for name in manifest.topology},
+    )
+
+
+def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -> TypePart:
+    """One vertex type of part `number`."""
+    own = f"types.{entry.name}"
+    rows = indices(part / f"{own}.rows.npy", entry.ids)
+    masters = indices(part / f"{own}.masters.npy", entry.vertices)
+    if entry.known[number] > len(rows):
+        raise damaged(part / f"{own}.rows.npy", f"{len(rows):,} rows of {entry.known[number]:,}")
+    up, down, peek_up, peek_down = (
+        lists(part / f"{own}.{route}", below, parts)
+        for route, below in (
+            ("up", len(rows)),
+            ("down", len(masters)),
+            ("peek_up", len(rows)),
+            ("peek_down", len(masters)),
+        )
+    )
+    return TypePart(
+        entry.name,
+        StoredIds(folder / f"{entry.name}.ids.parquet", entry.ids),
+        indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
+        entry.vertices,
+        entry.cut,
+        rows,
+        entry.known[number],
+        masters,
+        up,
+        down,
+        peek_up,
+        peek_down,
+        indices(folder / f"{entry.name}.home.npy", parts, entry.vertices),
+        indices(folder / f"{entry.name}.number.npy", entry.vertices, entry.vertices),
+        vertex_fields(folder, entry),
     )

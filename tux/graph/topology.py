@@ -110,8 +110,8 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
         else None
     )
     n, kind = parts[0].types[name].vertices, program.topology()
-    made = Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
-    return replace(made, more=program.tabulate(made))
+    topology = Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
+    return replace(topology, more=program.tabulate(topology))
 
 
 def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None:
@@ -128,14 +128,14 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
     n = len(edges.ids[edges.ends[0]])
     position_of = np.empty(n, np.int32)
     position_of[order_of(edges, edges.ends[0], seed)] = np.arange(n, dtype=np.int32)
-    made = Topology.of(
+    topology = Topology.of(
         position_of[edges.src],
         position_of[edges.dst],
         n,
         directed=kind == "directed",
         weights=edges.fields.get("weight"),
     )
-    return replace(made, more=program.tabulate(made))
+    return replace(topology, more=program.tabulate(topology))
 
 
 def _spec(array: np.ndarray) -> tuple[str | int, ...]:

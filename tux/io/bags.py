@@ -22,7 +22,7 @@ from tux.io.bag_lines import read_lines
 from tux.io.detect import Form, recognised
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
-from tux.io.entries import Asked, Entries
+from tux.io.entries import BagSpec, Entries
 from tux.io.text import Bad, OnBadRow, text_blocks
 
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
@@ -71,37 +71,18 @@ def read_bags(
     is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
     `DataError` with file and line, and `UsageError` for what does not go together.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"count": np.int32} if fields is None else fields).items()
-    }
-    chosen = form or recognised(path)
-    _check(path, ends, kinds, chosen, stop, against, unknown)
-    assert chosen is not None
+    wanted = {"count": np.int32} if fields is None else fields
+    kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
+    chosen = _checked(path, ends, kinds, form or recognised(path), stop, against, unknown)
     words = None if vocab is None else read_vocabulary(vocab)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
-    asked = Asked(bad.path, *ends, field, dtype, lowest, None if words is None else len(words), bad)
+    most = None if words is None else len(words)
+    asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
     entries = _read(asked, chosen, stop)
-    if not len(entries.rows):
-        raise DataError(
-            f"no {ends[0]} of {path} is usable" + (f"; the first: {bad.first}" if bad.count else "")
-        )
-    column = used(
-        entries.column
-        if words is None or chosen == "text"
-        else Coded(_codes(entries.column, lowest), words)
-    )
     known = [against[ends[1]]] if against and unknown == "skip" else []
-    entries, column, left_out = known_entries(
-        entries, column, known + ([Ids(words)] if words is not None and chosen == "text" else [])
-    )
-    if not len(entries.value):
-        raise DataError(
-            f"no {'known ' if len(left_out) else ''}{ends[1]} in {len(entries.rows):,} {ends[0]}s "
-            f"of {path}"
-        )
+    entries, column, left_out = _of_known(asked, entries, chosen, words, known)
     edges = EdgeData.of(
         ends,
         entries.row,
@@ -187,7 +168,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
     return np.array(words, STRING)
 
 
-def _check(
+def _checked(
     path: str | os.PathLike[str],
     ends: tuple[str, str],
     kinds: Mapping[str, np.dtype],
@@ -195,8 +176,8 @@ def _check(
     stop: str | os.PathLike[str] | None,
     against: Mapping[str, Ids] | None,
     unknown: str,
-) -> None:
-    """Raise UsageError for what does not go together, DataError if the form is not found."""
+) -> Form:
+    """The form. Raises UsageError for what does not go together, DataError if it is not found."""
     if form is None:
         rule = f"Say which form it has: {', '.join(FIRST)}."
         raise DataError(
@@ -210,8 +191,8 @@ def _check(
             do="name two types",
         )
     if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
     if stop is not None and form != "text":
         raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
     if unknown == "skip" and (not against or ends[1] not in against):
@@ -219,16 +200,43 @@ def _check(
             f"to leave out unknown {ends[1]}s, the known ones are needed",
             do=f"give their ids against[{ends[1]!r}]",
         )
+    return form
 
 
-def _read(asked: Asked, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+    """The entries of a file. Raises `DataError` if no row is usable."""
     if form == "docword":
-        return read_docword(asked)
-    return read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+        entries = read_docword(asked)
+    else:
+        entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+    if not len(entries.rows):
+        first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
+        raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
+    return entries
 
 
-def _codes(column: Column, first: int) -> np.ndarray:
-    return (np.asarray(column) - first).astype(np.int32)
+def _of_known(
+    asked: BagSpec, entries: Entries, form: Form, words: np.ndarray | None, known: list[Ids]
+) -> tuple[Entries, Column, np.ndarray]:
+    """What `known_entries` returns, of columns by their ids. Raises `DataError` if nothing is
+    left.
+    """
+    if form == "text":
+        column, known = used(entries.column), known if words is None else [*known, Ids(words)]
+    else:
+        column = used(_columns(entries.column, words, asked.first))
+    left, column, left_out = known_entries(entries, column, known)
+    if not len(left.value):
+        which = f"known {asked.column}" if len(left_out) else asked.column
+        raise DataError(f"no {which} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    return left, column, left_out
+
+
+def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
+    """The numbers of columns in a file, or the words that these, from `first`, stand for."""
+    if words is None:
+        return column
+    return Coded((np.asarray(column) - first).astype(np.int32), words)
 
 
 def used(column: Column) -> Column:

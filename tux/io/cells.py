@@ -14,7 +14,7 @@ MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """How the lines of one file are cut."""
 
     separator: str

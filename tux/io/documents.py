@@ -14,7 +14,7 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, Coded
 from tux.base.errors import DataError
-from tux.io.entries import Asked, Entries, Gathered
+from tux.io.entries import BagSpec, Entries, GatheredEntries
 from tux.io.text import Bad, text_blocks
 from tux.partition.compiled import compiled
 
@@ -204,7 +204,7 @@ class _Counter:
         )
 
 
-def read_documents(asked: Asked, stop: str | os.PathLike[str] | None = None) -> Entries:
+def read_documents(asked: BagSpec, stop: str | os.PathLike[str] | None = None) -> Entries:
     """Read text, a document a line; lines are numbered from 1, and a blank one is a document
     without words. See `tux.io.bags.read_bags`.
 
@@ -214,7 +214,7 @@ def read_documents(asked: Asked, stop: str | os.PathLike[str] | None = None) -> 
     for block in text_blocks(stop) if stop is not None else ():
         counter.count(_text(block, Bad(str(stop), stop=True), 1)[0])
     counter.stops, counter.done = counter.size, 0
-    gathered, number = Gathered(np.dtype(np.int32)), 1
+    gathered, number = GatheredEntries(np.dtype(np.int32)), 1
     for block in text_blocks(asked.path):
         text, good = _text(block, asked.bad, number)
         found = counter.count(text)

@@ -18,8 +18,8 @@ import numpy as np
 from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
-from tux.io.entries import Asked, Entries
+from tux.io.entries import BagSpec, Entries
+from tux.io.pair_faults import number_fault
 from tux.io.text import cut, note, short, text_blocks
 from tux.partition.compiled import compiled
 
@@ -76,7 +76,7 @@ def _read(text, documents, words, most, out, bad):  # type: ignore[no-untyped-de
     return count, filled
 
 
-def read_docword(asked: Asked) -> Entries:
+def read_docword(asked: BagSpec) -> Entries:
     """Read a docword file; every document up to D is a row. See `tux.io.bags.read_bags`."""
     head: _Head | None = None
     pieces: list[list[np.ndarray]] = [
@@ -132,7 +132,7 @@ def read_docword(asked: Asked) -> Entries:
     return Entries(np.arange(1, head.documents + 1), narrow(row), column, value)
 
 
-def _head(lines: list[bytes], asked: Asked) -> _Head:
+def _head(lines: list[bytes], asked: BagSpec) -> _Head:
     """The three sizes. DataError if they are none, too large, or do not fit the vocabulary."""
     sizes = []
     for at, (line, name) in enumerate(
@@ -159,7 +159,7 @@ def _head(lines: list[bytes], asked: Asked) -> _Head:
     return _Head(*sizes)
 
 
-def _fault(line: str, head: _Head, asked: Asked) -> str:
+def _fault(line: str, head: _Head, asked: BagSpec) -> str:
     """What is wrong with a line that was marked as bad."""
     words = line.split()
     if len(words) != 3:

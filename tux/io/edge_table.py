@@ -22,7 +22,7 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.cells import Layout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, WHOLE, Bad, OnBadRow, blocks
 
 # Other names of columns, as letters and digits only.
@@ -130,74 +130,92 @@ def _plain(name: str) -> str:
 
 
 def _find(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
-    """The 0-based places of the wanted columns under a header: as given; else by own names, by
-    others in use, and then from the left.
-
-    Where there are more columns than are missing, the left is trusted only if the columns found by
-    name stand in order too, and none of those that would be left out has a telling word in its
-    name.
+    """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
+    not there.
     """
-    plain = [_plain(name) for name in header]
-    given = wanted.given()
-    found: dict[int, int] = {}  # by wanted column
-
-    def look(names: Callable[[int], set[str]]) -> None:
-        for at in set(range(len(wanted.kinds))) - found.keys():
-            if free := [
-                place
-                for place, name in enumerate(plain)
-                if name in names(at) and place not in found.values()
-            ]:
-                found[at] = free[0]
-
-    if given:
-        found = {
-            at: int(name) - 1
-            for at, name in enumerate(given)
-            if name.isdecimal() and int(name) <= len(header)
-        }
-        found |= {
-            at: header.index(name)
-            for at, name in enumerate(given)
-            if at not in found and name in header
-        }
-        look(lambda at: set() if given[at].isdecimal() else {_plain(given[at])})
-    else:
-        look(lambda at: wanted.names(at, alias=False))
-        look(lambda at: wanted.names(at, alias=True))
-        rest = [
-            place
-            for place, name in enumerate(plain)
-            if not NEVER.fullmatch(name) and place not in found.values()
-        ]
-        unknown = [at for at in range(len(wanted.kinds)) if at not in found]
-        missing, left = [wanted.labels[at] for at in unknown], rest[len(unknown) :]
-        hints = any(
-            set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True)
-            for at in unknown
-            for place in left
-        )
-        if missing and left and (hints or any(at != place for at, place in found.items())):
-            free = ", ".join(header[place] for place in rest)
-            do = (
-                f"It has {', '.join(header)}; say --columns {','.join(wanted.labels)} with its "
-                "names in their places."
-            )
+    asked = wanted.given()
+    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path)
+    for at, name in enumerate(asked or wanted.labels):
+        if at not in places:
             raise DataError(
-                f"{' and '.join(missing)} may be any of the columns {free}", where=path, do=do
-            )
-        look(lambda at: {plain[place] for place in rest})
-    for at, name in enumerate(given or wanted.labels):
-        if at not in found:
-            what = f"no column {name!r}" if given else f"no column for {name}"
-            raise DataError(
-                what,
+                f"no column {name!r}" if asked else f"no column for {name}",
                 where=path,
                 do=f"It has {', '.join(header)}; name the right ones with --columns.",
             )
-    if len(set(found.values())) < len(found):
+    if len(set(places.values())) < len(places):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")
-    return [found[at] for at in range(len(found))]
+    return [places[at] for at in range(len(places))]
+
+
+def _look(
+    places: dict[int, int], plain: Sequence[str], count: int, names: Callable[[int], set[str]]
+) -> None:
+    """Give each of `count` wanted columns that has no place yet the first free one with one of its
+    names.
+    """
+    for at in set(range(count)) - places.keys():
+        for place, name in enumerate(plain):
+            if name in names(at) and place not in places.values():
+                places[at] = place
+                break
+
+
+def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
+    """The places of the columns that the caller names, by wanted column: by position, then by
+    exact name, then by the letters and digits of the name.
+    """
+    places: dict[int, int] = {}
+    for at, name in enumerate(asked):
+        if name.isdecimal() and int(name) <= len(header):
+            places[at] = int(name) - 1
+        elif name in header:
+            places[at] = header.index(name)
+    plain = [_plain(name) for name in header]
+    _look(
+        places,
+        plain,
+        len(asked),
+        lambda at: set() if asked[at].isdecimal() else {_plain(asked[at])},
+    )
+    return places
+
+
+def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]:
+    """The places of the wanted columns: by their own names, by other names in use, and then from
+    the left.
+
+    Where there are more columns than are missing, the left is trusted only if the columns found by
+    name stand in order too, and none of those that would be left out has a telling word in its
+    name; else this is a `DataError`.
+    """
+    plain, count = [_plain(name) for name in header], len(wanted.kinds)
+    places: dict[int, int] = {}
+    _look(places, plain, count, lambda at: wanted.names(at, alias=False))
+    _look(places, plain, count, lambda at: wanted.names(at, alias=True))
+    free = [
+        place
+        for place, name in enumerate(plain)
+        if not NEVER.fullmatch(name) and place not in places.values()
+    ]
+    missing = [at for at in range(count) if at not in places]
+    left_out = free[len(missing) :]
+    telling = any(
+        set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True)
+        for at in missing
+        for place in left_out
+    )
+    if missing and left_out and (telling or any(at != place for at, place in places.items())):
+        labels = " and ".join(wanted.labels[at] for at in missing)
+        raise DataError(
+            f"{labels} may be any of the columns {', '.join(header[place] for place in free)}",
+            where=path,
+            do=(
+                f"It has {', '.join(header)}; say --columns {','.join(wanted.labels)} with its "
+                "names in their places."
+            ),
+        )
+    _look(places, plain, count, lambda at: {plain[place] for place in free})
+    return places
 
 
 def _told(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> str:
@@ -215,7 +233,7 @@ def _told(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> str:
 # ---- the layout of text
 
 
-def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
+def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     """The layout that the first lines of text show; None if all are comments or blank."""
     if b"\0" in block:
         raise DataError(
@@ -235,7 +253,7 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> Layout | None:
             f"({', '.join(wanted.labels)})",
             where=f"{path}:{rows[0][0] + 1}",
         )
-    layout = Layout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
+    layout = TextLayout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
     table = [cells_of(line, separator) for _, line in rows]
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
         picks = _find(table[0], wanted, path)
@@ -277,7 +295,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
     """The columns of a text file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
-    layout: Layout | None = None
+    layout: TextLayout | None = None
     number = 1  # of the block's first line
     for block in blocks(bad.path):
         rows = block
@@ -291,7 +309,7 @@ def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
 
 
 def _add(
-    pieces: arrow.Pieces, block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad
+    pieces: arrow.Pieces, block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad
 ) -> None:
     """Append the rows of a block of lines, the first of them line `number`; if it fails by
     halves, and a small one by its good lines.
@@ -322,7 +340,7 @@ def _add(
         _add(pieces, good, number, layout, wanted, bad)
 
 
-def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: Bad) -> bytes:
+def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad) -> bytes:
     """The lines that are rows as they should be; the others are noted as bad, unless blank or a
     comment.
     """
@@ -342,7 +360,7 @@ def _good_lines(block: bytes, number: int, layout: Layout, wanted: Wanted, bad: 
     return b"".join(good)
 
 
-def _fault(cells: list[str], layout: Layout, wanted: Wanted) -> str:
+def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     """What is wrong with a row, or nothing."""
     if len(cells) != layout.width:
         return f"{len(cells)} columns instead of {layout.width}"

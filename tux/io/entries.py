@@ -17,7 +17,7 @@ LARGEST = 2**64 - 1  # what a column's number may be at most
 WHOLE = 10**15 - 1
 
 
-class Asked(NamedTuple):
+class BagSpec(NamedTuple):
     """What to read, and what messages call it."""
 
     path: str
@@ -90,14 +90,14 @@ def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
     """What a user should know of entries that were added up, if there are any."""
     if not count:
         return ()
-    told = (
+    what = (
         f"{count:,} {'entries repeat' if count > 1 else 'entry repeats'} a {column} of the same "
         f"{row}; "
     )
-    return (told + f"the numbers of a {column} in a {row} are added up",)
+    return (what + f"the numbers of a {column} in a {row} are added up",)
 
 
-class Gathered:
+class GatheredEntries:
     """Rows, the numbers of their entries, and these entries' columns and values, that arrive
     block by block.
     """

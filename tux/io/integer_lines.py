@@ -17,7 +17,7 @@ from tux.partition.compiled import compiled
 MOST = 2**62  # what a number may be at most
 
 
-class Lines(NamedTuple):
+class IntegerLines(NamedTuple):
     """Some lines of a file: the numbers of line i are ``values[bounds[i]:bounds[i + 1]]``.
 
     `values` (c,) int64; `bounds` (lines + 1,) int64; `number` (lines,) int64: each line's number in
@@ -68,7 +68,7 @@ def _read(text, comment, values, bounds, number, at):  # type: ignore[no-untyped
     return count, lines
 
 
-def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[Lines]:
+def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[IntegerLines]:
     """The lines of a text file, packed or not, some at a time; those that begin with `comment` are
     passed over, blank ones are not.
 
@@ -94,7 +94,7 @@ def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[Lines]
             )
             why = "too large" if word.isdigit() else "no whole number from 0"
             raise DataError(f"{_short(word)} is {why}", where=f"{path}:{at + lines}")
-        yield Lines(values[:count].copy(), bounds[: lines + 1], number[:lines])
+        yield IntegerLines(values[:count].copy(), bounds[: lines + 1], number[:lines])
         at += ends
 
 

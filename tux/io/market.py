@@ -20,7 +20,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.ids import MOST
 from tux.base.errors import DataError
-from tux.io.cells import BLANKS, MARK, Layout
+from tux.io.cells import BLANKS, MARK, TextLayout
 from tux.io.text import NUMBER, blocks
 
 BANNER = b"%%matrixmarket"
@@ -62,9 +62,9 @@ def is_market(path: str | os.PathLike[str]) -> bool:
         (number for number, line in enumerate(lines[: max(at, 0)], 1) if not _passed(line)), None
     )
     if other is not None:
-        told = f"line {other} stands before the banner %%MatrixMarket"
+        what = f"line {other} stands before the banner %%MatrixMarket"
         raise DataError(
-            told, where=f"{path}:{at + 1}", do="Remove the lines before the banner, or the banner."
+            what, where=f"{path}:{at + 1}", do="Remove the lines before the banner, or the banner."
         )
     return at >= 0
 
@@ -186,7 +186,7 @@ def _add(
     """
     kinds = pieces.kinds
     try:
-        text = Layout(BLANKS, len(kinds), [], 0).cut(block)
+        text = TextLayout(BLANKS, len(kinds), [], 0).cut(block)
         table = arrow.parse_text(text, len(kinds), range(len(kinds)), kinds, BLANKS, quotes=False)
         row, column = (table.column(at).to_numpy() for at in range(2))
         if len(row) and not (

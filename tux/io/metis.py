@@ -21,7 +21,7 @@ import numpy as np
 from tux.arrays.ids import MOST
 from tux.arrays.packed import ENDINGS as PACKINGS
 from tux.base.errors import DataError
-from tux.io.integer_lines import Lines, numbers
+from tux.io.integer_lines import IntegerLines, numbers
 from tux.partition.hashing import hashed
 
 ENDINGS = (".graph", ".metis")
@@ -71,7 +71,7 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
             if not len(lines.number):
                 continue
             head = _head(lines, path)
-            lines = Lines(lines.values, lines.bounds[1:], lines.number[1:])
+            lines = IntegerLines(lines.values, lines.bounds[1:], lines.number[1:])
         own, neighbours, weights = _adjacent(lines, head, done, path)
         done += len(lines.number)
         up = neighbours > own
@@ -102,7 +102,7 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
     return Metis(head.n, low, high, weight if head.weighted else None)
 
 
-def _head(lines: Lines, path: str | os.PathLike[str]) -> _Head:
+def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
     """The line of sizes. DataError if it is none."""
     given = lines.values[: lines.bounds[1]].tolist()
     where = f"{path}:{lines.number[0]}"
@@ -122,7 +122,7 @@ def _head(lines: Lines, path: str | os.PathLike[str]) -> _Head:
 
 
 def _adjacent(
-    lines: Lines, head: _Head, done: int, path: str | os.PathLike[str]
+    lines: IntegerLines, head: _Head, done: int, path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Vertex, neighbour and weight of each entry of some lines, the first of them that of vertex
     done+1. DataError for a false line.
@@ -201,7 +201,7 @@ def _unequal(path: str | os.PathLike[str], head: _Head, entries: int) -> DataErr
     done, skipped = 0, False
     for lines in numbers(path):
         if not skipped and len(lines.number):
-            skipped, lines = True, Lines(lines.values, lines.bounds[1:], lines.number[1:])
+            skipped, lines = True, IntegerLines(lines.values, lines.bounds[1:], lines.number[1:])
         named.append(_adjacent(lines, head, done, path)[:2])
         done += len(lines.number)
     own, other = (np.concatenate(columns) for columns in zip(*named, strict=True))

@@ -24,7 +24,7 @@ from tux.io.metis import Metis, is_metis, read_metis
 from tux.io.text import OnBadRow
 
 
-def read_graph(
+def _sized_graph(
     path: str | os.PathLike[str],
     ends: tuple[str, str],
     fields: Mapping[str, Any],
@@ -136,7 +136,7 @@ def read_edges(
     nothing.
     """
     if (
-        graph := read_graph(path, ends, fields, columns, against, both=undirected == "both")
+        graph := _sized_graph(path, ends, fields, columns, against, both=undirected == "both")
     ) is not None:
         return graph
     if (form := recognised(path)) is not None:

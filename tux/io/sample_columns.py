@@ -15,9 +15,9 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, Coded
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
-from tux.io.entries import Asked, Entries, Gathered
-from tux.io.sample_labels import Labels, Rows, Where, plain
+from tux.io.entries import BagSpec, Entries, GatheredEntries
+from tux.io.pair_faults import number_fault
+from tux.io.sample_labels import Rows, SampleLabels, Where, plain
 
 Role = Literal["number", "word", "label", "weight", "none"]
 # names of the column of labels, the first of these that there is
@@ -95,7 +95,7 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
     return roles
 
 
-def fault(asked: Asked, name: str, role: Role, number: float, text: str = "") -> str:
+def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
     """What is wrong with a number of a column, or nothing; `text`: as it is written."""
     text = text or plain(number)
     if role == "weight":
@@ -111,7 +111,7 @@ def fault(asked: Asked, name: str, role: Role, number: float, text: str = "") ->
     return number_fault(text, name, whole, least, most, asked.dtype)
 
 
-def faulty(asked: Asked, role: Role, values: np.ndarray) -> np.ndarray:
+def faulty(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     """Where `fault` finds one, (r,) bool."""
     least, most = (0.0, float(np.finfo(np.float32).max)) if role == "weight" else asked.reals()
     good = (values >= least) & (values <= most)
@@ -120,14 +120,14 @@ def faulty(asked: Asked, role: Role, values: np.ndarray) -> np.ndarray:
     return ~good
 
 
-class Table:
+class SampleTable:
     """Rows that arrive piece by piece as columns of numbers and of words."""
 
-    def __init__(self, asked: Asked, names: Sequence[str], roles: Sequence[Role]) -> None:
+    def __init__(self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role]) -> None:
         self.asked, self.names, self.roles = asked, names, roles
         self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
         self._features: dict[str, tuple[int, int]] = {}  # number and column of each
-        self._gathered = Gathered(asked.dtype)
+        self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
@@ -169,11 +169,11 @@ class Table:
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
         if owner != place:
-            told = (
+            what = (
                 f"columns {self.names[owner]!r} and {self.names[place]!r} both give the "
                 f"{self.asked.column} {name!r}"
             )
-            raise DataError(told, where=self.asked.path, do="Rename one of them.")
+            raise DataError(what, where=self.asked.path, do="Rename one of them.")
         return number
 
     def whole(self, where: Where) -> Rows:
@@ -184,7 +184,7 @@ class Table:
             np.array(list(self._features), STRING),
         )
         labels = (
-            Labels(np.concatenate(self._labels), list(self._kinds))
+            SampleLabels(np.concatenate(self._labels), list(self._kinds))
             if "label" in self.roles
             else None
         )

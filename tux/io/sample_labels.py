@@ -29,7 +29,7 @@ class NotTwo(DataError):
     """Labels of one kind, or of more than two."""
 
 
-class Labels(NamedTuple):
+class SampleLabels(NamedTuple):
     """The label of each of n samples, ``texts[codes[i]]`` as in the file; -1 where there is
     none.
     """
@@ -38,7 +38,7 @@ class Labels(NamedTuple):
     texts: list[str]
 
     @classmethod
-    def of(cls, column: np.ndarray) -> Labels:
+    def of(cls, column: np.ndarray) -> SampleLabels:
         """Labels from a column of numbers, truth values or strings (StringDType)."""
         if column.dtype.kind == "T":
             coded = (
@@ -48,7 +48,7 @@ class Labels(NamedTuple):
         values, codes = np.unique(column, return_inverse=True)
         return cls(codes.astype(np.int32), [plain(value) for value in values.tolist()])
 
-    def merged(self) -> Labels:
+    def merged(self) -> SampleLabels:
         """The same with one text for each kind, the first that occurs."""
         kinds: dict[float | str, int] = {}
         texts: list[str] = []
@@ -58,7 +58,7 @@ class Labels(NamedTuple):
             if (meant := meaning(text)) is not None:
                 kind_of[code] = kinds.setdefault(meant, len(kinds))
                 texts += [text] * (len(kinds) - len(texts))
-        return Labels(kind_of[self.codes], texts)
+        return SampleLabels(kind_of[self.codes], texts)
 
     def first(self) -> np.ndarray:
         """The first sample of each text, (len(texts),) int64; n where it does not occur."""
@@ -76,7 +76,7 @@ class Rows(NamedTuple):
 
     entries: Entries  # `labels` of these is not used
     where: Where  # the place of a row, by its id, as file:line
-    labels: Labels | None = None
+    labels: SampleLabels | None = None
     weight: np.ndarray | None = None  # (n,) float32
 
 
@@ -94,7 +94,7 @@ def meaning(text: str) -> float | str | None:
     return float(text) if np.isfinite(float(text)) else None
 
 
-def read_labels(path: str | os.PathLike[str]) -> Labels:
+def read_sample_labels(path: str | os.PathLike[str]) -> SampleLabels:
     """The labels of a text file, one a line, packed or not, or of a .npy file. Raises
     `DataError` if it is neither.
     """
@@ -106,7 +106,7 @@ def read_labels(path: str | os.PathLike[str]) -> Labels:
                 f"{array.shape}",
                 where=str(path),
             )
-        return Labels.of(array.astype(STRING) if array.dtype.kind in "SU" else array)
+        return SampleLabels.of(array.astype(STRING) if array.dtype.kind in "SU" else array)
     words: list[str] = []
     for block in text_blocks(path):
         try:
@@ -116,7 +116,7 @@ def read_labels(path: str | os.PathLike[str]) -> Labels:
             raise DataError("the line is not UTF-8 text", where=f"{path}:{at}") from None
     while words and not words[-1]:
         words.pop()
-    return Labels.of(np.array(words, STRING))
+    return SampleLabels.of(np.array(words, STRING))
 
 
 def line_of(path: str | os.PathLike[str], row: int, begins: re.Pattern[bytes]) -> tuple[int, str]:
@@ -141,7 +141,7 @@ class UnknownLabel(DataError):
 
 
 def signs(
-    labels: Labels, classes: Classes | None, where: Callable[[int], str], path: str
+    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
 ) -> tuple[np.ndarray, Classes]:
     """Labels, `merged` and all there, as -1 and +1, (n,) float32, and what these stand for:
     `classes`, or the two kinds found.
@@ -160,17 +160,17 @@ def signs(
     if (sign == 0).any():
         at = int(labels.first()[sign == 0].min())
         text = labels.texts[labels.codes[at]]
-        told = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
+        what = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
         kinds = ", ".join(short(each) for each in labels.texts[:SHOWN])
         raise UnknownLabel(
-            told,
+            what,
             where=where(at),
             do=f"Correct the file; the classes are those of training. It has {kinds}.",
         )
     return sign[labels.codes], classes
 
 
-def _two(labels: Labels, where: Callable[[int], str], path: str) -> Classes:
+def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
     """The two kinds of labels, the smaller first."""
     if len(labels.texts) == 2:
         one, other = labels.texts
@@ -179,15 +179,15 @@ def _two(labels: Labels, where: Callable[[int], str], path: str) -> Classes:
         swapped = values[0] > values[1] if numbers else one > other  # type: ignore[operator]
         return (other, one) if swapped else (one, other)
     counts = labels.counts().tolist()
-    told = [
+    kinds = [
         f"{short(text)} ({count:,})"
         for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
     ]
     more = ", ..." if len(labels.texts) > SHOWN else ""
     if len(labels.texts) < 2:
         raise NotTwo(
-            f"all labels of {path} are of one kind: {told[0]}",
+            f"all labels of {path} are of one kind: {kinds[0]}",
             do="To tell two kinds apart, samples of both are needed.",
         )
-    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(told)}{more}"
+    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
     raise NotTwo(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")

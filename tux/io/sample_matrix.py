@@ -16,14 +16,14 @@ from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
-from tux.io.bag_lines import number_fault
-from tux.io.entries import Asked, Entries, summed
+from tux.io.entries import BagSpec, Entries, summed
+from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Rows, plain
 
 FORMS = ("csr", "csc", "coo")
 
 
-def read_matrix(asked: Asked, samples: int | None) -> Rows:
+def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     """The rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
     `samples`: how many there are to be, if known.
 
@@ -78,13 +78,13 @@ def _triples(
         ("row", "col", "data", "shape") if form == "coo" else ("indices", "indptr", "data", "shape")
     )
     if form not in FORMS or not set(needed) <= arrays.keys():
-        told = (
+        what = (
             "holds no sparse matrix of two dimensions"
             if form in (*FORMS, "none")
             else f"holds a matrix of form {form}"
         )
         raise DataError(
-            f"{path} {told}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
+            f"{path} {what}", do=f"Write one of form {', '.join(FORMS)} by scipy.sparse.save_npz."
         )
     shape = arrays["shape"]
     if (
@@ -138,7 +138,7 @@ def _unpacked(
         or (np.diff(bounds) < 0).any()
         or bounds[-1] > min(len(indices), len(data))
     ):
-        told = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
-        raise DataError(told, where=f"{path}:indptr")
+        what = f"no bounds of {size:,} parts of {min(len(indices), len(data)):,} entries"
+        raise DataError(what, where=f"{path}:indptr")
     used = int(bounds[-1])
     return np.repeat(np.arange(size), np.diff(bounds)), indices[:used], data[:used]

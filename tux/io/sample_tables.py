@@ -17,8 +17,8 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.io.cells import Layout, cells_of, is_row, lines_of, separator_of, split
-from tux.io.entries import Asked
+from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.entries import BagSpec
 from tux.io.sample_columns import (
     ABSENT,
     GAPS,
@@ -26,13 +26,13 @@ from tux.io.sample_columns import (
     Heads,
     Role,
     Rows,
-    Table,
+    SampleTable,
     Words,
     fault,
     faulty,
     roles_of,
 )
-from tux.io.sample_labels import Labels, line_of
+from tux.io.sample_labels import SampleLabels, line_of
 from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, short, text_blocks
 
 ROW = re.compile(rb"^[^\S\n]*[^\s#%]", re.MULTILINE)  # where a line begins that is a row
@@ -42,7 +42,7 @@ CELLS = 1 << 22  # cells of a Parquet file that are read at a time
 F8 = np.dtype("f8")
 
 
-def read_table(asked: Asked, heads: Heads) -> Rows:
+def read_table(asked: BagSpec, heads: Heads) -> Rows:
     """The rows of a table, numbered from 1, bad ones counted. See `tux.io.samples.read_samples`."""
     if not arrow.is_parquet(asked.path):
         return _read_text(asked, heads)
@@ -55,7 +55,7 @@ def read_table(asked: Asked, heads: Heads) -> Rows:
 # ---- text
 
 
-def _read_text(asked: Asked, heads: Heads) -> Rows:
+def _read_text(asked: BagSpec, heads: Heads) -> Rows:
     text: _Text | None = None
     number = 1  # of the block's first line
     for block in text_blocks(asked.path):
@@ -77,13 +77,13 @@ def _read_text(asked: Asked, heads: Heads) -> Rows:
 class _Text:
     """A table of text, block by block."""
 
-    def __init__(self, table: Table, layout: Layout, gaps: set[int]) -> None:
+    def __init__(self, table: SampleTable, layout: TextLayout, gaps: set[int]) -> None:
         self.table, self.asked, self.layout = table, table.asked, layout
         self.gaps = gaps  # columns of numbers in which some may be missing
         self.rows = 0
 
     @classmethod
-    def begun(cls, asked: Asked, heads: Heads, head: bytes, rows: bytes) -> _Text:
+    def begun(cls, asked: BagSpec, heads: Heads, head: bytes, rows: bytes) -> _Text:
         """The table that the line of names and the first block of rows show."""
         try:
             title = head.decode().strip("\r\n")
@@ -97,16 +97,16 @@ class _Text:
         if len(names) < 2 or all(NUMBER.fullmatch(name) for name in names):
             rule = f"A table has a line of names, and one row for each {asked.row}."
             raise DataError(f"{short(title)} is no line of column names", where=asked.path, do=rule)
-        told = roles_of(names, heads, asked.path)
+        what = roles_of(names, heads, asked.path)
         table = [cells for line in lines if len(cells := cells_of(line, separator)) == len(names)]
         columns = [
             [cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)
         ] or [[] for _ in names]
-        roles = [told.get(at, _kind(column)) for at, column in enumerate(columns)]
+        roles = [what.get(at, _kind(column)) for at, column in enumerate(columns)]
         notes = [
             _doubt(names[at], column)
             for at, column in enumerate(columns)
-            if at not in told and roles[at] == "word"
+            if at not in what and roles[at] == "word"
         ]
         if not {"number", "word"} & set(roles):
             raise DataError(
@@ -118,9 +118,9 @@ class _Text:
             if len(column) < len(table) or not all(map(NUMBER.fullmatch, column))
         }
         picks = [at for at, role in enumerate(roles) if role != "none"]
-        known = Table(asked, names, roles)
+        known = SampleTable(asked, names, roles)
         known.notes = [note for note in notes if note]
-        return cls(known, Layout(separator, len(names), picks, 0), gaps)
+        return cls(known, TextLayout(separator, len(names), picks, 0), gaps)
 
     def add(self, block: bytes, number: int) -> None:
         """Append the rows of a block of lines, the first of them line `number`; if it fails by
@@ -277,12 +277,12 @@ def _doubt(name: str, cells: list[str]) -> str:
     others = [cell for cell in known if not NUMBER.fullmatch(cell)]
     if not others or len(others) >= FEW * len(known):
         return ""
-    told = (
+    what = (
         f"column {name} is read as words, one feature each: {len(known) - len(others):,} of its "
         f"first {len(known):,} values are numbers"
     )
     return (
-        f"{told}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
+        f"{what}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
         "number"
     )
 
@@ -300,13 +300,13 @@ def _words(column: Any) -> Words:
 # ---- Parquet
 
 
-def _read_parquet(asked: Asked, heads: Heads) -> Rows:
+def _read_parquet(asked: BagSpec, heads: Heads) -> Rows:
     with arrow.parquet_file(asked.path) as file:
         schema = file.schema_arrow
         names: list[str] = list(schema.names)
-        told = roles_of(names, heads, asked.path)
+        what = roles_of(names, heads, asked.path)
         roles = [
-            told.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
+            what.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
         ]
         for at, role in enumerate(roles):
             if role == "weight" and _parquet_kind(schema.field(at), asked.path) != "number":
@@ -315,7 +315,7 @@ def _read_parquet(asked: Asked, heads: Heads) -> Rows:
             raise DataError(
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
             )
-        table, done = Table(asked, names, roles), 0
+        table, done = SampleTable(asked, names, roles), 0
         picks = [at for at, role in enumerate(roles) if role != "none"]
         for batch in file.iter_batches(
             max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
@@ -341,7 +341,7 @@ def _parquet_kind(field: Any, path: str) -> Role:
     raise DataError(what, where=path, do="Convert it, or leave it out.")
 
 
-def _add_batch(table: Table, columns: list[tuple[int, Any]], done: int) -> int:
+def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
     """Append the rows of a batch but for bad ones, after `done` others; returns the number of
     rows so far.
     """
@@ -357,7 +357,7 @@ def _add_batch(table: Table, columns: list[tuple[int, Any]], done: int) -> int:
             column = column.dictionary_decode()
         there = column.is_valid().to_numpy(zero_copy_only=False)
         if role == "label":
-            labels = Labels.of(
+            labels = SampleLabels.of(
                 column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(
                     zero_copy_only=False
                 )

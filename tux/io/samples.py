@@ -23,9 +23,17 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
 from tux.io.bags import known_entries, used
 from tux.io.detect import SAMPLES, ending, recognised
-from tux.io.entries import Asked, Entries
+from tux.io.entries import BagSpec, Entries
 from tux.io.sample_columns import Heads
-from tux.io.sample_labels import Classes, Labels, Rows, line_of, meaning, read_labels, signs
+from tux.io.sample_labels import (
+    Classes,
+    Rows,
+    SampleLabels,
+    line_of,
+    meaning,
+    read_sample_labels,
+    signs,
+)
 from tux.io.sample_matrix import read_matrix
 from tux.io.sample_tables import read_table
 from tux.io.text import ADVICE, Bad, OnBadRow
@@ -96,7 +104,7 @@ def read_samples(
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = Asked(bad.path, *ends, field, dtype, 1, None, bad)
+    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
     rows = _rows(asked, chosen, Heads(label, weight, labels is not None, require_labels), labels)
     sign, classes, rows = _signs(rows, classes, require_labels, bad)
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
@@ -113,13 +121,13 @@ def _form(path: str | os.PathLike[str]) -> Form:
         return "npz"
     if ending(path) in SAMPLES:
         return "svm"
-    found = recognised(path)
-    if found == "docword":
+    bags_form = recognised(path)
+    if bags_form == "docword":
         raise DataError(
             f"{path} is a docword file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
-    return "table" if found is None else "svm"  # what looks like lda-c has whole labels
+    return "table" if bags_form is None else "svm"  # what looks like lda-c has whole labels
 
 
 def _check(
@@ -142,8 +150,8 @@ def _check(
             do="name two types",
         )
     if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {told} are needed")
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
     for what, name in (("label", label), ("weight", weight)):
         if name is not None and form != "table":
             raise UsageError(
@@ -160,11 +168,11 @@ def _check(
         )
 
 
-def _rows(asked: Asked, form: Form, heads: Heads, labels: str | os.PathLike[str] | None) -> Rows:
+def _rows(asked: BagSpec, form: Form, heads: Heads, labels: str | os.PathLike[str] | None) -> Rows:
     """The rows of a file of some form, at least one, with the labels of another file if these
     are `given`.
     """
-    given = None if labels is None else read_labels(labels)
+    given = None if labels is None else read_sample_labels(labels)
     rows = _read(asked, form, heads, given)
     if not len(rows.entries.rows):
         raise DataError(
@@ -183,7 +191,7 @@ def _rows(asked: Asked, form: Form, heads: Heads, labels: str | os.PathLike[str]
     return rows
 
 
-def _read(asked: Asked, form: Form, heads: Heads, given: Labels | None) -> Rows:
+def _read(asked: BagSpec, form: Form, heads: Heads, given: SampleLabels | None) -> Rows:
     """The rows of a file of some form, as they are."""
     if form == "table":
         return read_table(asked, heads)
@@ -194,7 +202,7 @@ def _read(asked: Asked, form: Form, heads: Heads, given: Labels | None) -> Rows:
         return Rows(entries, lambda row: f"{asked.path}:{row}")
     if heads.elsewhere:
         raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
-    labels = Labels.of(entries.labels)
+    labels = SampleLabels.of(entries.labels)
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (
             line_of(asked.path, int(entries.rows[at]), LINE)[1] for at in labels.first().tolist()
@@ -205,13 +213,13 @@ def _read(asked: Asked, form: Form, heads: Heads, given: Labels | None) -> Rows:
     return Rows(entries, lambda row: f"{asked.path}:{line_of(asked.path, row, LINE)[0]}", labels)
 
 
-def _joined(rows: Rows, given: Labels, asked: Asked, path: str) -> Rows:
+def _joined(rows: Rows, given: SampleLabels, asked: BagSpec, path: str) -> Rows:
     """Rows with the labels of another file, which are those of all rows, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(given.codes):
         raise DataError(f"{len(given.codes):,} labels, but {there:,} {asked.row}s", where=path)
     codes = given.codes[rows.entries.rows - 1]
-    return rows._replace(labels=Labels(codes, given.texts), where=lambda row: f"{path}:{row}")
+    return rows._replace(labels=SampleLabels(codes, given.texts), where=lambda row: f"{path}:{row}")
 
 
 def _signs(
@@ -266,7 +274,7 @@ def _without(rows: Rows, lacking: np.ndarray) -> Rows:
 
 def _edges(
     entries: Entries,
-    asked: Asked,
+    asked: BagSpec,
     kinds: Mapping[str, np.dtype],
     known: Mapping[str, Ids] | None,
     *,

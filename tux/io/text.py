@@ -27,7 +27,14 @@ NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
 )
 WHOLE = re.compile(r"-?\d+", re.ASCII)
-ADVICE = "Correct the file, or leave such rows out with --on-bad-row skip."
+CORRECT = "Correct the file"
+ADVICE = f"{CORRECT}, or leave such rows out with --on-bad-row skip."
+
+
+def without_skipping(error: DataError) -> DataError:
+    """The same error for a command that leaves no row out."""
+    error.do = error.do.replace(ADVICE, f"{CORRECT}.")
+    return error
 
 
 @dataclass

@@ -31,7 +31,7 @@ NODES, KINDS = (
 )
 
 
-class Labels(NamedTuple):
+class VertexLabels(NamedTuple):
     """Which vertex has which label."""
 
     member: np.ndarray  # (n, L) bool, by index of the vertex
@@ -45,7 +45,7 @@ def check(path: str | os.PathLike[str]) -> None:
         raise DataError(f"{path} holds no label")
 
 
-def read_labels(path: str | os.PathLike[str], ids: Ids) -> Labels:
+def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     """The labels in a file, packed or not, of the vertices that `ids` has.
 
     Labels of a `.cmty` file are its line numbers, from 1, of a `.mat` file the columns, from 0.
@@ -74,7 +74,7 @@ def read_labels(path: str | os.PathLike[str], ids: Ids) -> Labels:
         )
     member = np.zeros((len(ids), len(names)), np.bool_)
     member[index[known], label[known]] = True
-    return Labels(member, names, len(np.unique(found[~known])))
+    return VertexLabels(member, names, len(np.unique(found[~known])))
 
 
 def _column(words: list[str]) -> np.ndarray:
@@ -103,13 +103,13 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
         cut = next(each for each in CUTS if each is None or each in line) if cut == "" else cut
         cells = [cell.strip() for cell in line.split(cut)]
         if len(cells) != 2 or not all(cells):
-            told = (
+            what = (
                 f"{len(cells)} columns instead of an id and a label"
                 if len(cells) != 2
                 else "an id or a label is missing"
             )
             raise DataError(
-                told,
+                what,
                 where=f"{path}:{number}",
                 do="Put a tab between id and label if they hold blanks.",
             )
@@ -123,7 +123,8 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     for block in blocks(os.fspath(path)):
         if b"\0" in block:
             raise DataError(
-                f"{path} is not a text file", do="Labels are read from text and from MATLAB's .mat."
+                f"{path} is not a text file",
+                do="Labels are read from text and from MATLAB's .mat.",
             )
         for line in block.split(b"\n")[:-1]:
             number += 1

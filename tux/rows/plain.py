@@ -72,7 +72,7 @@ class Neighbour:
         setattr(self._edge, name, value)
 
 
-class Edges:
+class PlainEdges:
     """The local edges of one vertex: indexable, iterable, with a length. `made(j)` is the j-th
     of them.
     """
@@ -113,11 +113,11 @@ def plain_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
 
     def edges(
         edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int
-    ) -> Edges:
+    ) -> PlainEdges:
         def made(j: int) -> Neighbour:
             at = lo + j if isinstance(index, tuple) else index[lo + j]
             return Neighbour(edge_row(edge_arrays, at), role, other_row(other_arrays, ends[lo + j]))
 
-        return Edges(int(hi - lo), made)
+        return PlainEdges(int(hi - lo), made)
 
     return edges

@@ -14,8 +14,8 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
-from tux.base.disk import disk_error
-from tux.base.errors import DataError, UsageError
+from tux.base.disk import check_new, disk_error
+from tux.base.errors import DataError
 from tux.graph.parts import cut
 from tux.graph.store import save
 from tux.io.integer_lines import numbers
@@ -62,13 +62,6 @@ def write_assignment(path: str | os.PathLike[str], parts: np.ndarray) -> None:
     arrow.write_text(path, {"part": parts}, header=False)
 
 
-def check_folder(path: str | os.PathLike[str]) -> None:
-    """UsageError if a folder cannot be written there, since there is something."""
-    there = Path(path)
-    if there.exists() and (not there.is_dir() or any(there.iterdir())):
-        raise UsageError(f"output folder {path} exists", do="name a new folder with --out")
-
-
 def write_folder(
     path: str | os.PathLike[str],
     edges: EdgeData,
@@ -81,8 +74,8 @@ def write_folder(
     """Cut `edges` by `parts` (m,) and write what `tux run` takes. The folder is there whole or
     not at all. Raises `DiskError`.
     """
-    check_folder(path)
     final = Path(path)
+    check_new(final)
     part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
         part.mkdir(parents=True)

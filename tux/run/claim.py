@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from tux.base.disk import writing
+from tux.base.disk import check_new, writing
 from tux.base.errors import UsageError
 
 LOCK = ".lock"
@@ -27,11 +27,11 @@ def claim(folder: Path) -> bool:
     """
     with writing(folder):
         if folder.exists() and not (folder / LOCK).exists():
-            _check_empty(folder)
+            check_new(folder, but=(LOCK,))
         new = _lock(folder)
         try:
             (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
-            _check_empty(folder)  # of a run that has ended since the first look
+            check_new(folder, but=(LOCK,))  # of a run that has ended since the first look
         except BaseException:
             release(folder, remove=new)
             raise
@@ -63,13 +63,6 @@ def _lock(folder: Path) -> bool:
         else:
             break
     return new
-
-
-def _check_empty(folder: Path) -> None:
-    """UsageError for a file, or a folder with something in it besides a lock."""
-    if not folder.is_dir() or set(os.listdir(folder)) - {LOCK}:
-        what = f"output folder {folder} exists"
-        raise UsageError(what, do="name a new folder with --out")
 
 
 def _claimed(folder: Path) -> UsageError:

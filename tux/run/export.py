@@ -16,7 +16,7 @@ from tux.arrays.ragged import Lists
 from tux.base.disk import check_folder, replacing
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
-from tux.io.vertex_labels import read_labels
+from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
 from tux.program.program import Program
 from tux.run import plots
@@ -176,7 +176,7 @@ def _painter(
     def draw(arrays: Mapping[str, Any]) -> None:
         ids = arrays["id"]
         found = (
-            read_labels(labels, Ids(ids.astype(STRING) if ids.dtype.kind == "U" else ids))
+            read_vertex_labels(labels, Ids(ids.astype(STRING) if ids.dtype.kind == "U" else ids))
             if labels is not None
             else None
         )

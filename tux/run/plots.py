@@ -16,7 +16,7 @@ import numpy as np
 from tux.base import disk
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation
-from tux.io.vertex_labels import Labels
+from tux.io.vertex_labels import VertexLabels
 from tux.partition.quality import Quality
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -57,7 +57,7 @@ def save(
 
 
 def save_vectors(
-    path: str | os.PathLike[str], vectors: np.ndarray, labels: Labels | None = None
+    path: str | os.PathLike[str], vectors: np.ndarray, labels: VertexLabels | None = None
 ) -> None:
     """Draw vectors (n, d), n and d at least 2, as points in their two principal directions,
     coloured by label if there are labels.
@@ -278,7 +278,7 @@ def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (vectors - middle) @ top, variance[:2] / max(float(variance.sum()), 1e-300)
 
 
-def draw_vectors(vectors: np.ndarray, labels: Labels | None = None) -> Any:
+def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any:
     """The figure that `save_vectors` writes."""
     from matplotlib.figure import Figure
 
@@ -337,7 +337,9 @@ def draw_vectors(vectors: np.ndarray, labels: Labels | None = None) -> Any:
     return figure
 
 
-def _coloured(labels: Labels | None, n: int) -> tuple[np.ndarray, list[tuple[str, int]], list[int]]:
+def _coloured(
+    labels: VertexLabels | None, n: int
+) -> tuple[np.ndarray, list[tuple[str, int]], list[int]]:
     """Each vertex's colour, (n,), what colours mean, and the labels that have one, the most
     frequent. A vertex shows its rarest.
     """

@@ -22,7 +22,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.packed import is_npz
 from tux.arrays.piped import STANDARD
 from tux.base.disk import check_folder
-from tux.base.errors import ProgramError, UsageError
+from tux.base.errors import DataError, ProgramError, UsageError
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -32,7 +32,7 @@ from tux.io.detect import recognised
 from tux.io.market import is_market
 from tux.io.mat import is_mat
 from tux.io.read import read_edges
-from tux.io.text import blocks
+from tux.io.text import blocks, without_skipping
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.folder import Run, fill, read_ids, read_run
@@ -60,7 +60,10 @@ def predict(
             do=f"tux predict {folder} FILE OF {role.upper()}S",
         )
     ids = read_ids(folder, program)
-    asked = read_edges(pairs, program.edge.ends, {}, against=ids)
+    try:
+        asked = read_edges(pairs, program.edge.ends, {}, against=ids)
+    except DataError as error:  # each row has its score
+        raise without_skipping(error) from None
     for kind, count in asked.unseen.items():
         if count:
             warn(

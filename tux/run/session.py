@@ -283,7 +283,7 @@ def _compare_labels(path: str | os.PathLike[str], ids: Ids, kind: str, watch: Wa
     """Warn of labelled ids that are not in the graph. DataError if none is, before time is spent
     on training.
     """
-    found = vertex_labels.read_labels(path, ids)
+    found = vertex_labels.read_vertex_labels(path, ids)
     if found.unknown:
         total = found.unknown + int(found.member.any(axis=1).sum())
         watch.warn(

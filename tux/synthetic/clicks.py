@@ -32,7 +32,7 @@ from tux.base.random import GOLDEN, key, mix, permutation, uniforms
 from tux.io.samples import CLASSES, Samples
 from tux.partition.compiled import compiled
 from tux.synthetic.corpus import next_uniform
-from tux.synthetic.ratings import dealt
+from tux.synthetic.sizes import dealt
 
 SHIFT = 2.7
 SPREAD = 0.5  # standard deviation of the logarithm of samples' numbers of features

@@ -27,7 +27,7 @@ from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation, uniforms
 from tux.partition.compiled import compiled
-from tux.synthetic.ratings import dealt
+from tux.synthetic.sizes import dealt
 
 SHIFT = 2.7  # of Mandelbrot's law, about that of English
 LIMIT = 2**31 - 1

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tux.arrays.arrow import WRITTEN, Write, parquet_writer, text_writer
 from tux.base.errors import UsageError
 from tux.base.random import GOLDEN, key, mix, permutation
+from tux.synthetic.sizes import dealt, tail
 
 Chunk = dict[str, NDArray]
 """Column name -> array; all columns of a chunk have the same length."""
@@ -72,11 +73,11 @@ def ratings(
     item at most once.
     """
     _check(users, items, ratings, rank, noise, step, test_share, chunk)
-    degree = dealt(_tail(users, USER_TAIL), ratings, 1, items)[
+    degree = dealt(tail(users, USER_TAIL), ratings, 1, items)[
         permutation(key(seed, "ratings", "degree"), users)
     ]
     size = 1 << max(20, items.bit_length() + 3)
-    slots = dealt(_tail(items, ITEM_TAIL), size, 1, -(-size * users // ratings))[
+    slots = dealt(tail(items, ITEM_TAIL), size, 1, -(-size * users // ratings))[
         permutation(key(seed, "ratings", "popularity"), items)
     ]
     item_terms = _terms(seed, "item", np.arange(1, items + 1), rank)
@@ -349,32 +350,6 @@ def _check(
         raise UsageError(
             f"test share is {test_share}", do="give a share from 0 up to, but not including, 1"
         )
-
-
-def _tail(n: int, exponent: float) -> NDArray[np.float64]:
-    """(n,) quantiles of a power law, largest first: P(value > x) = (x + 0.9) ** -exponent; the
-    shift makes the body wider.
-    """
-    return ((np.arange(n) + 0.5) / n) ** (-1 / exponent) - 0.9
-
-
-def dealt(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
-    """Whole numbers (n,) with the sum `total`, each in low..high: about max(low, 1 / (1 / (c *
-    shape) + 1 / high)).
-
-    The factor c is found by bisection, and what rounding down leaves goes to the largest
-    remainders. It needs n * low <= total <= n * high.
-    """
-    below, above = 0.0, 4 * high**2 / float(shape.min())
-    for _ in range(100):
-        factor = (below + above) / 2
-        enough = np.maximum(high * factor * shape / (high + factor * shape), low).sum() > total
-        below, above = (below, factor) if enough else (factor, above)
-    level = np.maximum(high * below * shape / (high + below * shape), low)
-    count = level.astype(np.int64)
-    room = np.flatnonzero(count < high)
-    count[room[np.argsort((count - level)[room], kind="stable")[: total - count.sum()]]] += 1
-    return count
 
 
 def _terms(seed: int, purpose: str, ids: NDArray, rank: int) -> NDArray[np.float32]:

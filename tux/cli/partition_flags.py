@@ -1,0 +1,107 @@
+"""The flags of ``tux partition``, apart from its body, so that a mistyped one does not wait for
+heavy imports.
+"""
+
+from __future__ import annotations
+
+from tux.cli.flags import Flags, at_least, real, whole
+
+
+def partition_flags() -> Flags:
+    """All flags of ``tux partition``."""
+    about = (
+        "Cut the edges of a graph into parts, judge how well that was done, and write what tux run "
+        "takes."
+    )
+    flags = Flags("tux partition", about, "GRAPH --parts K [--method NAME,..|all] [--out DIR]")
+    flags.add_argument(
+        "graph",
+        metavar="GRAPH",
+        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not",
+    )
+    flags.add_argument(
+        "--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767"
+    )
+    flags.add_argument(
+        "--method",
+        metavar="NAME,..",
+        help="methods to compare, or all [default all, or none with --import]",
+    )
+    flags.add_argument(
+        "--import",
+        metavar="FILE",
+        action="append",
+        dest="imports",
+        help="judge this too: the part of each edge, one a line",
+    )
+    flags.add_argument(
+        "--cap",
+        metavar="X",
+        type=real,
+        help="largest part allowed, as a multiple of the mean [default: the methods' own]",
+    )
+    flags.add_argument(
+        "--seed",
+        metavar="N",
+        type=whole,
+        default=0,
+        help="another seed is another assignment [default 0]",
+    )
+    _graph(flags)
+    _volume(flags)
+    _written(flags)
+    return flags
+
+
+def _graph(flags: Flags) -> None:
+    """How the file is read."""
+    flags.add_argument(
+        "--bipartite",
+        action="store_true",
+        help="sources and targets are of two types [default: by what is in the file]",
+    )
+    flags.add_argument("--one-type", action="store_true", help="they are of one")
+    flags.add_argument(
+        "--columns",
+        metavar="A,B[,C]",
+        help="names, or numbers from 1, of the columns of source, target and number",
+    )
+    flags.add_argument(
+        "--label",
+        metavar="NAME",
+        help="GRAPH is a table of samples, and this the column of their labels",
+    )
+    flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
+    flags.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="GRAPH holds samples, and this their labels: text, one a line, or .npy",
+    )
+
+
+def _volume(flags: Flags) -> None:
+    """By what a cut is judged."""
+    size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
+    flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
+    flags.add_argument(
+        "--syncs",
+        metavar="N[,N]",
+        default="1",
+        help="synchronisations of a cut vertex an epoch, likewise [default 1]",
+    )
+
+
+def _written(flags: Flags) -> None:
+    """Files to write."""
+    flags.add_argument("--json", metavar="FILE", help="write all figures")
+    flags.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf")
+    flags.add_argument(
+        "--assignment",
+        metavar="FILE",
+        help="write the part of each edge, one a line; packed if called .gz or .zst",
+    )
+    flags.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write the graph in parts to this new folder, for tux run APP DIR",
+    )

@@ -1,0 +1,217 @@
+"""The flags of ``tux run APP``, in the order in which a user asks: which data, which parameters,
+how long, how many workers.
+
+Flags that mean nothing to an app are not shown, but they are read, so that using one is told as
+what it is.
+"""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS
+from typing import TYPE_CHECKING
+
+from tux.cli.flags import Flags, add_parameters, at_least, whole
+from tux.program.program import REPEATS, Program
+from tux.run.inputs import data_fields, judges
+from tux.run.samples import FORMS, wants_labels
+
+if TYPE_CHECKING:
+    from tux.program.sources import Source
+
+BAGS = ("docword", "lda-c", "svm", "text")
+
+
+def run_flags(source: Source, app: str) -> Flags:
+    """All flags of one app. ProgramError if a parameter has the name of one."""
+    program = source.program
+    own = f"parameters of {program.__name__}"
+    flags = Flags(
+        f"tux run {app}",
+        source.about,
+        "[DATA] [flags]",
+        ("data", own, "the run", "workers", "several machines", "other"),
+    )
+    _data(flags, program)
+    _run(flags, program)
+    _workers(flags)
+    plain = "run vertex functions as plain Python: slow, but a debugger sees them"
+    flags.section("other").add_argument("--no-jit", action="store_true", help=plain)
+    check = "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower"
+    flags.section("other").add_argument("--check", action="store_true", help=check)
+    add_parameters(flags, program, own)
+    return flags
+
+
+def _data(flags: Flags, program: type[Program]) -> None:
+    """What is read, and how."""
+    add, edge, samples = flags.section("data").add_argument, program.edge, wants_labels(program)
+    columns = ",".join([*edge.roles, *data_fields(program)])
+    rows = "samples" if samples else f"{edge.ends[0]}s" if edge.repeats else "edges"
+    what = {
+        "samples": (
+            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
+            "folder of tux partition"
+        ),
+        "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
+    }
+    bags = (
+        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder "
+        "of tux partition"
+    )
+    add(
+        "data",
+        metavar="DATA",
+        nargs="?",
+        help=f"{what.get(rows, bags)}; small generated data if left out",
+    )
+    add(
+        "--test",
+        metavar="FILE",
+        help=f"held-out {rows}, to judge the model by" if judges(program) else SUPPRESS,
+    )
+    if samples or edge.repeats:
+        forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
+        add(
+            "--form",
+            choices=forms,
+            metavar="|".join(forms),
+            help=f"form of DATA{line} [default: found by its name and first lines]",
+        )
+    _labels(flags, program)
+    if edge.repeats:
+        _vocabulary(flags, edge.ends[1])
+    named = f"names, or numbers from 1, of the table's columns {columns} [default: found by name]"
+    add("--columns", metavar="A,B,..", help=SUPPRESS if samples else named)
+    bad = "what to do about rows that cannot be read [default stop]"
+    add("--on-bad-row", choices=("stop", "skip"), default="stop", metavar="stop|skip", help=bad)
+
+
+def _labels(flags: Flags, program: type[Program]) -> None:
+    """Where labels of samples or of vertices are."""
+    add = flags.section("data").add_argument
+    if wants_labels(program):
+        add(
+            "--label",
+            metavar="NAME",
+            help="column of the labels, in a table [default: label, y, target or class]",
+        )
+        add(
+            "--weight",
+            metavar="NAME",
+            help="column of the samples' weights, in a table [default: all weigh 1]",
+        )
+        add(
+            "--labels",
+            metavar="FILE",
+            help="labels of DATA that has none: text, one a line, or .npy",
+        )
+    elif program.labels:
+        add(
+            "--labels",
+            metavar="FILE",
+            help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat",
+        )
+        add(
+            "--judge-repeats",
+            metavar="N",
+            type=at_least(1),
+            help=f"means of F1 by labels are over N random splits [default {REPEATS}]",
+        )
+
+
+def _vocabulary(flags: Flags, column: str) -> None:
+    """The words behind the columns of bags; `column` is their vertex type."""
+    add = flags.section("data").add_argument
+    add(
+        "--vocab",
+        metavar="FILE",
+        help=f"the {column}s, one a line, if DATA has their numbers",
+    )
+    add("--stop", metavar="FILE", help=f"{column}s to leave out of a text")
+
+
+def _run(flags: Flags, program: type[Program]) -> None:
+    """How long it goes on, and what is kept."""
+    add = flags.section("the run").add_argument
+    add(
+        "--out",
+        metavar="DIR",
+        help=(
+            "write run.json, metrics.jsonl and model/ to this new folder [default: the model is "
+            "not kept]"
+        ),
+    )
+    add(
+        "--epochs",
+        metavar="N",
+        type=at_least(1),
+        help=f"passes over the data, at most [default {program.epochs}]",
+    )
+    judged = program.evaluate is not Program.evaluate
+    every = "judge the model after every N-th epoch, and the last [default 1]"
+    add(
+        "--eval-every", metavar="N", type=at_least(1), default=1, help=every if judged else SUPPRESS
+    )
+    stop = (
+        f"stop after N evaluations without a better {program.monitor}, and keep the best epoch; 0: "
+        "never [default 0]"
+    )
+    add(
+        "--patience",
+        metavar="N",
+        type=at_least(0),
+        default=0,
+        help=stop if program.monitor else SUPPRESS,
+    )
+    add(
+        "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
+    )
+
+
+def _workers(flags: Flags) -> None:
+    """Who does it."""
+    add = flags.section("workers").add_argument
+    add(
+        "--workers",
+        metavar="N",
+        type=at_least(1),
+        help="worker processes on this machine [default 1, or the parts of DATA]",
+    )
+    add(
+        "--slack",
+        metavar="N",
+        type=at_least(0),
+        default=0,
+        help="mini-batches that workers may be apart; 0: in step [default 0]",
+    )
+    add(
+        "--partitioner",
+        metavar="NAME",
+        help="how edges are dealt to workers: auto, or a method of tux partition [default bicut]",
+    )
+    add(
+        "--timeout",
+        metavar="S",
+        type=at_least(1),
+        default=600,
+        help="seconds that a worker's wait may take [default 600]",
+    )
+    add = flags.section("several machines").add_argument
+    add(
+        "--nnodes",
+        metavar="N",
+        type=at_least(1),
+        help="machines, each with --workers processes; the same command on each",
+    )
+    add("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
+    add("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
+    add(
+        "--key-file",
+        metavar="FILE",
+        help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
+    )
+    add(
+        "--insecure",
+        action="store_true",
+        help="no key: machines talk in plain text and trust anyone",
+    )

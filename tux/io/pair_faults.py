@@ -1,0 +1,78 @@
+"""What is wrong with a line of ``column:number`` pairs, or with the number of an entry."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tux.io.entries import WHOLE, BagSpec
+from tux.io.pair_lines import COUNT, LABEL, NOTHING, Rules
+from tux.io.text import NUMBER, short
+
+
+def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
+    """What is wrong with a line that was marked as bad."""
+    words = re.findall(r"[^ \t\r]+", line.split("#")[0] if rules.comments else line)
+    head = words[0] if words and rules.head != NOTHING else ""
+    pairs = words[rules.head != NOTHING :]
+    if rules.head == LABEL and ":" in head:
+        return f"a {asked.row} without a label, but the first one has one"
+    if rules.head == LABEL and not head.isascii() or not head.isprintable():
+        return f"{short(head)} is no label: it is not plain text"
+    if rules.head == COUNT and not (head.isascii() and head.isdigit() and len(head) <= 18):
+        return f"{short(head)} is no number of {asked.column}s: a line begins with it"
+    for pair in pairs:
+        if why := _pair_fault(pair, rules, asked):
+            return why
+    if rules.head == COUNT and int(head) != len(pairs):
+        return f"{int(head):,} {asked.column}s are announced, but there are {len(pairs):,}"
+    sums: dict[int, float] = {}
+    for column, number in (pair.split(":") for pair in pairs):
+        sums[int(column)] = sums.get(int(column), 0.0) + float(number)
+    wrong = next((at for at, each in sums.items() if not rules.least <= each <= rules.most), None)
+    return (
+        ""
+        if wrong is None
+        else (
+            f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
+        )
+    )
+
+
+def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
+    column, colon, number = pair.partition(":")
+    if not (colon and column.isascii() and column.isdigit()):
+        return f"{short(pair)} is no {asked.column}:{asked.field}"
+    if len(column.lstrip("0")) > 20:
+        return f"{asked.column} {short(column)} is too large a number"
+    if why := asked.outside(int(column)):
+        return why
+    return number_fault(
+        number,
+        f"{asked.field} of {asked.column} {int(column)}",
+        rules.whole,
+        rules.least,
+        rules.most,
+        asked.dtype,
+    )
+
+
+def number_fault(
+    number: str, name: str, whole: bool, least: float, most: float, dtype: np.dtype
+) -> str:
+    """What is wrong with the number of an entry, or nothing."""
+    if whole and not re.fullmatch(r"[+-]?\d+", number, re.ASCII) or not NUMBER.fullmatch(number):
+        return f"{name} is {short(number)}, not a {'whole ' if whole else ''}number"
+    if (
+        not np.isfinite(value := float(number))
+        or dtype.kind == "f"
+        and not whole
+        and not least <= value <= most
+    ):
+        return f"{name} is {short(number)}, not finite"
+    if value < least == 1:
+        return f"{name} is {short(number)}, but a count is at least 1"
+    if not least <= value <= most or whole and abs(value) > WHOLE:
+        return f"{name} is {short(number)}, beyond {dtype}"
+    return ""

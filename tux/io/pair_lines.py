@@ -1,0 +1,194 @@
+"""A block of lines of ``column:number`` pairs as arrays, by a compiled loop that marks bad lines.
+
+What is wrong with a bad line is told by `tux.io.pair_faults`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.io.decimals import number_at
+from tux.io.entries import WHOLE
+from tux.partition.compiled import compiled
+
+NOTHING, LABEL, COUNT = range(3)  # what a line begins with
+PASSED, ROW, BAD = range(3)  # what a line is: passed over, a row, or a bad one
+
+
+class Rules(NamedTuple):
+    """What a line is to be."""
+
+    head: int  # NOTHING, LABEL or COUNT
+    first: np.uint64  # the lowest and the highest number of a column
+    last: np.uint64
+    comments: bool  # # begins a comment
+    whole: bool  # an entry's number is whole
+    least: float  # and lies between these
+    most: float
+
+
+class Parsed(NamedTuple):
+    """Room for what a block of lines holds; `at` gives the places of numbers that are left to
+    Python.
+    """
+
+    column: np.ndarray  # (m,) uint64
+    value: np.ndarray  # (m,) float64
+    state: np.ndarray  # (lines,) int8: PASSED, ROW or BAD
+    bounds: np.ndarray  # (lines + 1,) int64
+    label: np.ndarray  # (lines,) float64, NaN if it is left to Python
+    label_at: np.ndarray  # (lines, 2) int64: begin and end
+    late: np.ndarray  # (m, 3) int64: entry, begin and end
+
+
+@compiled
+def _is_blank(byte):  # type: ignore[no-untyped-def]
+    """Whether a byte separates words of a line."""
+    return byte == 32 or byte == 9 or byte == 13
+
+
+@compiled
+def _after_blanks(text, i):  # type: ignore[no-untyped-def]
+    """The place of the first byte from text[i] on that is no blank."""
+    while _is_blank(text[i]):
+        i += 1
+    return i
+
+
+@compiled
+def _pair(text, i, rules):  # type: ignore[no-untyped-def]
+    """The pair at text[i]: its column, number, the latter's begin and end, whether that is
+    exact, and whether the pair may stand here.
+    """
+    begin, column, ten = i, np.uint64(0), np.uint64(10)
+    while 48 <= text[i] <= 57:
+        digit = np.uint64(text[i] - 48)
+        if digit > rules.last or column > (rules.last - digit) // ten:
+            return column, 0.0, i, i, False, False
+        column = column * ten + digit
+        i += 1
+    if i == begin or text[i] != 58 or column < rules.first:
+        return column, 0.0, i, i, False, False
+    begin = i + 1
+    value, i, whole, exact = number_at(text, begin)
+    ended = _is_blank(text[i]) or text[i] == 10 or (rules.comments and text[i] == 35)
+    if (
+        not ended
+        or not rules.least <= value <= rules.most
+        or (rules.whole and not (whole and value <= WHOLE and -value <= WHOLE))
+    ):
+        return column, 0.0, begin, i, False, False
+    return column, value, begin, i, exact, True
+
+
+@compiled
+def _count(text, i):  # type: ignore[no-untyped-def]
+    """The number of pairs that a line announces at text[i], and its end, -1 if there is none."""
+    begin, stated = i, np.int64(0)
+    while 48 <= text[i] <= 57 and i - begin < 18:
+        stated = stated * 10 + (text[i] - 48)
+        i += 1
+    good = i > begin and (_is_blank(text[i]) or text[i] == 10)
+    return stated, i if good else -1
+
+
+@compiled
+def _label(text, i, parsed, line):  # type: ignore[no-untyped-def]
+    """Store the label at text[i]; its end, -1 if there is none."""
+    begin = i
+    while 32 < text[i] < 127 and text[i] != 35:
+        if text[i] == 58:
+            return -1
+        i += 1
+    if text[i] > 32 and text[i] != 35:
+        return -1
+    value, end, _, exact = number_at(text, begin)
+    parsed.label[line] = value if end == i and exact else np.nan
+    parsed.label_at[line, 0] = begin
+    parsed.label_at[line, 1] = i
+    return i
+
+
+@compiled
+def _pairs(text, i, rules, parsed, count, late):  # type: ignore[no-untyped-def]
+    """Store the pairs from text[i] to the end of the line, as entries from `count` on.
+
+    Returns where it stopped, the counts of entries and of numbers left to Python, and whether all
+    pairs are good.
+    """
+    while True:
+        i = _after_blanks(text, i)
+        if text[i] == 10 or (rules.comments and text[i] == 35):
+            return i, count, late, True
+        column, value, begin, i, exact, good = _pair(text, i, rules)
+        if not good:
+            return i, count, late, False
+        parsed.column[count] = column
+        parsed.value[count] = value
+        if not exact:
+            parsed.late[late, 0] = count
+            parsed.late[late, 1] = begin
+            parsed.late[late, 2] = i
+            late += 1
+        count += 1
+
+
+@compiled
+def _row(text, i, rules, parsed, line, count, late):  # type: ignore[no-untyped-def]
+    """Parse the line at text[i], its head and its pairs; returns as `_pairs`."""
+    before, stated = count, np.int64(0)
+    end = i
+    if rules.head == COUNT:
+        stated, end = _count(text, i)
+    elif rules.head == LABEL:
+        end = _label(text, i, parsed, line)
+    if end < 0:
+        return i, count, late, False
+    i, count, late, good = _pairs(text, end, rules, parsed, count, late)
+    return i, count, late, good and (rules.head != COUNT or count - before == stated)
+
+
+@compiled
+def _parse(text, rules, parsed):  # type: ignore[no-untyped-def]
+    """Parse whole lines. Returns the counts of entries and of numbers left to Python; a bad line
+    has neither.
+    """
+    i, line, count, late = 0, 0, 0, 0
+    while i < len(text):
+        i = _after_blanks(text, i)
+        if (rules.comments and text[i] == 35) or (text[i] == 10 and rules.head == LABEL):
+            parsed.state[line] = PASSED
+        elif text[i] == 10:
+            parsed.state[line] = ROW  # without entries
+        else:
+            i, entries, numbers, good = _row(text, i, rules, parsed, line, count, late)
+            parsed.state[line] = ROW if good else BAD
+            if good:
+                count, late = entries, numbers
+        while text[i] != 10:
+            i += 1
+        i += 1
+        line += 1
+        parsed.bounds[line] = count
+    return count, late
+
+
+def parse_block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
+    """The lines of a block, and the number of their entries."""
+    text = np.frombuffer(block, np.uint8)
+    lines, most = block.count(b"\n"), block.count(b":") + 1
+    parsed = Parsed(
+        np.empty(most, np.uint64),
+        np.empty(most),
+        np.empty(lines, np.int8),
+        np.zeros(lines + 1, np.int64),
+        np.full(lines, np.nan),
+        np.empty((lines, 2), np.int64),
+        np.empty((most, 3), np.int64),
+    )
+    entries, late = _parse(text, rules, parsed)
+    for entry, begin, end in parsed.late[:late].tolist():
+        parsed.value[entry] = float(block[begin:end])
+    return parsed, entries
