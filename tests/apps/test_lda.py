@@ -11,10 +11,13 @@ import pytest
 from lda_team import ENDS, Sampling, bags, counts, drawn, settle, tokens
 from programs import both, drive, start
 
-from tux.apps.lda import lda, likelihood
+from tux.apps.lda import conditional, lda, likelihood, report
 from tux.apps.lda.lda import LDA, add, count, draw, drop, weigh
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
+from tux.program.report import Model
+from tux.program.stage import Cluster
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.stages import Exchange
 
@@ -48,7 +51,7 @@ def test_weight_and_weigh():
     n_w, n = np.arange(topics) % 5, 10 + np.arange(topics) % 7
     word, tau = Row(n=n_w), Row(n=n, smooth=3.0, beta=0.25)
     expected = (n_w + 0.25) / (n + 3.0)
-    assert lda.weight(word, 6, tau) == pytest.approx(expected[6])
+    assert conditional.weight(word, 6, tau) == pytest.approx(expected[6])
     q, sums = np.empty(70), np.empty(3)
     assert lda.weigh(word, q, sums, tau, p) == pytest.approx(expected.sum(), rel=1e-6)
     np.testing.assert_allclose(q, expected, rtol=1e-6)
@@ -182,16 +185,16 @@ def test_likelihood_in_plain_python():
 
 def test_topics_told_by_their_words():
     counts = np.array([[3, 0, 9], [0, 0, 2], [4, 0, 0]])
-    told = likelihood.by_words(counts, np.array(["ash", "bay", "elm"]))
+    told = report.by_words(counts, np.array(["ash", "bay", "elm"]))
     assert (
         told["words"] == ["ash bay", "elm ash", ""]
         and told["tokens"].tolist() == [11, 7, 0]
         and told["topic"].tolist() == [2, 0, 1]
     )
     assert (
-        LDA(topics=3).tables({"word": {"n": counts}}, {"word": ["ash", "bay", "elm"]})["topics"][
-            "words"
-        ]
+        report.TopicReport().tables(
+            LDA(topics=3), Model({"word": {"n": counts}}, {"word": ["ash", "bay", "elm"]})
+        )["topics"]["words"]
         == told["words"]
     )
 
@@ -253,8 +256,8 @@ def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
     that they are independent.
     """
     program, edges = tiny(seed)
-    worker = drive(start(program, edges, jit=jit), *program.setup())
-    stages = program.stages() if blocks else [Exchange(udf, over="word")]
+    worker = drive(start(program, edges, jit=jit), *program.setup(Cluster()))
+    stages = program.stages(Cluster()) if blocks else [Exchange(udf, over="word")]
     stages = worker.prepare(stages)
     truth = enumerable(worker)
     apart = truth.apart()
@@ -324,7 +327,7 @@ def test_a_wrong_sampler_is_found_out(broken):
 def test_first_topics_are_drawn_in_turn(seed):
     """Each token's from the conditional given those before it."""
     program, edges = tiny(seed)
-    worker = drive(start(program, edges), *program.setup()[:-1])
+    worker = drive(start(program, edges), *program.setup(Cluster())[:-1])
     begin, fresh = (
         Exchange(lda.begin, over="word").prepare(worker),
         {"word": "n", "tau": "n", "document": "size"},
@@ -365,7 +368,7 @@ def test_processes_count_the_same():
     """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
     edges, program = drawn(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
     result, team = (
-        run(program, edges, workers=2, epochs=3),
+        run(program, edges, options=RunOptions(workers=2, epochs=3)),
         Sampling(program, edges, k=2, by="bicut"),
     )
     for record in result.records:

@@ -18,6 +18,8 @@ from tux.apps.lda.warplda import PROPOSED, TOPIC, WarpLDA
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
+from tux.program.stage import Cluster
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.stages import Exchange
 
@@ -142,9 +144,9 @@ def test_priors_stay_as_given_otherwise():
     """Nothing is added to an epoch."""
     for kind, stages in ((LDA, 1), (WarpLDA, 3)):
         program = kind(topics=3, alpha=0.4, beta=0.3)
-        assert len(program.stages()) == stages
-        worker = drive(start(program, drawn()), *program.setup())
-        drive(worker, *program.stages())
+        assert len(program.stages(Cluster())) == stages
+        worker = drive(start(program, drawn()), *program.setup(Cluster()))
+        drive(worker, *program.stages(Cluster()))
         assert worker.tau.alpha.tolist() == [np.float32(0.4)] * 3 and worker.tau.beta == np.float32(
             0.3
         )
@@ -153,7 +155,7 @@ def test_priors_stay_as_given_otherwise():
 
 def test_asymmetric_alone_is_refused():
     with pytest.raises(UsageError, match="no estimate"):
-        run(LDA(topics=3, asymmetric=True), drawn(), epochs=1)
+        run(LDA(topics=3, asymmetric=True), drawn(), options=RunOptions(epochs=1))
 
 
 # Drawing by priors that differ.
@@ -222,7 +224,9 @@ def test_the_very_ends_of_random_numbers():
 @pytest.mark.parametrize(("udf", "right"), [(lda.sample_unevenly, True), (lda.sample, False)])
 def test_states_are_visited_as_the_posterior_says(udf, right):
     program = LDA(topics=3, alpha=0.5, beta=0.3, optimise=1000, asymmetric=True)
-    worker = drive(start(program, bags([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])), *program.setup())
+    worker = drive(
+        start(program, bags([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])), *program.setup(Cluster())
+    )
     worker.tables["tau"].arrays["alpha"][0] = [1.2, 0.1, 0.4]
     priors.spread(worker.tau)
     truth = oracle.Tiny(*tokens(worker)[:2], 3, np.array([1.2, 0.1, 0.4]), 0.3)

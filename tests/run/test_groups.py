@@ -24,6 +24,7 @@ from tux.graph.local import Graph
 from tux.graph.parts import cut, order_of
 from tux.graph.store import load, save
 from tux.partition import bicut
+from tux.run.options import RunOptions
 from tux.run.samples import several, with_groups
 from tux.run.session import run
 from tux.stages import Exchange, MiniBatch
@@ -380,7 +381,9 @@ def test_a_run_by_groups(persons, capsys):
 
 def test_generated_data_have_groups_too(tmp_path):
     (tmp_path / "groups.txt").write_text("1 a\n2 a\n3 b\n4 b\n5 b\n")
-    result = run(BlockPG(groups=str(tmp_path / "groups.txt"), l1=20.0), epochs=2)
+    result = run(
+        BlockPG(groups=str(tmp_path / "groups.txt"), l1=20.0), options=RunOptions(epochs=2)
+    )
     assert (
         np.bincount(result.worker.graph.vertices["feature"].data["together"])[:2] == [2, 3]
     ).all()

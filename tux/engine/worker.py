@@ -64,7 +64,6 @@ class Worker:
         # what the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
         self.edges_visited = 0
-        program.workers, program.slack = workers, slack
         self.parameters = scalars(program)
         self.syncs: list[Sync] = []
         self.inbox: deque[Message] = deque()
