@@ -11,7 +11,7 @@ from blockpg_oracle import Data, drawn
 from blockpg_team import MADE, fit, found, unbalanced
 from team import Team
 
-from tux.apps.blockpg import blockpg
+from tux.apps.blockpg import blockpg, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
 from tux.io.samples import read_samples
@@ -258,7 +258,7 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
         undone.append((bool(tau.undone), float(tau.stiff)))
 
     monkeypatch.setattr(blockpg, "accept", watched)
-    monkeypatch.setattr(blockpg, "CROWD", 0.0)
+    monkeypatch.setattr(start, "CROWD", 0.0)
     team = fit(data, blocks=2, k=k, epochs=400)
     objective, back = np.array(team.history("objective")), np.array([each for each, _ in undone])
     assert back.sum() > 3 and max(stiff for _, stiff in undone) >= 4

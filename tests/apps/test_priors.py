@@ -12,7 +12,7 @@ from lda_team import Sampling, bags, counts, drawn, tokens
 from programs import drive, start
 from warplda_team import FINE, Fixed, Warped, occurrence
 
-from tux.apps.lda import lda, priors, warplda
+from tux.apps.lda import conditional, lda, priors, warplda
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import PROPOSED, TOPIC, WarpLDA
 from tux.arrays.arrow import read_parquet
@@ -164,7 +164,8 @@ LEAN = np.array([2.0, 0.5, 1.25, 0.25])
 
 
 def test_draw_takes_each_topic_in_its_share(monkeypatch):
-    monkeypatch.setattr(lda, "GROUP", 2)
+    for module in (conditional, lda):  # both take the constant by its name
+        monkeypatch.setattr(module, "GROUP", 2)
     q, p = np.array([0.4, 1.5, 0.7, 1.1]), Row(topics=4)
     document = Row(topics=np.array([3, 1, 0]), times=np.array([2, 1, 0]), size=2)
     sums = np.add.reduceat(q * LEAN, [0, 2])
