@@ -36,7 +36,7 @@ def counting(walk):
     return make
 
 
-def told(tau):
+def report(tau):
     """What an epoch reports."""
     tau.walks, tau.steps = tau.begun, tau.taken
 
@@ -102,4 +102,4 @@ class Walks(Walking):
 
     def stages(self):
         walks = Generate(counting(chosen(self)), None, "node", rounds=self.walks, path="length")
-        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(told)]
+        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(report)]

@@ -167,13 +167,13 @@ def _painter(
 
     def draw(arrays: Mapping[str, Any]) -> None:
         ids = arrays["id"]
-        found = (
+        colours = (
             read_labels(labels, Ids(ids.astype(STRING) if ids.dtype.kind == "U" else ids))
             if labels is not None
             else None
         )
-        if found is not None and found.unknown:
-            warn(f"{found.unknown:,} ids in {labels} have no vector")
-        plots.save_vectors(path, arrays["vector"], found)
+        if colours is not None and colours.unknown:
+            warn(f"{colours.unknown:,} ids in {labels} have no vector")
+        plots.save_vectors(path, arrays["vector"], colours)
 
     return draw
