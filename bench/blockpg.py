@@ -32,8 +32,9 @@ from tux.base.random import key, uniforms
 from tux.io.samples import Samples, read_samples
 from tux.program.params import param
 from tux.program.sources import find
-from tux.program.stage import Stage
+from tux.program.stage import Cluster, Stage
 from tux.protocol.steps import Step
+from tux.run.options import RunOptions
 from tux.run.samples import labelled
 from tux.run.session import run
 from tux.stages import MiniBatch
@@ -80,12 +81,12 @@ class Straggling(BlockPG):
 
     length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
 
-    def stages(self) -> list[Any]:
+    def stages(self, cluster: Cluster) -> list[Any]:
         """The same, with a wait in front of each block."""
-        late = [Late(self.length)] if self.workers > 1 else []
+        late = [Late(self.length)] if cluster.workers > 1 else []
         return [
             MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s
-            for s in super().stages()
+            for s in super().stages(cluster)
         ]
 
 
@@ -93,7 +94,7 @@ def trained(
     program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any
 ) -> list[dict[str, Any]]:
     """The records of a run."""
-    return run(program, edges, epochs=epochs, every=NEVER, **options).records
+    return run(program, edges, options=RunOptions(epochs=epochs, every=NEVER, **options)).records
 
 
 def when(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:

@@ -31,8 +31,10 @@ from tux.apps.blockpg.logistic import pass_on, spread
 from tux.apps.blockpg.span import ALL, KEPT, displaced
 from tux.arrays.edges import EdgeData
 from tux.program.fields import data, delta, shared, value
-from tux.program.program import Vertex
 from tux.program.sources import find
+from tux.program.stage import Cluster
+from tux.program.types import Vertex
+from tux.run.options import RunOptions
 from tux.run.samples import labelled
 from tux.run.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
@@ -149,13 +151,13 @@ class Compact(Split):
         moved=value("f8", KEPT),
     )
 
-    def setup(self) -> list[Any]:
+    def setup(self, cluster: Cluster) -> list[Any]:
         """The same, told by masters."""
-        return told(super().setup())
+        return told(super().setup(cluster))
 
-    def stages(self) -> list[Any]:
+    def stages(self, cluster: Cluster) -> list[Any]:
         """The same, told by masters."""
-        return told(super().stages())
+        return told(super().stages(cluster))
 
 
 class Untracked(Compact):
@@ -174,13 +176,13 @@ class Alike(Compact):
         weight=data("f4"),
     )
 
-    def setup(self) -> list[Any]:
+    def setup(self, cluster: Cluster) -> list[Any]:
         """The same, samples brought together."""
-        return tracked(super().setup())
+        return tracked(super().setup(cluster))
 
-    def stages(self) -> list[Any]:
+    def stages(self, cluster: Cluster) -> list[Any]:
         """The same, samples brought together."""
-        return tracked(super().stages())
+        return tracked(super().stages(cluster))
 
 
 def made(entries: int) -> EdgeData:
@@ -209,7 +211,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         for letter, (name, cut) in PROGRAMS.items():
             program = find(f"{Path(__file__)}:{name}").program(l1=2.0, tol=0.0)
             last[letter] = run(
-                program, edges, epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut
+                program,
+                edges,
+                options=RunOptions(
+                    epochs=given.passes, every=NEVER, workers=WORKERS, partitioner=cut
+                ),
             ).records
             seconds[letter].append(
                 (last[letter][-1]["seconds"] - last[letter][0]["seconds"]) / (given.passes - 1)

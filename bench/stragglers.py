@@ -18,6 +18,7 @@ import numpy as np
 from tux.arrays.networks import from_arrays
 from tux.base.random import key, uniforms
 from tux.program.sources import find
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 WORKERS, CLOCKS, EPOCHS, LENGTH = 4, 100, 2, 0.01
@@ -46,7 +47,9 @@ def measured(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
     users = np.arange(80 * CLOCKS)
     star = from_arrays(users, np.zeros_like(users), ends=("user", "item"))
     result = run(
-        program, star, epochs=EPOCHS, every=EPOCHS, seed=seed, workers=WORKERS, slack=slack
+        program,
+        star,
+        options=RunOptions(epochs=EPOCHS, every=EPOCHS, seed=seed, workers=WORKERS, slack=slack),
     )
     assert result.worker is not None
     return result.results["seconds"], result.worker.tables["tau"].arrays["observed"][0]

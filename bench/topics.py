@@ -38,6 +38,7 @@ from tux.arrays.ragged import Lists
 from tux.base.text import plural
 from tux.engine.model import model_fields
 from tux.io.bags import read_bags
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.synthetic.corpus import corpus, write_corpus
 
@@ -163,7 +164,11 @@ def checked(told: float, found: float, system: str) -> None:
 def ours(edges: EdgeData, setting: Setting, sampler: str, workers: int, seed: int) -> Run:
     """A run of tux."""
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
-    result = run(program, edges, workers=workers, epochs=setting.passes[sampler], seed=seed)
+    result = run(
+        program,
+        edges,
+        options=RunOptions(workers=workers, epochs=setting.passes[sampler], seed=seed),
+    )
     assert result.worker is not None
     times, by_word = (
         model_fields(result.worker, "document")["times"],
@@ -323,7 +328,11 @@ def large(systems: Sequence[str], workers: int) -> None:
             )
             with Memory() as memory:
                 records = run(
-                    program, path, workers=workers, epochs=PASSES, every=PASSES, deadline=3600.0
+                    program,
+                    path,
+                    options=RunOptions(
+                        workers=workers, epochs=PASSES, every=PASSES, deadline=3600.0
+                    ),
                 ).records
             wall, last = time.perf_counter() - start, records[-1]
             found = Run(

@@ -5,6 +5,8 @@ import numpy as np
 from team import Team
 
 from tux.arrays.edges import EdgeData
+from tux.program.program import stages_of
+from tux.program.stage import Cluster
 
 ENDS = ("document", "word")
 
@@ -90,8 +92,8 @@ class Sampling(Team):
             program, edges, k=k, slack=slack, **{"by": "source", "jit": True, **options}
         )
         setups, self.stages, self.evaluations = (
-            [make() for _ in self.workers]
-            for make in (program.setup, program.stages, program.evaluate)
+            [stages_of(program, method, Cluster(k, slack)) for _ in self.workers]
+            for method in ("setup", "stages", "evaluate")
         )
         for worker in self.workers:
             for every in (setups, self.stages, self.evaluations):

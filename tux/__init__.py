@@ -15,10 +15,16 @@ from tux.program.fields import mirror as mirror
 from tux.program.fields import shared as shared
 from tux.program.fields import total as total
 from tux.program.fields import value as value
+from tux.program.input import Bags as Bags
+from tux.program.input import Graph as Graph
+from tux.program.input import Input as Input
+from tux.program.input import Ratings as Ratings
+from tux.program.input import Samples as Samples
 from tux.program.params import param as param
-from tux.program.program import Context as Context
-from tux.program.program import Edge as Edge
 from tux.program.program import Program as Program
-from tux.program.program import Vertex as Vertex
+from tux.program.report import Report as Report
+from tux.program.types import Context as Context
+from tux.program.types import Edge as Edge
+from tux.program.types import Vertex as Vertex
 
 __version__ = "0.1.0"

@@ -13,85 +13,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps.blockpg.context import SPANNED
+from tux.apps.blockpg.coordinate import gather, scatter, step
 from tux.apps.blockpg.logistic import attempt, follow, keep, measure, pass_on, wake, weigh
+from tux.apps.blockpg.passes import accept, decide, settle, settled
 from tux.apps.blockpg.penalties import lower
 from tux.apps.blockpg.quality import JUDGED, judged, probability
-from tux.apps.blockpg.span import (
-    ALL,
-    KEPT,
-    SPANNED,
-    accept,
-    choose,
-    decide,
-    displaced,
-    reach,
-    settle,
-    settled,
-)
-from tux.apps.blockpg.weights import Sparse
-from tux.program.fields import data, delta, master, metric, mirror, value
+from tux.apps.blockpg.span import ALL, KEPT, choose, displaced, reach
+from tux.apps.blockpg.start import damped, started
+from tux.apps.blockpg.weights import SparseReport
+from tux.program.fields import data, delta, master, mirror, value
+from tux.program.input import Samples
 from tux.program.params import param
-from tux.program.program import Context, Edge, Vertex
+from tux.program.program import Program
+from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch, Score
 
-CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
 BLOCKS = 64  # of features in a pass, with several workers
 
 
-def gather(feature, edges, tau):
-    """Slope and curvature of the loss along a feature; of one at rest a bound, which spares the
-    samples' curvatures.
-    """
-    if not (tau.full or feature.active):
-        return
-    g, s = np.float32(0), np.float32(0)
-    if feature.active:
-        for edge in edges:
-            g += edge.value * edge.sample.r
-            s += edge.value * edge.value * edge.sample.u
-    elif tau.crowd > 0:
-        for edge in edges:
-            g += edge.value * edge.sample.r
-            s += edge.value * edge.value * np.float32(tau.top * (1 + tau.crowd * edge.sample.near))
-    else:
-        for edge in edges:
-            g += edge.value * edge.sample.r
-            s += edge.value * edge.value
-        s *= np.float32(tau.top)
-    feature.g += g
-    feature.s += s
-
-
-def step(feature, tau, p):
-    """The minimiser of the model along the feature; one at zero that wants to stay is at rest
-    (the KKT filter).
-    """
-    if not (tau.full or feature.active):
-        return
-    w, g = feature.w, feature.g + p.l2 * feature.w
-    feature.active = not (w == 0 and -tau.l1 <= g <= tau.l1)
-    if feature.active:
-        s = feature.s + p.l2 + 1e-12
-        if g + tau.l1 <= s * w:
-            feature.w = w - (g + tau.l1) / s
-        elif g - tau.l1 >= s * w:
-            feature.w = w - (g - tau.l1) / s
-        else:
-            feature.w = 0.0
-
-
-def scatter(feature, edges):
-    """Pass the change of a weight on to the samples."""
-    d = feature.w - feature.used
-    if d == 0:
-        return
-    feature.used, d4 = feature.w, np.float32(d)
-    for edge in edges:
-        edge.sample.m += edge.value * d
-        edge.sample.r += edge.sample.h * (edge.value * d4)
-
-
-class BlockPG(Sparse):
+class BlockPG(Program):
     """Sparse logistic regression of labelled samples: the sum of losses, with a penalty on |w|."""
 
     l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
@@ -127,6 +68,8 @@ class BlockPG(Sparse):
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     epochs = 500
+    input = Samples(groups="groups", classes=("negative", "positive"))
+    report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what
     # masters don't (`used`, by which w passes on).
     sample = Vertex(
@@ -153,65 +96,31 @@ class BlockPG(Sparse):
         moved=master("f8", KEPT, kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"))
-    tau = Context(
-        objective=metric(),
-        nonzeros=metric(),
-        change=metric(),
-        penalty_l1=metric(),
-        undone_passes=metric(),
-        **SPANNED,
-        **JUDGED,
-    )
+    tau = Context(**SPANNED, **JUDGED)
 
-    def _blocks(self):
-        return self.blocks or (BLOCKS if self.workers > 1 else 0)
+    def _blocks(self, cluster):
+        return self.blocks or (BLOCKS if cluster.workers > 1 else 0)
 
-    def suited(self, edges):
-        """The same with the names of the classes, so that the model knows them."""
-        named = (
-            dict(zip(("negative", "positive"), edges.classes, strict=True)) if edges.classes else {}
-        )
-        return type(self)(**self.parameters | named)
-
-    def setup(self):
-        count = self._blocks() or (BLOCKS if self.groups else 0)  # features of a group step at once
-
-        def begin(tau, p):
-            tau.crowd = CROWD * (self.slack + 1) / count if count else 0.0
-            tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error, tau.changed = (
-                tau.most,
-                p.l1,
-                True,
-                1.0,
-                1.0,
-                True,
-            )
-            tau.top, tau.anew = tau.heaviest / 4, True
-            tau.b = tau.before = (
-                np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
-            )
-
-        def started(tau, p):
-            tau.F, tau.mark, tau.largest = tau.loss, np.inf, max(tau.steepest, p.l1)
-            tau.l1 = tau.largest if p.path > 1 else p.l1
-
+    def setup(self, cluster):
+        # features of a group step at once
+        blocks = self._blocks(cluster) or (BLOCKS if self.groups else 0)
         stages = [
             Exchange(None, enter=weigh),
-            GlobalSync(begin),
+            GlobalSync(damped(blocks, cluster.slack)),
             Exchange(None, enter=follow),
             Exchange(None, enter=keep),
         ]
-        if count or self.path > 1:
+        if blocks or self.path > 1:
             stages += [Exchange(gather), Apply("feature", wake), Exchange(pass_on)]
         return [*stages, GlobalSync(started)]
 
-    def stages(self):
-        count = self._blocks()
+    def stages(self, cluster):
+        blocks = self._blocks(cluster)
         steps = Exchange(gather), Apply("feature", step), Exchange(scatter)
         return [
             *([GlobalSync(lower)] if self.path > 1 else []),
             MiniBatch(
-                *steps, blocks=count, vertices=0 if count else 1, keep_groups=bool(self.groups)
+                *steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=bool(self.groups)
             ),
             Barrier(),
             Exchange(None, enter=measure),

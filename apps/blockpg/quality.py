@@ -116,7 +116,7 @@ def judge(sample, edges, tau):
     tau.ranks[int(sample.label > 0), min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)] += 1
 
 
-def told(tau):
+def report(tau):
     """The means, and the area: the share of pairs of either class that are in the right order."""
     if tau.tested == 0:
         return
@@ -140,7 +140,7 @@ def judged():
         Exchange(None, enter=conjugate),
         GlobalSync(subtract),
         Exchange(judge, over="sample", held_out=True),
-        GlobalSync(told),
+        GlobalSync(report),
     ]
 
 

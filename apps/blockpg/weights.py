@@ -10,43 +10,44 @@ from typing import Any
 import numpy as np
 
 from tux.program.program import Program
+from tux.program.report import Model, Report
 
 TOP = 10  # weights that are shown
 PATH = ("objective", "nonzeros", "duality_gap", "test_logloss", "test_accuracy", "test_auc")
 CLASSES = ("-1", "1")  # where none are named
 
 
-class Sparse(Program):
-    """A program of which features have a weight `w`, and the context an intercept `b`; a penalty
-    `l1`, and a number `path` of penalties.
+class SparseReport(Report):
+    """Of a program whose features have a weight `w` and whose context has an intercept `b`; its
+    parameters are a penalty `l1` and a number `path` of penalties.
     """
 
-    def tables(self, fields, ids):
+    def tables(self, program, model):
         """The intercept, if there is one, and the largest weights."""
-        w, names = fields["feature"]["w"], ids["feature"]
+        w, names = model.fields["feature"]["w"], model.ids["feature"]
         top = largest(w)[:TOP]
-        rows = [("(intercept)", _intercept(fields))] if self.parameters.get("intercept") else []
+        rows = [("(intercept)", _intercept(model))] if program.intercept else []
         rows += zip(names[top], w[top], strict=True)
         return {
             "weights": {
                 "feature": [str(name) for name, _ in rows],
-                "weight": [f"{each:.6g}" for _, each in rows],
+                "weight": [f"{weight:.6g}" for _, weight in rows],
             }
         }
 
-    def remarks(self, records):
+    def remarks(self, program, records):
         """A path that has ended before its last penalty."""
-        reached = records[-1].get("penalty_l1", self.l1) if records else self.l1
-        if self.path > 1 and reached > self.l1:
+        reached = records[-1].get("penalty_l1", program.l1) if records else program.l1
+        if program.path > 1 and reached > program.l1:
             return [
-                f"the path has ended at l1 {reached:.6g} instead of {self.l1:g}; more --epochs let "
-                "it go on"
+                f"the path has ended at l1 {reached:.6g} instead of {program.l1:g}; more --epochs "
+                "let it go on"
             ]
         return []
 
-    def history(self, records):
+    def history(self, program, records):
         """The path."""
-        return {"path": path(records)} if self.path > 1 else {}
+        return {"path": path(records)} if program.path > 1 else {}
 
     def exports(self):
         """Weights that are not 0, and what scikit-learn's estimators hold."""
@@ -66,44 +67,42 @@ def path(records: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     What no such record says is left out.
     """
     last = {record["penalty_l1"]: record for record in records if "penalty_l1" in record}
-    told = [name for name in PATH if any(name in record for record in last.values())]
+    metrics = [name for name in PATH if any(name in record for record in last.values())]
     columns = {
         name: [f"{record[name]:.8g}" if name in record else "" for record in last.values()]
-        for name in told
+        for name in metrics
     }
     return {"penalty_l1": [f"{penalty:.6g}" for penalty in last], **columns}
 
 
-def weights(
-    fields: dict[str, Any], ids: dict[str, Any], parameters: dict[str, Any]
-) -> dict[str, np.ndarray]:
+def weights(program: Program, model: Model) -> dict[str, np.ndarray]:
     """`feature` (k,) ids and `weight` (k,) float64 of the weights that are not 0, largest first;
     `intercept` float64.
     """
-    order = largest(fields["feature"]["w"])
+    w = model.fields["feature"]["w"]
+    order = largest(w)
     return {
-        "feature": ids["feature"][order],
-        "weight": fields["feature"]["w"][order],
-        "intercept": np.float64(_intercept(fields)),
+        "feature": model.ids["feature"][order],
+        "weight": w[order],
+        "intercept": np.float64(_intercept(model)),
     }
 
 
-def sklearn(
-    fields: dict[str, Any], ids: dict[str, Any], parameters: dict[str, Any]
-) -> dict[str, np.ndarray]:
+def sklearn(program: Program, model: Model) -> dict[str, np.ndarray]:
     """`coef_` (1, n), `intercept_` (1,) float64 and `classes_` (2,) as in LogisticRegression;
     `features` (n,): ids of the n columns.
 
     Columns are in ascending order of the ids. Classes are numbers if both are.
     """
-    order = np.argsort(ids["feature"], kind="stable")
+    features = model.ids["feature"]
+    order = np.argsort(features, kind="stable")
     return {
-        "coef_": fields["feature"]["w"][order][None],
-        "intercept_": np.array([_intercept(fields)]),
+        "coef_": model.fields["feature"]["w"][order][None],
+        "intercept_": np.array([_intercept(model)]),
         "classes_": np.array(
-            classes(parameters.get("negative", ""), parameters.get("positive", ""))
+            classes(program.parameters["negative"], program.parameters["positive"])
         ),
-        "features": ids["feature"][order],
+        "features": features[order],
     }
 
 
@@ -120,5 +119,5 @@ def classes(negative: str, positive: str) -> list[Any]:
     return names
 
 
-def _intercept(fields: dict[str, Any]) -> float:
-    return float(fields["tau"]["b"][0])
+def _intercept(model: Model) -> float:
+    return float(model.fields["tau"]["b"][0])

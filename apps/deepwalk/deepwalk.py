@@ -7,13 +7,13 @@ other than 1 walks are those of node2vec (Grover and Leskovec, KDD 2016).
 
 from __future__ import annotations
 
-from tux.apps.deepwalk.embedding import Embedding
+from tux.apps.deepwalk.embedding import Embedding, EmbeddingInput
 from tux.apps.deepwalk.skipgram import fill, learn, table
 from tux.apps.deepwalk.walking import Walking, chosen
 from tux.base.random import uniform
 from tux.program.fields import shared
 from tux.program.params import param
-from tux.program.program import Edge, Vertex
+from tux.program.types import Edge, Vertex
 from tux.stages import Generate, MiniBatch
 
 # mini-batches in a round of walks of two workers; times the clocks that rows may be old, and the
@@ -39,6 +39,21 @@ def with_negatives(walk):
     return make
 
 
+class DeepWalkInput(EmbeddingInput):
+    """A graph with the table that negatives are drawn from."""
+
+    def extra_tables(self, program, topology):
+        """Walker's table of negatives."""
+        return table(topology)
+
+    def specialise(self, program, edges):
+        """The same program; on a larger graph with a mini-batch whose vertices fit into memory."""
+        most = max(1, TOKENS // program.length)
+        if program.batch or len(edges.ids["node"]) <= BLOCKS * most:
+            return program
+        return type(program)(**{**program.parameters, "batch": most})
+
+
 class DeepWalk(Walking, Embedding):
     """Vectors of a graph's vertices, from random walks."""
 
@@ -53,6 +68,7 @@ class DeepWalk(Walking, Embedding):
         low=0,
     )
     epochs = 1
+    input = DeepWalkInput(labels=True)
     node = Vertex(
         pulled=True,
         u=shared("dimensions", init=small, combine="mean"),
@@ -60,18 +76,7 @@ class DeepWalk(Walking, Embedding):
     )
     link = Edge("node", "node")
 
-    def tabulate(self, topology):
-        return table(topology)
-
-    def suited(self, edges):
-        most = max(1, TOKENS // self.length)
-        return (
-            self
-            if self.batch or len(edges.ids["node"]) <= BLOCKS * most
-            else type(self)(**{**self.parameters, "batch": most})
-        )
-
-    def stages(self):
+    def stages(self, cluster):
         walks = Generate(
             with_negatives(chosen(self)),
             learn,
@@ -80,5 +85,5 @@ class DeepWalk(Walking, Embedding):
             path="length",
             noise="pool",
         )
-        blocks = 0 if self.batch else BLOCKS * (1 + self.slack) * max(1, self.workers // 2)
+        blocks = 0 if self.batch else BLOCKS * (1 + cluster.slack) * max(1, cluster.workers // 2)
         return [MiniBatch(walks, vertices=self.batch, blocks=blocks)]

@@ -1,5 +1,5 @@
-"""What users do with vectors of a graph's vertices, whatever has learned them: judge them, and
-take them elsewhere.
+"""Vectors of a graph's vertices, whatever has learned them: edges kept back to judge them by, their
+scores, and formats for other programs.
 """
 
 from __future__ import annotations
@@ -9,57 +9,67 @@ from dataclasses import replace
 import numpy as np
 
 from tux.apps.deepwalk.scoring import hold_out, judged
+from tux.apps.deepwalk.walking import WalkInput
 from tux.arrays.ids import Ids
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import arrays
 from tux.program.params import param
 from tux.program.program import Program
+from tux.program.report import Report
+
+
+class EmbeddingInput(WalkInput):
+    """A graph of which a share of the edges, the program's parameter `hold`, can be kept back."""
+
+    def hold_out(self, program, edges):
+        """Keep back random edges; every vertex keeps one."""
+        if not program.hold:
+            return edges, None
+        cut = hold_out(edges.src, edges.dst, len(edges.ids["node"]), share=program.hold)
+        fields = {name: column[cut.kept] for name, column in edges.fields.items()}
+        ones = {name: np.ones(len(cut.src), column.dtype) for name, column in edges.fields.items()}
+        train = replace(edges, src=edges.src[cut.kept], dst=edges.dst[cut.kept], fields=fields)
+        return train, replace(
+            train, src=cut.src.astype(np.int32), dst=cut.dst.astype(np.int32), fields=ones
+        )
+
+
+class EmbeddingReport(Report):
+    """Scores and formats of the vectors `u` of vertices of type `node`."""
+
+    def judge(self, program, model, truth):
+        """F1 of a linear classifier by labels, and whether edges kept back are told from pairs
+        without an edge.
+        """
+        vectors, pieces = model.fields["node"]["u"], list(model.edges)
+        ends = tuple(
+            np.concatenate([piece[end] for piece in pieces] or [np.empty(0, np.int64)])
+            for end in range(2)
+        )
+        labels = None
+        if truth.labels is not None:
+            labels = read_vertex_labels(truth.labels, Ids(model.ids["node"]))
+        held = None
+        if truth.held_out is not None:
+            src, dst = truth.held_out.src, truth.held_out.dst
+            trained = (src < len(vectors)) & (dst < len(vectors))
+            held = src[trained], dst[trained]
+        return judged(
+            vectors, labels, held, ends, truth.seed, shuffles=truth.repeats, progress=truth.progress
+        )
+
+    def exports(self):
+        """Ids and vectors, in files that others read or as a picture."""
+        return dict.fromkeys(("word2vec", "word2vec-binary", "npz", "picture"), vectors_of)
 
 
 class Embedding(Program):
     """A program whose vertices of type `node` have a vector `u`."""
 
-    labels = True
     hold: float = param(0.0, "share of the edges to keep back, and to judge by", low=0, high=0.9)
-
-    def held_out(self, edges):
-        if not self.hold:
-            return edges, None
-        n = len(edges.ids["node"])
-        cut = hold_out(edges.src, edges.dst, n, share=self.hold)
-        fields = {name: column[cut.kept] for name, column in edges.fields.items()}
-        others = {
-            name: np.ones(len(cut.src), column.dtype) for name, column in edges.fields.items()
-        }
-        known = replace(edges, src=edges.src[cut.kept], dst=edges.dst[cut.kept], fields=fields)
-        return known, replace(
-            known, src=cut.src.astype(np.int32), dst=cut.dst.astype(np.int32), fields=others
-        )
-
-    def judge(self, fields, ids, edges, asked):
-        """F1 of a linear classifier by labels, and whether edges kept back are told from pairs
-        without an edge.
-        """
-        vectors, pieces = fields["node"]["u"], list(edges)
-        ends = tuple(
-            np.concatenate([piece[end] for piece in pieces] or [np.empty(0, np.int64)])
-            for end in range(2)
-        )
-        labels = (
-            read_vertex_labels(asked.labels, Ids(ids["node"])) if asked.labels is not None else None
-        )
-        held = None
-        if asked.held_out is not None:
-            known = (asked.held_out.src < len(vectors)) & (asked.held_out.dst < len(vectors))
-            held = asked.held_out.src[known], asked.held_out.dst[known]
-        return judged(
-            vectors, labels, held, ends, asked.seed, shuffles=asked.repeats, progress=asked.progress
-        )
-
-    def exports(self):
-        return dict.fromkeys(("word2vec", "word2vec-binary", "npz", "picture"), vectors_of)
+    report = EmbeddingReport()
 
 
-def vectors_of(fields, ids, parameters):
+def vectors_of(program, model):
     """Ids and vectors."""
-    return arrays(ids["node"], fields["node"]["u"])
+    return arrays(model.ids["node"], model.fields["node"]["u"])

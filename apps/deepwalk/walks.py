@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.deepwalk.walk_lines import Lines, check_words
-from tux.apps.deepwalk.walking import Walking, chosen
+from tux.apps.deepwalk.walking import Walking, WalkInput, chosen
 from tux.arrays.arrow import Coded, parquet_writer
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
 from tux.program.fields import metric, total
 from tux.program.params import param
-from tux.program.program import Context, Edge, Vertex
+from tux.program.report import Report
+from tux.program.types import Context, Edge, Vertex
 from tux.stages import Generate, GlobalSync, MiniBatch
 
 AT_ONCE = 1 << 20  # vertices on the walks of a block
@@ -35,42 +36,35 @@ def counting(walk):
     return make
 
 
-def told(tau):
+def report(tau):
     """What an epoch reports."""
     tau.walks, tau.steps = tau.begun, tau.taken
 
 
-class Walks(Walking):
-    """Random walks from every vertex."""
+class WalkFileInput(WalkInput):
+    """A graph whose ids the file of walks can hold."""
 
-    format: str = param(
-        "text",
-        "walks.txt, a walk a line; or walks.parquet, a column of lists",
-        choices=("text", "parquet"),
-    )
-    epochs = 1
-    node = Vertex(pulled=True)
-    link = Edge("node", "node")
-    tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
-
-    def suited(self, edges):
-        if self.format == "text":
+    def specialise(self, program, edges):
+        """The same program. DataError for ids that a line of text cannot hold."""
+        if program.format == "text":
             check_words(edges.ids["node"].values, do="Take --format parquet.")
-        return self
+        return program
 
-    def stages(self):
-        walks = Generate(counting(chosen(self)), None, "node", rounds=self.walks, path="length")
-        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(told)]
 
-    def summary(self, tables, records):
+class WalkReport(Report):
+    """The walks as a file, and how many steps there are and how fast."""
+
+    def summary(self, program, tables, records):
+        """Walks and steps of all epochs, and steps a second."""
         counts = {
             name: float(sum(record[name] for record in records)) for name in ("walks", "steps")
         }
         return counts | {"steps_per_second": counts["steps"] / max(records[-1]["seconds"], 1e-9)}
 
-    def write(self, folder, lists, ids):
+    def write(self, program, folder, lists, ids):
+        """One walk a row."""
         paths = (piece["path"] for piece in lists)
-        if self.format == "text":
+        if program.format == "text":
             lines = Lines(ids)
             with replacing(folder / "walks.txt") as part, open(part, "wb") as file:
                 for path in paths:
@@ -89,3 +83,23 @@ class Walks(Walking):
                         )
                     }
                 )
+
+
+class Walks(Walking):
+    """Random walks from every vertex."""
+
+    format: str = param(
+        "text",
+        "walks.txt, a walk a line; or walks.parquet, a column of lists",
+        choices=("text", "parquet"),
+    )
+    epochs = 1
+    input = WalkFileInput()
+    report = WalkReport()
+    node = Vertex(pulled=True)
+    link = Edge("node", "node")
+    tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
+
+    def stages(self):
+        walks = Generate(counting(chosen(self)), None, "node", rounds=self.walks, path="length")
+        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(report)]

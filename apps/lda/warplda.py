@@ -18,17 +18,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.lda import GROUP, LDA, count, draw, weigh
-from tux.apps.lda.likelihood import known, occurs, tally
-from tux.apps.lda.priors import scaled, unevenly
+from tux.apps.lda.conditional import GROUP, count, draw, weigh
+from tux.apps.lda.metropolis import COUNTED, PROPOSED, TOPIC, walk
 from tux.apps.lda.topic_lists import add
+from tux.apps.lda.topics import Topics
 from tux.program.fields import mirror
 from tux.program.params import param
-from tux.program.program import Edge
-from tux.stages import Apply, Exchange, GlobalSync
+from tux.program.types import Edge
+from tux.stages import Exchange, GlobalSync
 
-# of an occurrence, side by side: its topic, the one proposed, the one that its word has counted
-TOPIC, PROPOSED, COUNTED = 0, 1, 2
 # topics by occurrence up to which a word's counts are read as a whole: its occurrences look at four
 # cache lines each
 SPREAD = 64
@@ -43,38 +41,6 @@ def begin(word, edges, tau, p, rng):
         add(edge.document, k)
         edge.z[TOPIC] = edge.z[PROPOSED] = k
         whole += count(word, q, sums, k, 1, tau)
-
-
-def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
-    """For each occurrence of a document or word with counts `n`: accept what is proposed to it, or
-    not; then propose to the other side.
-
-    `bag`: the topics to propose, if these are not those of `edges`. A topic's prior is `prior`,
-    times its `lean` (K,) if topics differ; `upto` (K,) are then the sums of `lean`. What is None
-    costs nothing: such branches are compiled away.
-    """
-    size, some = len(bag) or len(edges), np.float64(prior)
-    whole, inverse = size + p.topics * some, 1 / some
-    for edge in edges:
-        # What x has before the point draws the proposal, what is behind it decides on the waiting
-        # one. No branches: none is foreseeable.
-        x = rng.uniform() * whole
-        y = x if x < size else (x - size) * inverse
-        if upto is not None and x >= size:
-            y = unevenly(y, lean, upto)
-        k = np.int64(y)
-        u, j = y - k, min(k, size - 1)
-        copied = np.int64(bag[j] if len(bag) else edges[j].z[TOPIC])
-        s, t = np.int64(edge.z[TOPIC]), np.int64(edge.z[PROPOSED])
-        stay = (n[s] - 1 + scaled(prior, lean, s)) * (tau.n[t] + tau.smooth)
-        move = (n[t] + scaled(prior, lean, t)) * (tau.n[s] - 1 + tau.smooth)
-        if s != t and u * stay < move:
-            n[s] -= 1
-            n[t] += 1
-            tau.n[s] -= 1
-            tau.n[t] += 1
-            edge.z[TOPIC] = t
-        edge.z[PROPOSED] = copied if x < size else min(k, p.topics - 1)
 
 
 def topics_of(edges, p):
@@ -155,26 +121,21 @@ def enlist_if_due(document, edges, tau):
         enlist(document, edges)
 
 
-class WarpLDA(LDA):
+class WarpLDA(Topics):
     """Topics of documents: each is a mixture of topics, and each topic a distribution of words."""
 
     sampler: str = param("warp", "how topics are drawn", choices=("warp",))
     occurrence = Edge("document", "word", repeats="count", z=mirror("u2", 3))
 
-    def setup(self):
-        return [
-            Exchange(tally),
-            Apply("word"),
-            GlobalSync(known, aggregate=occurs),
-            self.sweep(begin, order="pipelined"),
-        ]
+    def setup(self, cluster):
+        return self.initial(begin, cluster)
 
-    def stages(self):
+    def stages(self, cluster):
         turn = by_document_unevenly if self.asymmetric else by_document
         return [
             Exchange(turn),
             GlobalSync(),
-            self.sweep(by_word, order="rotated"),
+            self.sweep(by_word, "rotated", cluster),
             *self.optimised(Exchange(enlist_if_due)),
         ]
 

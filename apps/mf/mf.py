@@ -8,7 +8,21 @@ A vertex's step is step / sqrt(mean of G); G grows by its squared gradient |reg 
 
 import numpy as np
 
-from tux import Context, Edge, Program, Vertex, data, metric, param, shared, total, uniform, value
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Ratings,
+    Vertex,
+    data,
+    metric,
+    param,
+    shared,
+    total,
+    uniform,
+    value,
+)
+from tux.apps.mf.rating import inner, rate, report, test
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 
 
@@ -23,14 +37,6 @@ def moments(tau):
     """
     tau.mean, square = tau.sum / tau.n, tau.squares / tau.n
     tau.root = max(square - tau.mean**2, square / 25) ** 0.25 or 1.0
-
-
-def inner(x, y, n):
-    """Inner product of the first n entries."""
-    total = np.float32(0)
-    for k in range(n):
-        total += x[k] * y[k]
-    return total
 
 
 def begin(v, tau, p):
@@ -98,21 +104,6 @@ def finish(tau, p):
     )
 
 
-def rate(user, item, tau, p):
-    """The predicted rating; the mean where either end was never rated."""
-    return inner(user.f, item.f, p.rank) if user.norm[0] > 0 and item.norm[0] > 0 else tau.mean
-
-
-def test(user, item, rating, tau, p):
-    """Squared error of a held-out rating."""
-    tau.n, tau.sse = tau.n + 1, tau.sse + (rating.value - rate(user, item, tau, p)) ** 2
-
-
-def report(tau):
-    """Root mean squared error on the held-out ratings."""
-    tau.test_rmse = np.sqrt(tau.sse / tau.n) if tau.n else np.nan
-
-
 class MF(Program):
     """Matrix factorization: rating = user.f . item.f, by SGD with falling steps and an L2
     penalty per rating.
@@ -124,6 +115,7 @@ class MF(Program):
     warm: int = param(4, "leading dimensions, trained alone in the first epoch", low=1)
     batch: int = param(0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0)
     monitor = "test_rmse"
+    input = Ratings()
     user = item = Vertex(f=shared("rank", init=uniform(0, 1)), G=shared(2), norm=shared(2))
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(

@@ -1,5 +1,5 @@
 """BlockPG against a solver that proves its optima: on one worker and many, penalties, weights,
-ill-made data, held-out samples.
+ill-made data, and what travels.
 """
 
 import math
@@ -11,7 +11,7 @@ from blockpg_oracle import Data, drawn
 from blockpg_team import MADE, fit, found, unbalanced
 from team import Team
 
-from tux.apps.blockpg import blockpg
+from tux.apps.blockpg import blockpg, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
 from tux.io.samples import read_samples
@@ -258,7 +258,7 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
         undone.append((bool(tau.undone), float(tau.stiff)))
 
     monkeypatch.setattr(blockpg, "accept", watched)
-    monkeypatch.setattr(blockpg, "CROWD", 0.0)
+    monkeypatch.setattr(start, "CROWD", 0.0)
     team = fit(data, blocks=2, k=k, epochs=400)
     objective, back = np.array(team.history("objective")), np.array([each for each, _ in undone])
     assert back.sum() > 3 and max(stiff for _, stiff in undone) >= 4
@@ -354,72 +354,3 @@ def test_slopes_go_up_and_weights_down():
 def test_a_partition_that_cuts_samples_is_refused():
     with pytest.raises(ProgramError, match="sample is cut"):
         fit(MADE, k=2, by="random")
-
-
-# Held-out samples.
-
-
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_held_out_samples(k, intercept):
-    train, test = (
-        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
-    )
-    assert test.x.any(1).all()
-    team = fit(train, test, k=k, blocks=8 if k > 1 else 0, every=1, epochs=5, intercept=intercept)
-    _, w, b = found(team)
-    margins, last = test.x @ w + b, team.records[0][-1]
-    assert last["test_logloss"] == pytest.approx(
-        np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
-    )
-    assert last["test_accuracy"] == pytest.approx(((margins > 0) == (test.y > 0)).mean())
-    assert last["test_auc"] == pytest.approx(oracle.area(margins, test.y), abs=1e-3)
-    assert 0.6 < last["test_auc"] < 1
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_held_out_samples_without_entries_are_judged(k, intercept):
-    """By the intercept alone; also where there are no others, and where they are fewer than
-    workers.
-    """
-    train, test = (
-        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
-    )
-    bare = np.arange(len(test.y)) % 4 == 0
-    for mixed in (
-        test._replace(x=np.where(bare[:, None], 0, test.x)),
-        Data(*(each[:2] for each in test._replace(x=0 * test.x))),
-    ):
-        team = fit(
-            train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, intercept=intercept
-        )
-        _, w, b = found(team)
-        margins, last = mixed.x @ w + b, team.records[0][-1]
-        assert last["test_logloss"] == pytest.approx(
-            np.logaddexp(0, -mixed.y * margins).mean(), rel=1e-9
-        )
-        assert last["test_accuracy"] == pytest.approx(((margins > 0) == (mixed.y > 0)).mean())
-        if len(set(mixed.y)) > 1:
-            assert last["test_auc"] == pytest.approx(oracle.area(margins, mixed.y), abs=1e-3)
-
-
-def test_features_that_training_has_not_seen_count_nothing():
-    test = drawn(n=30, p=60, seed=4)
-    team = fit(MADE, test, every=1, epochs=3)
-    margins = test.x[:, :40] @ found(team)[1][:40]
-    assert team.records[0][-1]["test_logloss"] == pytest.approx(
-        np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
-    )
-
-
-def test_one_class_has_no_area():
-    test = drawn(n=20, seed=4)._replace(y=np.ones(20))
-    last = fit(MADE, test, every=1, epochs=2).records[0][-1]
-    assert "test_auc" not in last and last["test_logloss"] > 0
-
-
-def test_without_held_out_samples_nothing_is_said_of_them():
-    assert not [
-        name for name in fit(MADE, every=1, epochs=2).records[0][-1] if name.startswith("test_")
-    ]

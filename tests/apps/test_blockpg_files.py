@@ -9,6 +9,7 @@ from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
+from tux.run.options import RunOptions
 from tux.run.samples import labelled
 from tux.run.session import run
 from tux.synthetic.clicks import clicks, write_clicks
@@ -181,6 +182,6 @@ def test_flags_that_do_not_go_together(tmp_path):
     with pytest.raises(UsageError, match="one class is named"):
         run(BlockPG(negative="no"), tmp_path / "x.svm")
     with pytest.raises(UsageError, match="no columns of edges"):
-        run(BlockPG(), tmp_path / "x.svm", columns="a,b,c")
+        run(BlockPG(), tmp_path / "x.svm", options=RunOptions(columns="a,b,c"))
     with pytest.raises(DataError, match="sample.label"):
         run(BlockPG(), MADE.split()[0].edges)

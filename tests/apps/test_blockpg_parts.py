@@ -11,7 +11,9 @@ from blockpg_team import MADE, fit, found, unbalanced
 
 from tux.apps.blockpg import blockpg, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
+from tux.program.report import Model
 from tux.run.export import export
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 # Functions in plain Python.
@@ -92,7 +94,7 @@ def test_a_search_takes_the_minimum_of_a_quadratic():
         pulls=np.zeros(3),
     )
     tau.signs, tau.l1, tau.model, tau.model_slopes = np.zeros(3), 0.0, np.zeros((4, 4)), np.zeros(4)
-    tau.x = span._direction(tau, Row(l2=0.0))
+    tau.x = span.direction(tau, Row(l2=0.0))
     np.testing.assert_allclose(tau.x, [-0.5, 0.5, 0, 0], rtol=1e-6)
     tau.lengths = tau.squares = np.zeros(len(span.SHARES))
     span.choose(tau, Row(l2=0.0))
@@ -108,7 +110,7 @@ def test_a_pass_beyond_all_numbers_is_not_searched():
         signs=np.zeros(3),
     )
     tau.l1, tau.model, tau.model_slopes = 1.0, np.zeros((4, 4)), np.zeros(4)
-    assert not span._direction(tau, Row(l2=0.0)).any()
+    assert not span.direction(tau, Row(l2=0.0)).any()
 
 
 def test_probability():
@@ -127,22 +129,23 @@ def test_probability():
 
 FIELDS = {"feature": {"w": np.array([0.0, -2.0, 0.5, 0.0, 2.0])}, "tau": {"b": np.array([-0.25])}}
 IDS = {"feature": np.array([30, 7, 2, 9, 1])}
+MODEL, report = Model(FIELDS, IDS), BlockPG.report
 
 
 def test_the_largest_weights():
-    told = BlockPG().tables(FIELDS, IDS)["weights"]
+    told = report.tables(BlockPG(), MODEL)["weights"]
     assert told == {"feature": ["7", "1", "2"], "weight": ["-2", "2", "0.5"]}
     many = {"feature": {"w": np.arange(1.0, 40)}}
-    assert BlockPG().tables(many, {"feature": np.arange(39)})["weights"]["feature"] == [
+    many = Model(many, {"feature": np.arange(39)})
+    assert report.tables(BlockPG(), many)["weights"]["feature"] == [
         str(n) for n in range(38, 28, -1)
     ]
-    assert BlockPG().tables({"feature": {"w": np.zeros(3)}}, {"feature": np.arange(3)})[
-        "weights"
-    ] == {"feature": [], "weight": []}
+    zeros = Model({"feature": {"w": np.zeros(3)}}, {"feature": np.arange(3)})
+    assert report.tables(BlockPG(), zeros)["weights"] == {"feature": [], "weight": []}
 
 
 def test_export_of_weights():
-    out = BlockPG().exports()["weights"](FIELDS, IDS, {})
+    out = report.exports()["weights"](BlockPG(), MODEL)
     assert (
         out["feature"].tolist() == [7, 1, 2]
         and out["weight"].tolist() == [-2, 2, 0.5]
@@ -152,9 +155,10 @@ def test_export_of_weights():
 
 def test_features_that_are_words():
     words = {"feature": np.array(["sky=blue", "age", "sky=red", "x", "b"], np.dtypes.StringDType())}
-    assert BlockPG().tables(FIELDS, words)["weights"]["feature"] == ["age", "b", "sky=red"]
-    assert weights.weights(FIELDS, words, {})["feature"].tolist() == ["age", "b", "sky=red"]
-    out = weights.sklearn(FIELDS, words, {})
+    model = Model(FIELDS, words)
+    assert report.tables(BlockPG(), model)["weights"]["feature"] == ["age", "b", "sky=red"]
+    assert weights.weights(BlockPG(), model)["feature"].tolist() == ["age", "b", "sky=red"]
+    out = weights.sklearn(BlockPG(), model)
     assert out["features"].tolist() == sorted(words["feature"].tolist()) and out[
         "coef_"
     ].tolist() == [[-2, 2, 0, 0.5, 0]]
@@ -172,9 +176,7 @@ def test_features_that_are_words():
     ],
 )
 def test_classes_of_an_export(names, classes):
-    out = weights.sklearn(FIELDS, IDS, dict(zip(("negative", "positive"), names, strict=True)))[
-        "classes_"
-    ]
+    out = weights.sklearn(BlockPG(negative=names[0], positive=names[1]), MODEL)["classes_"]
     assert out.tolist() == classes and out.dtype.kind in "ifU" and not out.dtype.hasobject
 
 
@@ -185,13 +187,13 @@ def test_a_table_of_the_path():
         {"penalty_l1": 2.0, "objective": 7.0, "nonzeros": 3.0},
         {"epoch": 4},
     ]
-    assert BlockPG(path=2).history(records)["path"] == {
+    assert report.history(BlockPG(path=2), records)["path"] == {
         "penalty_l1": ["4", "2"],
         "objective": ["9", "7"],
         "nonzeros": ["0", "3"],
         "test_auc": ["0.5", ""],
     }
-    assert BlockPG().history(records) == {} and weights.path([])["penalty_l1"] == []
+    assert report.history(BlockPG(), records) == {} and weights.path([])["penalty_l1"] == []
 
 
 def test_an_export_is_a_fitted_estimator():
@@ -202,7 +204,7 @@ def test_an_export_is_a_fitted_estimator():
     _, w, b = found(team)
     ids = {"feature": np.arange(data.x.shape[1])}
     held = {"feature": {"w": w}, "tau": {"b": np.array([b])}}
-    model = weights.sklearn(held, ids, {"negative": "ham", "positive": "spam"})
+    model = weights.sklearn(BlockPG(negative="ham", positive="spam"), Model(held, ids))
 
     fitted = LogisticRegression()
     fitted.coef_, fitted.intercept_, fitted.classes_ = (
@@ -216,7 +218,11 @@ def test_an_export_is_a_fitted_estimator():
 
 
 def test_from_run_to_export(tmp_path):
-    result = run(BlockPG(l1=0.5, tol=1e-6), MADE.edges(), out=tmp_path / "out", every=1000)
+    result = run(
+        BlockPG(l1=0.5, tol=1e-6),
+        MADE.edges(),
+        options=RunOptions(out=tmp_path / "out", every=1000),
+    )
     out = export(tmp_path / "out", "weights")
     w = result.worker.tables["feature"].arrays["w"][result.worker.graph.vertices["feature"].row_of]
     assert dict(zip(out["feature"].tolist(), out["weight"].tolist(), strict=True)) == {

@@ -15,7 +15,9 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.cli.main import main
 from tux.graph.topology import Topology
+from tux.program.stage import Cluster
 from tux.rows.rng import Stream
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 # The functions, one by one.
@@ -259,16 +261,16 @@ def test_weights_are_read_where_they_are_asked_for(tmp_path):
 def test_batches_suit_the_graph():
     def batch(n, **parameters):
         edges = EdgeData.of(("node", "node"), [0], [1], {}, vertices={"node": np.arange(n)})
-        return DeepWalk(**parameters).suited(edges).parameters["batch"]
+        program = DeepWalk(**parameters)
+        return program.input.specialise(program, edges).parameters["batch"]
 
     assert (
         batch(40_000) == 0 and batch(1_000_000) == 10_000 and batch(1_000_000, length=80) == 5_000
     )
     assert batch(1_000_000, batch=7) == 7
     program = DeepWalk()
-    assert program.stages()[0].size.blocks == 5
-    program.workers, program.slack = 4, 3
-    assert program.stages()[0].size.blocks == 40
+    assert program.stages(Cluster())[0].size.blocks == 5
+    assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 40
 
 
 def test_small_graphs_bear_stale_rows():
@@ -328,9 +330,9 @@ def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
     strangers.write_text("# none\n")
     for labels in (tmp_path / "nowhere.txt", strangers):
         with pytest.raises(DataError, match="no such file|holds no label"):
-            run(DeepWalk(**SMALL), graph, labels=labels, out=tmp_path / "early")
+            run(DeepWalk(**SMALL), graph, options=RunOptions(labels=labels, out=tmp_path / "early"))
         assert not (tmp_path / "early").exists()
     strangers.write_text("17 a\n18 b\n")
     with pytest.raises(DataError, match="17|none|known"):
-        run(DeepWalk(**SMALL), graph, labels=strangers, out=tmp_path / "late")
+        run(DeepWalk(**SMALL), graph, options=RunOptions(labels=strangers, out=tmp_path / "late"))
     assert not (tmp_path / "late").exists()

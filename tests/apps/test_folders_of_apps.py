@@ -19,6 +19,7 @@ from tux.io.samples import read_samples
 from tux.partition import aweto, bicut, random
 from tux.run import compare_cuts
 from tux.run.inputs import load
+from tux.run.options import Reading, RunOptions
 from tux.run.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
@@ -65,7 +66,7 @@ def samples(here):
 
 def fit(program, source, test=None, **how):
     """A run in plain Python."""
-    return run(program, source, test, **{"jit": False, "epochs": 2} | how)
+    return run(program, source, test, RunOptions(**{"jit": False, "epochs": 2} | how))
 
 
 def rows(result, kind):
@@ -161,7 +162,7 @@ def test_a_table_with_weights(here, tux):
     assert read_manifest(here / "parts").classes == ["ham", "spam"]
     how = {"label": "kind", "weight": "often"}
     stored, direct = (
-        load(BlockPG(), source, "mail.csv", **how) for source in ("parts", "mail.csv")
+        load(BlockPG(), source, "mail.csv", Reading(**how)) for source in ("parts", "mail.csv")
     )
     assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
     assert (

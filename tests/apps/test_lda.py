@@ -1,22 +1,16 @@
-"""LDA: each UDF as plain Python, likelihood and sampler against formulas and enumeration, and
-counts that stay true on many workers.
-"""
+"""LDA: each UDF as plain Python, and the likelihood against its formula."""
 
-import gzip
 from types import SimpleNamespace as Row
 
 import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import ENDS, Sampling, bags, counts, drawn, settle, tokens
-from programs import both, drive, start
+from lda_team import Sampling, drawn, settle
+from programs import both
 
-from tux.apps.lda import lda, likelihood
-from tux.apps.lda.lda import LDA, add, count, draw, drop, weigh
-from tux.arrays.edges import EdgeData
-from tux.engine.training import Training
-from tux.run.session import run
-from tux.stages import Exchange
+from tux.apps.lda import conditional, lda, likelihood, report
+from tux.apps.lda.lda import LDA
+from tux.program.report import Model
 
 # The functions, one by one.
 
@@ -48,7 +42,7 @@ def test_weight_and_weigh():
     n_w, n = np.arange(topics) % 5, 10 + np.arange(topics) % 7
     word, tau = Row(n=n_w), Row(n=n, smooth=3.0, beta=0.25)
     expected = (n_w + 0.25) / (n + 3.0)
-    assert lda.weight(word, 6, tau) == pytest.approx(expected[6])
+    assert conditional.weight(word, 6, tau) == pytest.approx(expected[6])
     q, sums = np.empty(70), np.empty(3)
     assert lda.weigh(word, q, sums, tau, p) == pytest.approx(expected.sum(), rel=1e-6)
     np.testing.assert_allclose(q, expected, rtol=1e-6)
@@ -182,16 +176,16 @@ def test_likelihood_in_plain_python():
 
 def test_topics_told_by_their_words():
     counts = np.array([[3, 0, 9], [0, 0, 2], [4, 0, 0]])
-    told = likelihood.by_words(counts, np.array(["ash", "bay", "elm"]))
+    told = report.by_words(counts, np.array(["ash", "bay", "elm"]))
     assert (
         told["words"] == ["ash bay", "elm ash", ""]
         and told["tokens"].tolist() == [11, 7, 0]
         and told["topic"].tolist() == [2, 0, 1]
     )
     assert (
-        LDA(topics=3).tables({"word": {"n": counts}}, {"word": ["ash", "bay", "elm"]})["topics"][
-            "words"
-        ]
+        report.TopicReport().tables(
+            LDA(topics=3), Model({"word": {"n": counts}}, {"word": ["ash", "bay", "elm"]})
+        )["topics"]["words"]
         == told["words"]
     )
 
@@ -208,275 +202,3 @@ def test_likelihood_of_any_state(jit):
         assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
         seen.add(team.true_likelihood())
     assert len(seen) == 5
-
-
-# The sampler's distribution.
-
-SAMPLES = 1500
-
-
-def tiny(seed):
-    """Program and edges of a corpus of few tokens."""
-    rng = np.random.default_rng(seed)
-    topics = 2 + seed % 2
-    n = int(rng.integers(5, 8 if topics == 2 else 6))
-    documents, words = (
-        rng.integers(0, 3, n),
-        rng.permutation(np.append(rng.integers(0, 3, n - 2), [0, 1])),
-    )
-    alpha, beta = rng.uniform(0.15, 0.5, 2)
-    return LDA(topics=topics, alpha=alpha, beta=beta), bags(documents, words)
-
-
-def enumerable(worker):
-    """The corpus that a worker holds, tokens in the order in which one sweep visits them."""
-    program = worker.program
-    return oracle.Tiny(*tokens(worker)[:2], program.topics, program.alpha, program.beta)
-
-
-def visits(worker, step, times):
-    """How often each assignment is the state after `step`, in so many calls."""
-    truth = enumerable(worker)
-    out = np.zeros(truth.topics ** len(truth.words))
-    place, topics = (
-        truth.topics ** np.arange(len(truth.words))[::-1],
-        worker.graph.edges.fields["topic"],
-    )
-    for _ in range(times):
-        step()
-        out[topics @ place] += 1
-    return out
-
-
-def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
-    """Chi-square probability of the states that a sampler visits, `times` of them, so far apart
-    that they are independent.
-    """
-    program, edges = tiny(seed)
-    worker = drive(start(program, edges, jit=jit), *program.setup())
-    stages = program.stages() if blocks else [Exchange(udf, over="word")]
-    stages = worker.prepare(stages)
-    truth = enumerable(worker)
-    apart = truth.apart()
-
-    def step():
-        for _ in range(apart):
-            worker.epoch += 1
-            worker.run(stages)
-
-    step()
-    return oracle.chance(visits(worker, step, times), truth.posterior())
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_states_are_visited_as_the_posterior_says(seed):
-    assert sampled(seed, SAMPLES) > 0.001
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"jit": False, "times": 400}, {"blocks": True, "times": 800}],
-    ids=["plain", "by blocks"],
-)
-def test_states_are_visited_likewise(options):
-    assert sampled(31, **options) > 0.001
-
-
-def test_states_are_visited_likewise_with_several_groups(monkeypatch):
-    monkeypatch.setattr(lda, "GROUP", 2)
-    assert sampled(33, 600, jit=False) > 0.001
-
-
-def counts_own(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its word and topic while it draws."""
-    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
-    whole = weigh(word, q, sums, tau, p)
-    for edge in edges:
-        old = np.int64(edge.topic)
-        k = draw(edge.document, q, sums, whole, old, q[old], tau.alpha_mean, p, rng)
-        whole += count(word, q, sums, old, -1, tau)
-        whole += count(word, q, sums, k, 1, tau)
-        drop(edge.document, old)
-        add(edge.document, k)
-        edge.topic = k
-
-
-def counts_own_in_document(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its document while it draws."""
-    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
-    whole = weigh(word, q, sums, tau, p)
-    for edge in edges:
-        old = np.int64(edge.topic)
-        whole += count(word, q, sums, old, -1, tau)
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), tau.alpha_mean, p, rng)
-        whole += count(word, q, sums, k, 1, tau)
-        drop(edge.document, old)
-        add(edge.document, k)
-        edge.topic = k
-
-
-@pytest.mark.parametrize("broken", [counts_own, counts_own_in_document])
-def test_a_wrong_sampler_is_found_out(broken):
-    assert max(sampled(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_first_topics_are_drawn_in_turn(seed):
-    """Each token's from the conditional given those before it."""
-    program, edges = tiny(seed)
-    worker = drive(start(program, edges), *program.setup()[:-1])
-    begin, fresh = (
-        Exchange(lda.begin, over="word").prepare(worker),
-        {"word": "n", "tau": "n", "document": "size"},
-    )
-
-    def step():
-        worker.epoch += 1
-        for name, field in fresh.items():
-            worker.tables[name].arrays[field][:] = 0
-        begin.run()
-
-    assert oracle.chance(visits(worker, step, 3000), enumerable(worker).one_by_one()) > 0.001
-
-
-# Counts on many workers.
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("slack", [0, 2])
-def test_counts_are_true_after_every_epoch(k, slack):
-    team = Sampling(LDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
-    before = counts(team.workers)[1]
-    for _ in range(4):
-        team.epoch()
-        team.check()
-        assert team.likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
-    assert not np.array_equal(counts(team.workers)[1], before)
-
-
-def test_counts_in_plain_python():
-    team = Sampling(LDA(topics=5, parts=4), drawn(), k=2, slack=1, jit=False)
-    for _ in range(2):
-        team.epoch()
-        team.check()
-
-
-def test_processes_count_the_same():
-    """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
-    edges, program = drawn(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
-    result, team = (
-        run(program, edges, workers=2, epochs=3),
-        Sampling(program, edges, k=2, by="bicut"),
-    )
-    for record in result.records:
-        team.epoch()
-        assert record["loglik_per_token"] == team.check().likelihood()
-    by_word = result.worker.tables["word"].arrays["n"][result.worker.graph.vertices["word"].row_of]
-    assert np.array_equal(by_word, team.gather("word", "n")) and np.array_equal(
-        result.worker.tau.n, by_word.sum(0)
-    )
-
-
-# Whole runs.
-
-KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
-MANY = oracle.corpus(500, 40, vocabulary=300, topics=30, alpha=0.5, beta=0.2, seed=1)
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_known_topics_are_found(k):
-    """By the best of six chains, as every other joins two topics for long (by 12 seeds: 6 of one
-    worker, 5 of two, do not).
-    """
-    edges = bags(KNOWN.documents, KNOWN.words)
-    ids = edges.ids["word"].values
-    by_document, by_word = (
-        oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)
-        for rows in (KNOWN.documents, KNOWN.words)
-    )
-    best, topics = -np.inf, None
-    for seed in range(6):
-        team = Sampling(LDA(topics=5, alpha=0.1, beta=0.1, parts=8), edges, k=k, seed=seed)
-        for _ in range(30):
-            team.epoch()
-            if (found := team.likelihood()) > best:
-                best, topics = found, team.gather("word", "n").T.copy()
-    assert best >= oracle.log_likelihood(by_document, by_word, 0.1, 0.1) / len(KNOWN.words)
-    assert oracle.likeness(topics, KNOWN.phi[:, ids]) >= 0.9
-
-
-def reached(k, slack):
-    """Log-likelihood per token after some epochs: the mean of three seeds, and of the last four
-    epochs of each.
-    """
-    edges, found = bags(MANY.documents, MANY.words), []
-    for seed in range(3):
-        team = Sampling(
-            LDA(topics=30, alpha=0.5, beta=0.2, parts=8),
-            edges,
-            k=k,
-            slack=slack,
-            seed=seed,
-            delivery=seed,
-        )
-        for epoch in range(10):
-            team.epoch()
-            if epoch >= 6:
-                found.append(team.likelihood())
-    return np.mean(found)
-
-
-@pytest.fixture(scope="module")
-def alone():
-    return reached(1, 0)
-
-
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("slack", [0, 2])
-def test_many_workers_get_as_far_as_one(alone, k, slack):
-    assert reached(k, slack) == pytest.approx(alone, abs=0.03)
-
-
-CORNERS = {
-    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
-    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
-    "one token": bags([0], [0]),
-    "a word of one document": bags([0, 0, 1, 1, 2], [0, 1, 1, 1, 2]),
-    "a document that repeats a word": bags([0] * 9 + [1], [4] * 9 + [3]),
-    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
-    "rows that count 0": EdgeData.of(
-        ENDS, [0, 0, 1, 2], [0, 1, 1, 0], {"count": np.array([2, 0, 3, 0])}
-    ),
-    "as many words as tokens": bags([0, 0, 1, 1], [0, 1, 2, 3]),
-    "rows that repeat a pair": EdgeData.of(
-        ENDS, [0, 0, 1], [0, 0, 1], {"count": np.array([2, 1, 3])}
-    ),
-}
-
-
-CORNERS["a word without tokens"] = EdgeData.of(
-    ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
-)
-
-
-@pytest.mark.parametrize("name", CORNERS)
-@pytest.mark.parametrize(("k", "topics"), [(1, 33), (3, 2)])
-def test_corner_cases(name, k, topics):
-    team = Sampling(LDA(topics=topics), CORNERS[name], k=k).check()
-    for _ in range(3):
-        team.epoch()
-        assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
-
-
-# Real data.
-
-
-@pytest.mark.slow
-def test_kos(real_data):
-    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
-        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
-    edges = EdgeData.of(ENDS, document, word, {"count": count})
-    records = list(
-        Training(start(LDA(topics=100, alpha=0.1, beta=0.01), edges)).epochs(10, every=10)
-    )
-    assert records[-1]["loglik_per_token"] > -8.75

@@ -14,13 +14,14 @@ from lda_team import ENDS, bags, drawn, lists
 from programs import both, column, executed, start
 from team import Team
 
-from tux.apps.lda import coherence, fold_in, likelihood
+from tux.apps.lda import coherence, fold_in, report
 from tux.apps.lda.lda import LDA
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.cli.main import main
 from tux.engine.model import model_fields
 from tux.engine.training import Training
+from tux.program.report import Model
 from tux.run.folder import read_run, tables_of
 
 # By the rules, in plain Python.
@@ -244,13 +245,13 @@ def test_coherence_by_its_formula(seed):
     counts = rng.poisson(0.7, (v, 6)) * rng.integers(0, 9, (v, 6))
     counts[:, 5] = 0
     counts[3, 5] = 4  # one word
-    top = likelihood.top_words(counts)
+    top = report.top_words(counts)
     used = np.take_along_axis(counts, top, axis=0) > 0
     pieces = [(edges.src[lo : lo + 7], edges.dst[lo : lo + 7]) for lo in range(0, len(edges), 7)]
     found = coherence.npmi(top, used, v, n, [*pieces, *pieces[2:4]])
     documents = [set(words) for words in by_document(edges).values()]
     for k in range(5):
-        words = sorted(range(v), key=lambda w, k=k: -counts[w, k])[: likelihood.TOP]
+        words = sorted(range(v), key=lambda w, k=k: -counts[w, k])[: report.TOP]
         assert top[:, k].tolist() == words
         assert found[k] == pytest.approx(
             slow_npmi([w for w in words if counts[w, k]], documents), rel=1e-12
@@ -274,7 +275,7 @@ def test_coherence_at_its_ends():
 
 def test_most_frequent_words():
     counts = np.array([[1, 5], [3, 5], [3, 0], *[[0, 5]] * 9, [9, 6]])
-    top = likelihood.top_words(counts)
+    top = report.top_words(counts)
     assert top[:4, 0].tolist() == [12, 1, 2, 0] and top[:, 1].tolist() == [
         12,
         0,
@@ -287,7 +288,7 @@ def test_most_frequent_words():
         8,
         9,
     ]
-    assert likelihood.top_words(counts[:3]).tolist() == [[1, 0], [2, 1], [0, 2]]
+    assert report.top_words(counts[:3]).tolist() == [[1, 0], [2, 1], [0, 2]]
 
 
 # All of it, by the command line.
@@ -347,8 +348,11 @@ def test_lists_of_a_model_are_those_of_its_documents():
 def test_a_corpus_that_is_not_at_hand():
     """Then topics are told without their coherence."""
     counts, words = np.array([[3, 0], [1, 2]]), np.array(["ash", "bay"])
-    told = LDA(topics=2).tables({"word": {"n": counts}}, {"word": words, "document": np.arange(3)})
-    assert list(told["topics"]) == ["words", "tokens", "topic"] and LDA().summary(told, []) == {}
+    program = LDA(topics=2)
+    model = Model({"word": {"n": counts}}, {"word": words, "document": np.arange(3)})
+    told = program.report.tables(program, model)
+    assert list(told["topics"]) == ["words", "tokens", "topic"]
+    assert program.report.summary(program, told, []) == {}
 
 
 # Real data.
@@ -372,4 +376,5 @@ def test_kos(real_data):
     alone = np.exp(-np.average(np.log(share[test.dst[known]]), weights=test.fields["count"][known]))
     assert record["test_perplexity"] < 0.7 * alone
     told = tables_of(worker, training.edges())
-    assert len(told["topics"]["npmi"]) == 100 and worker.program.summary(told, [])["npmi"] > 0.05
+    summary = worker.program.report.summary(worker.program, told, [])
+    assert len(told["topics"]["npmi"]) == 100 and summary["npmi"] > 0.05

@@ -12,6 +12,7 @@ from team import trained
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.synthetic import ratings as synthetic_ratings
 
@@ -79,7 +80,7 @@ def test_processes(partitioner, tmp_path):
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text("".join(f"{u} {i} {r}\n" for u, i, r in rows))
     told = {"workers": 2, "slack": 2, "partitioner": partitioner}
-    records = run(MF(), files[0], test=files[1], epochs=EPOCHS, **told).records
+    records = run(MF(), files[0], test=files[1], options=RunOptions(epochs=EPOCHS, **told)).records
     assert min(record["test_rmse"] for record in records) < NEAR * best("wide")
 
 
@@ -105,7 +106,7 @@ def test_real_ratings(files, workers, real_data, tmp_path):
     train, test = files(real_data, tmp_path)
     best = []
     for k in (1, workers):
-        records = run(MF(), train, test=test, epochs=8, workers=k).records
+        records = run(MF(), train, test=test, options=RunOptions(epochs=8, workers=k)).records
         best.append(min(record["test_rmse"] for record in records))
     assert best[1] < NEAR * best[0]
 
@@ -115,5 +116,7 @@ def test_movielens_1m(workers, real_data):
     train, test = (
         real_data / "ratings" / "ml-1m" / f"ml-1m.{name}.dat.gz" for name in ("train", "probe")
     )
-    records = run(MF(rank=64), train, test=test, epochs=6, workers=workers).records
+    records = run(
+        MF(rank=64), train, test=test, options=RunOptions(epochs=6, workers=workers)
+    ).records
     assert min(record["test_rmse"] for record in records) < 0.8505

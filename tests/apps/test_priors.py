@@ -12,12 +12,14 @@ from lda_team import Sampling, bags, counts, drawn, tokens
 from programs import drive, start
 from warplda_team import FINE, Fixed, Warped, occurrence
 
-from tux.apps.lda import lda, priors, warplda
+from tux.apps.lda import conditional, lda, priors, warplda
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import PROPOSED, TOPIC, WarpLDA
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
+from tux.program.stage import Cluster
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.stages import Exchange
 
@@ -142,9 +144,9 @@ def test_priors_stay_as_given_otherwise():
     """Nothing is added to an epoch."""
     for kind, stages in ((LDA, 1), (WarpLDA, 3)):
         program = kind(topics=3, alpha=0.4, beta=0.3)
-        assert len(program.stages()) == stages
-        worker = drive(start(program, drawn()), *program.setup())
-        drive(worker, *program.stages())
+        assert len(program.stages(Cluster())) == stages
+        worker = drive(start(program, drawn()), *program.setup(Cluster()))
+        drive(worker, *program.stages(Cluster()))
         assert worker.tau.alpha.tolist() == [np.float32(0.4)] * 3 and worker.tau.beta == np.float32(
             0.3
         )
@@ -153,7 +155,7 @@ def test_priors_stay_as_given_otherwise():
 
 def test_asymmetric_alone_is_refused():
     with pytest.raises(UsageError, match="no estimate"):
-        run(LDA(topics=3, asymmetric=True), drawn(), epochs=1)
+        run(LDA(topics=3, asymmetric=True), drawn(), options=RunOptions(epochs=1))
 
 
 # Drawing by priors that differ.
@@ -162,7 +164,8 @@ LEAN = np.array([2.0, 0.5, 1.25, 0.25])
 
 
 def test_draw_takes_each_topic_in_its_share(monkeypatch):
-    monkeypatch.setattr(lda, "GROUP", 2)
+    for module in (conditional, lda):  # both take the constant by its name
+        monkeypatch.setattr(module, "GROUP", 2)
     q, p = np.array([0.4, 1.5, 0.7, 1.1]), Row(topics=4)
     document = Row(topics=np.array([3, 1, 0]), times=np.array([2, 1, 0]), size=2)
     sums = np.add.reduceat(q * LEAN, [0, 2])
@@ -222,7 +225,9 @@ def test_the_very_ends_of_random_numbers():
 @pytest.mark.parametrize(("udf", "right"), [(lda.sample_unevenly, True), (lda.sample, False)])
 def test_states_are_visited_as_the_posterior_says(udf, right):
     program = LDA(topics=3, alpha=0.5, beta=0.3, optimise=1000, asymmetric=True)
-    worker = drive(start(program, bags([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])), *program.setup())
+    worker = drive(
+        start(program, bags([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])), *program.setup(Cluster())
+    )
     worker.tables["tau"].arrays["alpha"][0] = [1.2, 0.1, 0.4]
     priors.spread(worker.tau)
     truth = oracle.Tiny(*tokens(worker)[:2], 3, np.array([1.2, 0.1, 0.4]), 0.3)

@@ -9,7 +9,7 @@ import pytest
 from programs import random_pairs, start
 from team import Team
 
-from tux import Edge, Program, Vertex, param, shared
+from tux import Edge, Graph, Program, Vertex, param, shared
 from tux.apps.deepwalk.walking import chosen
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
@@ -142,18 +142,21 @@ def count(path):
         path[i].node.seen += 1
 
 
+class Along(Graph):
+    def topology(self, program):
+        return "directed"
+
+
 class Walked(Program):
     """Counts visits, and keeps the walks: by (start, round, epoch)."""
 
+    input = Along()
     length: int = param(9)
     p: float = param(1.0)
     q: float = param(1.0)
     node = Vertex(pulled=True, seen=shared("i8"))
     link = Edge("node", "node", weight=data("f4"))
     weighted = True
-
-    def topology(self):
-        return "directed"
 
     def stages(self):
         kept = self.kept = getattr(self, "kept", {})

@@ -15,6 +15,7 @@ from tux.apps.deepwalk.walks import Walks
 from tux.base.errors import DataError, DiskError
 from tux.cli.main import main
 from tux.run.folder import read_run
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 #  a - b - c - d    a - c, d hangs on c; f -> g, a loop at e, which is alone
@@ -42,7 +43,11 @@ def lines(folder):
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
-    result = run(Walks(walks=6, length=5, directed=directed), graph, out=tmp_path / "out", epochs=2)
+    result = run(
+        Walks(walks=6, length=5, directed=directed),
+        graph,
+        options=RunOptions(out=tmp_path / "out", epochs=2),
+    )
     found = lines(tmp_path / "out")
     steps = {(a, b) for a, b in EDGES if a != b} | (
         set() if directed else {(b, a) for a, b in EDGES if a != b}
@@ -69,7 +74,7 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
 
 def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
     for seed in (0, 1):
-        run(Walks(), graph, out=tmp_path / f"out{seed}", seed=seed, jit=False)
+        run(Walks(), graph, options=RunOptions(out=tmp_path / f"out{seed}", seed=seed, jit=False))
     assert lines(tmp_path / "out0") != lines(tmp_path / "out1")
     assert sorted(map(len, lines(tmp_path / "out0"))) == sorted(map(len, lines(tmp_path / "out1")))
 
@@ -78,11 +83,15 @@ def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     graph = many(tmp_path / "edges.txt")
     monkeypatch.setattr(app, "AT_ONCE", 400)  # several blocks
     options = dict(walks=3, length=9, q=0.5)
-    run(Walks(**options), graph, out=tmp_path / "one")
+    run(Walks(**options), graph, options=RunOptions(out=tmp_path / "one"))
     expected = (tmp_path / "one" / "walks.txt").read_bytes()
-    run(Walks(**options), graph, out=tmp_path / "plain", jit=False)
-    run(Walks(**options), graph, out=tmp_path / "two", workers=2, slack=2)
-    run(Walks(**options, format="parquet"), graph, out=tmp_path / "table", workers=3)
+    run(Walks(**options), graph, options=RunOptions(out=tmp_path / "plain", jit=False))
+    run(Walks(**options), graph, options=RunOptions(out=tmp_path / "two", workers=2, slack=2))
+    run(
+        Walks(**options, format="parquet"),
+        graph,
+        options=RunOptions(out=tmp_path / "table", workers=3),
+    )
     assert (
         main(
             [
@@ -97,7 +106,7 @@ def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
         )
         == 0
     )
-    run(Walks(**options), tmp_path / "parts", out=tmp_path / "stored")
+    run(Walks(**options), tmp_path / "parts", options=RunOptions(out=tmp_path / "stored"))
     for name in ("plain", "two", "stored"):
         assert (tmp_path / name / "walks.txt").read_bytes() == expected
         assert not [each.name for each in (tmp_path / name).iterdir() if each.name.startswith(".")]
@@ -139,7 +148,7 @@ def test_lists_of_other_machines_come_home(tmp_path):
     ]
     said = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0], said
-    run(Walks(walks=4, length=7), graph, out=tmp_path / "one")
+    run(Walks(walks=4, length=7), graph, options=RunOptions(out=tmp_path / "one"))
     assert (tmp_path / "one" / "walks.txt").read_bytes() == (
         tmp_path / "two" / "walks.txt"
     ).read_bytes()
@@ -153,8 +162,7 @@ def test_p_and_weights_are_heeded(tmp_path):
         run(
             Walks(walks=20, length=20, **parameters),
             graph,
-            out=tmp_path / str(parameters),
-            jit=False,
+            options=RunOptions(out=tmp_path / str(parameters), jit=False),
         )
         return np.mean(
             [
@@ -172,9 +180,13 @@ def test_ids_with_blanks_need_a_table(tmp_path):
     graph = tmp_path / "edges.csv"
     graph.write_text('a b,c\nc,"d"\n')
     with pytest.raises(DataError, match="'a b' has a blank") as error:
-        run(Walks(), graph, out=tmp_path / "out")
+        run(Walks(), graph, options=RunOptions(out=tmp_path / "out"))
     assert "parquet" in error.value.do and not (tmp_path / "out").exists()
-    run(Walks(format="parquet", length=4), graph, out=tmp_path / "out", jit=False)
+    run(
+        Walks(format="parquet", length=4),
+        graph,
+        options=RunOptions(out=tmp_path / "out", jit=False),
+    )
     walks = pq.read_table(tmp_path / "out" / "walks.parquet")["walk"].to_pylist()
     assert {walk[0] for walk in walks} == {"a b", "c", "d"} and all(
         len(walk) == 4 for walk in walks
@@ -187,7 +199,7 @@ def test_nothing_half_written(graph, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Lines, "of", full)
     with pytest.raises(DiskError, match="No space left"):
-        run(Walks(), graph, out=tmp_path / "out", jit=False)
+        run(Walks(), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert not [each for each in (tmp_path / "out").iterdir() if "walks" in each.name]
     assert read_run(tmp_path / "out").results is None
 
@@ -214,7 +226,7 @@ def test_lines():
 
 def test_gensim_reads_them(graph, tmp_path):
     word2vec = pytest.importorskip("gensim.models.word2vec")
-    run(Walks(walks=3), graph, out=tmp_path / "out", jit=False)
+    run(Walks(walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert list(word2vec.LineSentence(str(tmp_path / "out" / "walks.txt"))) == lines(
         tmp_path / "out"
     )
@@ -222,7 +234,11 @@ def test_gensim_reads_them(graph, tmp_path):
 
 def test_a_real_graph(tmp_path, real_data):
     graph = real_data / "graphs" / "wiki-Vote.txt.gz"
-    run(Walks(walks=2, length=20, directed=True), graph, out=tmp_path / "out", workers=2)
+    run(
+        Walks(walks=2, length=20, directed=True),
+        graph,
+        options=RunOptions(out=tmp_path / "out", workers=2),
+    )
     with gzip.open(graph, "rt") as file:
         edges = {tuple(line.split()) for line in file if not line.startswith("#")}
     found = lines(tmp_path / "out")

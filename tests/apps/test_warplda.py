@@ -12,13 +12,14 @@ from lda_team import ENDS, Sampling, bags, counts, drawn
 from programs import start
 from warplda_team import FINE, Fixed, Warped, occurrence
 
-from tux.apps.lda import likelihood, warplda
+from tux.apps.lda import lda, warplda
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.engine.training import Training
 from tux.run.folder import read_run
+from tux.run.options import RunOptions
 from tux.run.predict import reopened
 from tux.run.session import run
 from tux.run.watcher import Silent
@@ -265,9 +266,7 @@ def corpus_of(tokens):
     return EdgeData.of(ENDS, [0, 0], [0, 1], {"count": np.array([1, tokens - 1])})
 
 
-@pytest.mark.parametrize(
-    ("topics", "least"), [(4, likelihood.MANY), (1000, 1000 * likelihood.EACH)]
-)
+@pytest.mark.parametrize(("topics", "least"), [(4, lda.MANY), (1000, 1000 * lda.EACH)])
 def test_auto_goes_by_occurrences_and_topics(topics, least):
     program = LDA(topics=topics, alpha=0.2)
     cut_already = EdgeData.of(ENDS, [], [], {"count": np.array([], int)})
@@ -276,31 +275,35 @@ def test_auto_goes_by_occurrences_and_topics(topics, least):
         (corpus_of(least), WarpLDA, "warp"),
         (cut_already, WarpLDA, "warp"),
     ):
-        chosen = program.suited(edges)
+        chosen = program.input.specialise(program, edges)
         assert type(chosen) is kind and chosen.parameters == {
             **program.parameters,
             "sampler": sampler,
         }
-        assert type(chosen.suited(edges)) is kind
+        assert type(chosen.input.specialise(chosen, edges)) is kind
 
 
 def test_what_is_named_is_taken():
     sparse, warp = LDA(sampler="sparse"), LDA(topics=7, sampler="warp")
-    assert sparse.suited(corpus_of(10**7)) is sparse
-    assert (
-        type(warp.suited(corpus_of(5))) is WarpLDA
-        and warp.suited(corpus_of(5)).parameters == warp.parameters
-    )
+    assert sparse.input.specialise(sparse, corpus_of(10**7)) is sparse
+    special = warp.input.specialise(warp, corpus_of(5))
+    assert type(special) is WarpLDA and special.parameters == warp.parameters
     with pytest.raises(UsageError, match="sampler"):
         WarpLDA(sampler="sparse")
 
 
 def test_an_automatic_choice_is_told(monkeypatch):
     said = Said()
-    assert type(run(LDA(topics=3), drawn(), epochs=1, watch=said).worker.program) is LDA
-    monkeypatch.setattr(likelihood, "MANY", 10)
-    monkeypatch.setattr(likelihood, "EACH", 5)
-    assert type(run(LDA(topics=3), drawn(), epochs=1, watch=said).worker.program) is WarpLDA
+    assert (
+        type(run(LDA(topics=3), drawn(), options=RunOptions(epochs=1), watch=said).worker.program)
+        is LDA
+    )
+    monkeypatch.setattr(lda, "MANY", 10)
+    monkeypatch.setattr(lda, "EACH", 5)
+    assert (
+        type(run(LDA(topics=3), drawn(), options=RunOptions(epochs=1), watch=said).worker.program)
+        is WarpLDA
+    )
     assert [line for line in said.lines if "sampler" in line] == [
         f"sampler {name}, which suits these data" for name in ("sparse", "warp")
     ]
@@ -312,9 +315,7 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     result = run(
         LDA(topics=4, sampler=sampler),
         drawn(),
-        out=tmp_path / "run",
-        epochs=2,
-        workers=workers,
+        options=RunOptions(out=tmp_path / "run", epochs=2, workers=workers),
         watch=said,
     )
     kind = {"sparse": LDA, "warp": WarpLDA}[sampler]
@@ -334,13 +335,16 @@ def test_held_out_documents_are_judged():
     test = EdgeData.of(
         ENDS, [100, 100, 101], [0, 1, 2], {"count": np.array([2, 3, 4])}, against=train.ids
     )
-    records = run(WarpLDA(topics=3), train, test, epochs=2).records
+    records = run(WarpLDA(topics=3), train, test, RunOptions(epochs=2)).records
     assert 1 < records[-1]["test_perplexity"] < 8
 
 
 def test_processes_count_the_same():
     edges, program = drawn(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
-    result, team = run(program, edges, workers=2, epochs=3), Warped(program, edges, k=2, by="bicut")
+    result, team = (
+        run(program, edges, options=RunOptions(workers=2, epochs=3)),
+        Warped(program, edges, k=2, by="bicut"),
+    )
     for record in result.records:
         team.epoch()
         assert record["loglik_per_token"] == team.check().likelihood()

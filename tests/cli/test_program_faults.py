@@ -11,7 +11,7 @@ from tux.program import fields
 from tux.rows import table
 
 PROGRAM = """
-from tux import Edge, Program, Vertex, delta, value
+from tux import Edge, Program, Ratings, Report, Vertex, delta, value
 from tux.stages import Apply, Exchange, Score
 
 
@@ -27,7 +27,13 @@ def degree(dst):
     return dst.degree
 
 
+class Whole(Report):
+    def exports(self):
+        return {"all": lambda program, model: {"x": model.ids["page"]}}
+
+
 class Degrees(Program):
+    report = Whole()
     page = Vertex(seen=delta("i4"), degree=value("i4"))
     link = Edge("page", "page")
 
@@ -37,9 +43,8 @@ class Degrees(Program):
     def predict(self):
         return Score(degree)
 
-    def exports(self):
-        return {"all": lambda fields, ids, parameters: {"x": ids["page"]}}
 """
+TABLES = "    def exports(self):\n"
 STAGES = """    def stages(self):
         return [Exchange(count), Apply("page", keep)]
 """
@@ -74,6 +79,22 @@ def tux(tmp_path, monkeypatch, capsys):
         ),
         (STAGES, "    epochs = 'many'\n", "Degrees.epochs is 'many'"),
         (
+            "report = Whole()",
+            "report = Whole",
+            "Degrees.report is the class Whole",
+        ),
+        ("report = Whole()", "input = 'ratings'", "Degrees.input is an object of type str"),
+        (
+            STAGES,
+            f"{STAGES}\n    def specialise(self, edges): ...\n",
+            "Degrees.specialise() is never called: it is a method of Input",
+        ),
+        (
+            "report = Whole()",
+            "input = Ratings()",
+            "Degrees: Ratings() join two vertex types",
+        ),
+        (
             '[Exchange(count), Apply("page", keep)]',
             "None",
             "Degrees.stages() must return a list of stages, not None",
@@ -106,17 +127,17 @@ def test_declarations_that_are_no_such_thing_are_told_with_their_place(tux, old,
 def test_tables_that_are_none(tux, returned):
     code, err = tux(
         "run PROGRAM --epochs 1 --no-jit",
-        STAGES,
-        f"{STAGES}\n    def tables(self, fields, ids):\n        return {returned}\n",
+        TABLES,
+        f"    def tables(self, program, model):\n        return {returned}\n\n{TABLES}",
     )
-    assert code == 2 and "Degrees.tables() must return tables by name" in err
+    assert code == 2 and "Whole.tables() must return tables by name" in err
 
 
 @pytest.mark.parametrize(
     ("command", "old", "new"),
     [
         ("predict out --pairs pairs.csv", "return Score(degree)", "return 1 / 0"),
-        ("export out --format all --out all.npz", '{"x": ids["page"]}', '{"x": 1 / 0}'),
+        ("export out --format all --out all.npz", '{"x": model.ids["page"]}', '{"x": 1 / 0}'),
     ],
 )
 def test_an_error_in_another_command_names_the_line_too(tux, command, old, new):

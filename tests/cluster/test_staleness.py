@@ -5,6 +5,7 @@ nobody draws the order of deliveries.
 import pytest
 from probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
 
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 
@@ -14,11 +15,9 @@ def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
     run(
         program,
         edges(),
-        epochs=PASSES,
-        jit=False,
-        workers=WORKERS,
-        slack=slack,
-        partitioner="random",
+        options=RunOptions(
+            epochs=PASSES, jit=False, workers=WORKERS, slack=slack, partitioner="random"
+        ),
     )
     assert Told(scenario(slack), tmp_path).check() == slack, (
         "the stalest read is as stale as the slack allows"

@@ -7,7 +7,7 @@ import pytest
 from programs import start
 from team import trained
 
-from tux import Edge, Program, Vertex, mirror, shared
+from tux import Edge, Program, Report, Vertex, mirror, shared
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
@@ -31,11 +31,24 @@ BAGS = EdgeData.of(
 _LIST = {"kept": True, "length": "size"}
 
 
+class Pairs(Report):
+    def tables(self, program, model):
+        pairs = sorted(
+            {
+                (int(model.ids["bag"][b]), int(model.ids["word"][w]))
+                for piece in model.edges
+                for b, w in zip(*piece, strict=True)
+            }
+        )
+        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
+
+
 class Bags(Program):
     """Each bag lists every other of its edges by number; and, after an epoch, what all their
     words have counted.
     """
 
+    report = Pairs()
     bag = Vertex(
         whole=True,
         held=mirror("u2", "edges", **_LIST),
@@ -51,16 +64,6 @@ class Bags(Program):
 
     def evaluate(self):
         return [Exchange(list_all, over="bag")]
-
-    def tables(self, fields, ids, edges=()):
-        pairs = sorted(
-            {
-                (int(ids["bag"][b]), int(ids["word"][w]))
-                for piece in edges
-                for b, w in zip(*piece, strict=True)
-            }
-        )
-        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
 
 
 def look(bag, edges):
@@ -236,10 +239,13 @@ def test_declarations_that_cannot_be():
 def test_a_team_in_processes_brings_lists_home(tmp_path):
     (tmp_path / "bags.py").write_text(PROCESSES)
     from tux.program.sources import find
+    from tux.run.options import RunOptions
     from tux.run.session import run
 
     program = find(str(tmp_path / "bags.py")).program()
-    result = run(program, BAGS, out=tmp_path / "out", epochs=1, workers=2, jit=False)
+    result = run(
+        program, BAGS, options=RunOptions(out=tmp_path / "out", epochs=1, workers=2, jit=False)
+    )
     held = read_parquet(tmp_path / "out" / "model" / "bag.parquet")
     found = {bag: held["held"][i].tolist() for i, bag in enumerate(held["id"].tolist())}
     assert found == {10: [], 20: [7, 7, 7, 7], 30: [7, 7, 7]}
@@ -248,7 +254,7 @@ def test_a_team_in_processes_brings_lists_home(tmp_path):
 
 
 PROCESSES = """
-from tux import Edge, Program, Vertex, mirror, shared
+from tux import Edge, Program, Report, Vertex, mirror, shared
 from tux.stages import Exchange
 
 
@@ -257,19 +263,23 @@ def look(bag, edges):
         bag.held[i] = 7
 
 
+class Pairs(Report):
+    def tables(self, program, model):
+        bags, words = model.ids["bag"], model.ids["word"]
+        both = [pair for piece in model.edges for pair in zip(*piece)]
+        pairs = sorted({(int(bags[b]), int(words[w])) for b, w in both})
+        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
+
+    def summary(self, program, tables, records):
+        return {"pairs": len(tables["pairs"]["pair"])}
+
+
 class Bags(Program):
+    report = Pairs()
     bag = Vertex(whole=True, held=mirror("u2", "edges", kept=True))
     word = Vertex()
     occurrence = Edge("bag", "word", repeats="count")
 
     def stages(self):
         return [Exchange(look)]
-
-    def tables(self, fields, ids, edges):
-        both = [pair for piece in edges for pair in zip(*piece)]
-        pairs = sorted({(int(ids["bag"][b]), int(ids["word"][w])) for b, w in both})
-        return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
-
-    def summary(self, tables, records):
-        return {"pairs": len(tables["pairs"]["pair"])}
 """

@@ -15,6 +15,7 @@ from tux.graph import store
 from tux.graph.partitioned import Partitioned, without_edges
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.stages import Apply
 from tux.synthetic.ratings import ratings
@@ -72,10 +73,16 @@ def same(one, two):
 def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     edges, held, _ = known("random")
     test = held if held_out else None
-    direct = run(MF(rank=3), edges, test, epochs=2, workers=2, partitioner="random", jit=False)
+    direct = run(
+        MF(rank=3), edges, test, RunOptions(epochs=2, workers=2, partitioner="random", jit=False)
+    )
     watch = Told()
     stored = run(
-        MF(rank=3), folder("random"), test, epochs=2, jit=False, out=tmp_path / "out", watch=watch
+        MF(rank=3),
+        folder("random"),
+        test,
+        RunOptions(epochs=2, jit=False, out=tmp_path / "out"),
+        watch=watch,
     )
     assert same(direct, stored) and ("test_rmse" in stored.records[-1]) == held_out
     assert [record.get("test_rmse") for record in direct.records] == [
@@ -93,8 +100,8 @@ def test_types_and_fields_go_by_their_places(folder):
     edges, _, _ = known()
     stored = folder(ends=("source", "target"), name="stars")
     assert same(
-        run(MF(rank=2), edges, epochs=1, workers=2, jit=False),
-        run(MF(rank=2), stored, epochs=1, jit=False),
+        run(MF(rank=2), edges, options=RunOptions(epochs=1, workers=2, jit=False)),
+        run(MF(rank=2), stored, options=RunOptions(epochs=1, jit=False)),
     )
 
 
@@ -112,7 +119,7 @@ def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
 
 
 def test_one_part_is_one_worker(folder):
-    result = run(MF(rank=2), folder(k=1), epochs=1, jit=False)
+    result = run(MF(rank=2), folder(k=1), options=RunOptions(epochs=1, jit=False))
     assert result.records[-1]["bytes_sent"] == 0
 
 
@@ -148,7 +155,7 @@ class Two(MF):
 )
 def test_what_does_not_fit(folder, program, options, kind, words):
     with pytest.raises(kind, match=f"(?s){words}"):
-        run(program, folder(), **options)
+        run(program, folder(), options=RunOptions(**options))
 
 
 def test_numbers_that_are_not_whole_are_no_counts(folder):
@@ -185,6 +192,7 @@ def test_held_out_edges_from_a_file(folder, tmp_path):
     )
     stored = folder()
     runs = [
-        run(MF(rank=2), stored, test, epochs=1, jit=False) for test in (held, tmp_path / "test.csv")
+        run(MF(rank=2), stored, test, RunOptions(epochs=1, jit=False))
+        for test in (held, tmp_path / "test.csv")
     ]
     assert runs[0].records[0]["test_rmse"] == runs[1].records[0]["test_rmse"]

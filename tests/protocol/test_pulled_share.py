@@ -7,7 +7,7 @@ import pytest
 from programs import random_pairs
 from team import Team
 
-from tux import Edge, Program, Vertex, shared
+from tux import Edge, Graph, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
 from tux.protocol.pull import joined, share
 from tux.stages import Generate, MiniBatch
@@ -29,9 +29,15 @@ def add(path, share):
         path[i].page.even += 1 / share
 
 
+class Along(Graph):
+    def topology(self, program):
+        return "directed"
+
+
 class Both(Program):
     """Each vertex that starts adds 1 to every page, in one block a round."""
 
+    input = Along()
     page = Vertex(
         pulled=True,
         sum=shared("f8"),
@@ -39,9 +45,6 @@ class Both(Program):
         even=shared("f8", combine="mean"),
     )
     link = Edge("page", "page")
-
-    def topology(self):
-        return "directed"
 
     def stages(self):
         return [MiniBatch(Generate(everyone, add, "page", rounds=STEPS, path=N))]

@@ -8,33 +8,41 @@ import pytest
 from lda_team import bags
 
 from tux.apps.deepwalk.deepwalk import DeepWalk
-from tux.apps.lda import topics
 from tux.apps.lda.lda import LDA
+from tux.apps.lda.report import pyldavis
 from tux.arrays.arrow import read_parquet
 from tux.arrays.ragged import Lists
 from tux.cli.main import main
+from tux.program.report import Model
 from tux.program.sources import find
 from tux.run import plots
 from tux.run.export import export, exporter
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 EXPORTS = '''
 """Exports of all kinds."""
 import numpy as np
-from tux import Context, Edge, Program, Vertex, param, shared, value
+from tux import Context, Edge, Program, Report, Vertex, param, shared, value
 from tux.stages import Apply, Exchange
 
 
-def whole(fields, ids, parameters):
-    arrays = {"n": fields["item"]["n"], "names": ids["user"]}
-    return arrays | {"scale": parameters["scale"], "mean": fields["tau"]["mean"]}
+def whole(program, model):
+    arrays = {"n": model.fields["item"]["n"], "names": model.ids["user"]}
+    return arrays | {"scale": program.scale, "mean": model.fields["tau"]["mean"]}
 
 
-def objects(fields, ids, parameters):
+def objects(program, model):
     return {"bad": np.array([{}, []], object)}
 
 
+class Formats(Report):
+    def exports(self):
+        return {"whole": whole, "objects": objects}
+
+
 class Exports(Program):
+    report = Formats()
     scale: float = param(0.5)
     user = Vertex()
     item = Vertex(n=shared("i4", 2))
@@ -43,9 +51,6 @@ class Exports(Program):
 
     def stages(self):
         return [Exchange(add), Apply("item")]
-
-    def exports(self):
-        return {"whole": whole, "objects": objects}
 
 
 def add(item):
@@ -63,7 +68,11 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def model(here):
-    run(find("exports.py").program(scale=0.25), "pairs.csv", out="out", epochs=2, jit=False)
+    run(
+        find("exports.py").program(scale=0.25),
+        "pairs.csv",
+        options=RunOptions(out="out", epochs=2, jit=False),
+    )
     return here
 
 
@@ -75,7 +84,9 @@ def test_arrays_of_a_program(model):
 
 def test_every_model_has_arrays(model, capsys):
     (model / "ratings.csv").write_text("user,item,rating\nann,3,1\nbob,4,2\n")
-    run(find("mf").program(rank=2), "ratings.csv", out="mf", epochs=1, jit=False)
+    run(
+        find("mf").program(rank=2), "ratings.csv", options=RunOptions(out="mf", epochs=1, jit=False)
+    )
     assert main("export mf --format arrays --out a.npz".split()) == 0
     with np.load("a.npz") as found:
         assert found["user.id"].tolist() == ["ann", "bob"] and found["item.id"].tolist() == [3, 4]
@@ -131,7 +142,9 @@ def test_files(model, capsys):
 )
 def test_mistakes(model, capsys, argv, code, words):
     (model / "ratings.csv").write_text("user,item,rating\nann,3,1\nbob,3,2\n")
-    run(find("mf").program(rank=2), "ratings.csv", out="mf", epochs=1, jit=False)
+    run(
+        find("mf").program(rank=2), "ratings.csv", options=RunOptions(out="mf", epochs=1, jit=False)
+    )
     before = sorted(model.iterdir())
     assert main(["export", *argv.split()]) == code
     said = capsys.readouterr().err
@@ -160,9 +173,8 @@ def test_the_five_arrays():
     }
     ids = {"word": np.array(["ash", "bay", "elm"]), "document": np.arange(3)}
     tau = {"alpha": np.array([[0.5, 0.5]]), "beta": np.array([0.1])}
-    found = topics.pyldavis(
-        {"word": {"n": n}, "document": documents, "tau": tau}, ids, {"topics": 2}
-    )
+    model = Model({"word": {"n": n}, "document": documents, "tau": tau}, ids)
+    found = pyldavis(LDA(topics=2), model)
     assert list(found) == [
         "topic_term_dists",
         "doc_topic_dists",
@@ -192,10 +204,7 @@ def test_a_model_of_topics(here, workers):
     run(
         LDA(topics=3, parts=2, sampler="sparse"),
         edges,
-        out="out",
-        epochs=2,
-        jit=workers > 1,
-        workers=workers,
+        options=RunOptions(out="out", epochs=2, jit=workers > 1, workers=workers),
     )
     assert main("export out --format pyldavis --out a.npz".split()) == 0
     with np.load("a.npz") as stored:
@@ -234,8 +243,7 @@ def vectors(here, request):
     run(
         DeepWalk(dimensions=4, walks=2, length=5, window=2, pool=8),
         "graph.txt",
-        out="out",
-        jit=False,
+        options=RunOptions(out="out", jit=False),
     )
     return here
 

@@ -18,6 +18,7 @@ from tux.cli.info import info
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.run.folder import RunFolder, check_names, fill, finite, read_ids, read_metrics, read_run
+from tux.run.options import RunOptions
 from tux.run.predict import predict, writer
 from tux.run.session import run
 
@@ -36,7 +37,11 @@ def trained(tmp_path):
     (tmp_path / "train.csv").write_text(
         "user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows)
     )
-    result = run(MF(rank=6), tmp_path / "train.csv", out=tmp_path / "out", epochs=3, jit=False)
+    result = run(
+        MF(rank=6),
+        tmp_path / "train.csv",
+        options=RunOptions(out=tmp_path / "out", epochs=3, jit=False),
+    )
     return tmp_path / "out", result
 
 
@@ -116,7 +121,10 @@ def test_prediction_with_kernels_is_the_same(tmp_path):
         "".join(f"{i},{j}\n" for i in range(0, 60, 7) for j in range(40, 0, -3))
     )
     result = run(
-        MF(rank=5), tmp_path / "train.csv", tmp_path / "train.csv", out=tmp_path / "out", epochs=2
+        MF(rank=5),
+        tmp_path / "train.csv",
+        tmp_path / "train.csv",
+        RunOptions(out=tmp_path / "out", epochs=2),
     )
     found = predict(tmp_path / "out", tmp_path / "pairs.csv")
     users, items = result.worker.graph.vertices["user"], result.worker.graph.vertices["item"]

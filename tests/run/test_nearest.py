@@ -7,6 +7,7 @@ from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.program.sources import find
 from tux.run.nearest import nearest, nearest_of
+from tux.run.options import RunOptions
 from tux.run.session import run
 
 VECTORS = '''
@@ -80,10 +81,16 @@ def model(tmp_path, monkeypatch):
         "user,item,rating\n"
         + "".join(f"{u},{i},{1 + (u * i) % 5}\n" for u in range(6) for i in range(4, 9))
     )
-    run(find("mf").program(rank=3), "ratings.csv", out="mf", epochs=2, jit=False)
+    run(
+        find("mf").program(rank=3), "ratings.csv", options=RunOptions(out="mf", epochs=2, jit=False)
+    )
     (tmp_path / "vectors.py").write_text(VECTORS)
     (tmp_path / "pairs.csv").write_text("user,item\nann,007\nbob,x y\nann,x y\n")
-    run(find("vectors.py").program(), "pairs.csv", out="out", epochs=1, jit=False)
+    run(
+        find("vectors.py").program(),
+        "pairs.csv",
+        options=RunOptions(out="out", epochs=1, jit=False),
+    )
     return tmp_path
 
 

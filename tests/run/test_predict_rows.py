@@ -8,12 +8,13 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.program.sources import find
+from tux.run.options import Reading, RunOptions
 from tux.run.predict import predict, predict_rows
 from tux.run.session import run
 
 COUNT = '''
 """How often words occur."""
-from tux import Edge, Program, Vertex, param, shared
+from tux import Bags, Edge, Program, Vertex, param, shared
 from tux.stages import Apply, Exchange, Score
 
 
@@ -35,6 +36,7 @@ def several(edges, out, p):
 
 
 class Count(Program):
+    input = Bags()
     width: int = param(0)
     document = Vertex()
     word = Vertex(n=shared("i4"))
@@ -70,10 +72,7 @@ def trained(out="out", **parameters):
     return run(
         find("count.py").program(**parameters),
         "train.txt",
-        out=out,
-        epochs=1,
-        jit=False,
-        form="text",
+        options=RunOptions(out=out, epochs=1, jit=False, form="text"),
     )
 
 
@@ -107,7 +106,9 @@ def test_rows_of_any_format(here, name):
     trained()
     (here / name).write_text(FILES[name])
     told = []
-    found = predict_rows("out", name, warn=told.append, **HOW.get(name, {"vocab": "vocab.txt"}))
+    found = predict_rows(
+        "out", name, Reading(**HOW.get(name, {"vocab": "vocab.txt"})), warn=told.append
+    )
     assert list(found) == ["document", "score"] and found["score"].tolist() == SCORES
     assert found["document"].tolist() == ([7, 3, 5] if name == "new.csv" else [1, 2, 3])
     assert told == [f"3 of 7 words of {name} are not in the model: left out"]
@@ -160,7 +161,7 @@ def test_ids_of_rows_are_as_given_and_bad_rows_told(here):
     with pytest.raises(DataError, match="new.csv:5"):
         predict_rows("out", "new.csv")
     told = []
-    found = predict_rows("out", "new.csv", on_bad_row="skip", warn=told.append)
+    found = predict_rows("out", "new.csv", Reading(on_bad_row="skip"), warn=told.append)
     assert found["document"].tolist() == ["z", "a b"] and found["score"].tolist() == [3 + 1 * 2, 2]
     assert len(told) == 1 and told[0].startswith(
         "1 bad row of new.csv skipped; the first is new.csv:5: "
@@ -177,7 +178,7 @@ def test_nothing_known_is_an_error(here):
     trained()
     (here / "new.txt").write_text("oak oak\n")
     with pytest.raises(DataError, match="no known word"):
-        predict_rows("out", "new.txt", form="text")
+        predict_rows("out", "new.txt", Reading(form="text"))
 
 
 LABELLED = """
@@ -219,7 +220,7 @@ def test_data_of_vertices_need_not_be_there(here):
         {"x": np.float32([1, 2, 3])},
         vertex_fields={"sample": {"y": [[1, 1], [2, 1]]}},
     )
-    run(find("labelled.py").program(), edges, out="out", epochs=1, jit=False)
+    run(find("labelled.py").program(), edges, options=RunOptions(out="out", epochs=1, jit=False))
     (here / "new.csv").write_text("sample,feature,x\n0,6,0.5\n1,5,2\n1,9,7\n")
     told = []
     found = predict_rows("out", "new.csv", warn=told.append)
@@ -232,7 +233,9 @@ def test_a_program_that_predicts_for_pairs(here):
     (here / "ratings.csv").write_text(
         "user,item,rating\n" + "".join(f"{i % 5},{i % 7},{i % 3}\n" for i in range(35))
     )
-    run(find("mf").program(rank=2), "ratings.csv", out="mf", epochs=1, jit=False)
+    run(
+        find("mf").program(rank=2), "ratings.csv", options=RunOptions(out="mf", epochs=1, jit=False)
+    )
     with pytest.raises(UsageError, match=r"(?s)MF predicts for pairs, not for rows.*--pairs FILE"):
         predict_rows("mf", "ratings.csv")
     assert list(predict("mf", "ratings.csv")) == ["user", "item", "score"]
@@ -244,7 +247,11 @@ def test_rows_of_the_other_end(here):
         .replace("edge.word.n", "1")
         .replace('over="document")', 'over="word")')
     )
-    run(find("words.py").program(), "train.txt", out="out", epochs=1, jit=False, form="text")
+    run(
+        find("words.py").program(),
+        "train.txt",
+        options=RunOptions(out="out", epochs=1, jit=False, form="text"),
+    )
     (here / "new.csv").write_text("document,word,count\n1,oak,4\n2,oak,1\n9,fir,1\n")
     found = predict_rows("out", "new.csv")
     assert found["word"].tolist() == ["oak", "fir"] and found["score"].tolist() == [5, 0]
@@ -252,13 +259,13 @@ def test_rows_of_the_other_end(here):
     with pytest.raises(
         UsageError, match="the rows of new.txt are documents, but the model predicts for a word"
     ):
-        predict_rows("out", "new.txt", form="text")
+        predict_rows("out", "new.txt", Reading(form="text"))
 
 
 def test_matrix_market_and_parquet(here):
     """Words are numbers there, so the model's are too."""
     (here / "train.csv").write_text("document,word,count\n1,1,2\n1,2,1\n2,1,1\n2,3,2\n")
-    run(find("count.py").program(), "train.csv", out="out", epochs=1, jit=False)
+    run(find("count.py").program(), "train.csv", options=RunOptions(out="out", epochs=1, jit=False))
     rows = {
         "document": np.array([3, 3, 1]),
         "word": np.array([1, 3, 4]),

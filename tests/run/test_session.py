@@ -20,9 +20,12 @@ from tux.cli.info import info
 from tux.cli.main import main
 from tux.engine.records import metrics
 from tux.program.sources import builtin, find, of
+from tux.run.finish import Interrupted
 from tux.run.folder import read_metrics
-from tux.run.inputs import generated, load
-from tux.run.session import Interrupted, run
+from tux.run.generated import generated
+from tux.run.inputs import load
+from tux.run.options import Reading, RunOptions
+from tux.run.session import run
 from tux.stages import Apply, Exchange, GlobalSync
 from tux.synthetic.graph import graph
 
@@ -66,7 +69,7 @@ def small():
 
 def test_what_is_told_in_which_order():
     told = Told()
-    result = run(Degrees(), jit=False, watch=told)
+    result = run(Degrees(), options=RunOptions(jit=False), watch=told)
     assert told.phases[:3] == ["load", "layout and compile", "epoch 1"]
     assert told.lines[0] == "data: generated, as no DATA is named: 2,000 pages, 20,000 links"
     assert (
@@ -82,7 +85,7 @@ def test_what_is_told_in_which_order():
 
 
 def test_data_in_memory(small, tmp_path):
-    result = run(MF(rank=4), small, out=tmp_path / "out", epochs=1, jit=False)
+    result = run(MF(rank=4), small, options=RunOptions(out=tmp_path / "out", epochs=1, jit=False))
     assert len(result.worker.graph.edges) == 60
     assert json.loads((tmp_path / "out" / "run.json").read_text())["data"] == {
         "path": "memory",
@@ -91,10 +94,15 @@ def test_data_in_memory(small, tmp_path):
 
 
 def test_patience_stops_and_keeps_the_best(tmp_path):
-    result = run(Degrees(), patience=1, epochs=9, jit=False, out=tmp_path / "out")
+    result = run(
+        Degrees(), options=RunOptions(patience=1, epochs=9, jit=False, out=tmp_path / "out")
+    )
     assert result.results["epochs"] == 2 and result.results["model_epoch"] == 1
     with pytest.raises(UsageError, match="monitors no metric"):
-        run(type("Plain", (Degrees,), {"monitor": "", "__module__": __name__})(), patience=1)
+        run(
+            type("Plain", (Degrees,), {"monitor": "", "__module__": __name__})(),
+            options=RunOptions(patience=1),
+        )
 
 
 def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsys):
@@ -128,7 +136,7 @@ def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsy
 
 def test_without_held_out_edges_the_model_is_that_of_the_last_epoch(tmp_path):
     """Whatever the program monitors."""
-    result = run(Degrees(), epochs=3, jit=False, out=tmp_path / "out")
+    result = run(Degrees(), options=RunOptions(epochs=3, jit=False, out=tmp_path / "out"))
     assert result.results["best"]["epoch"] == 1 and result.results["model_epoch"] == 3
     assert (
         info(str(tmp_path / "out"))["model"]
@@ -138,7 +146,7 @@ def test_without_held_out_edges_the_model_is_that_of_the_last_epoch(tmp_path):
 
 def test_patience_without_the_metric_is_told(small):
     told = Told()
-    run(MF(rank=4), small, epochs=3, patience=1, jit=False, watch=told)
+    run(MF(rank=4), small, options=RunOptions(epochs=3, patience=1, jit=False), watch=told)
     assert told.warnings == [
         f"{plural(small.duplicates, 'row')} of the data repeat a (user, item) pair; kept",
         "test_rmse has no value, so --patience does nothing; it may need --test FILE",
@@ -149,7 +157,7 @@ def test_patience_without_the_metric_is_told(small):
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"every": 0}, {"patience": -1}])
 def test_numbers_that_mean_nothing(wrong):
     with pytest.raises(UsageError, match="at least"):
-        run(Degrees(), **wrong)
+        run(Degrees(), options=RunOptions(**wrong))
 
 
 def test_an_interrupt_tells_how_far_it_came(monkeypatch):
@@ -160,7 +168,7 @@ def test_an_interrupt_tells_how_far_it_came(monkeypatch):
                 raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="interrupted after 2 epochs") as caught:
-        run(Degrees(), jit=False, watch=Impatient())
+        run(Degrees(), options=RunOptions(jit=False), watch=Impatient())
     assert caught.value.exit_code == 130
 
 
@@ -173,7 +181,8 @@ def test_run_json_repeats_the_run(tmp_path, capsys, monkeypatch):
     assert main([*noted["command"][1:-1], "two"]) == 0
     options, parameters = noted["options"], noted["parameters"]
     run(
-        find(noted["app"]["name"]).program(**parameters), out="three", seed=noted["seed"], **options
+        find(noted["app"]["name"]).program(**parameters),
+        options=RunOptions(out="three", seed=noted["seed"], **options),
     )
     one = [json.loads(line) for line in Path("one/metrics.jsonl").read_text().splitlines()]
     for other in ("two", "three"):
@@ -213,7 +222,7 @@ def test_what_cannot_be_generated():
     with pytest.raises(UsageError, match="Weighted needs DATA"):
         load(Weighted(), None)
     with pytest.raises(UsageError, match="--columns without DATA"):
-        load(Degrees(), None, columns="1,2")
+        load(Degrees(), None, reading=Reading(columns="1,2"))
 
 
 def test_warnings_about_data(tmp_path):
@@ -221,7 +230,11 @@ def test_warnings_about_data(tmp_path):
     (tmp_path / "test.csv").write_text("user,item,rating\n1,2,3\n3,9,4\n")
     told = []
     inputs = load(
-        MF(), tmp_path / "train.csv", tmp_path / "test.csv", on_bad_row="skip", warn=told.append
+        MF(),
+        tmp_path / "train.csv",
+        tmp_path / "test.csv",
+        Reading(on_bad_row="skip"),
+        warn=told.append,
     )
     assert told == [
         f"1 bad row of train.csv skipped; the first is {tmp_path}/train.csv:4: value is 'x', not a "
@@ -283,11 +296,9 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     watch = Told()
     run(
         MF(rank=2),
-        epochs=1,
-        workers=2,
-        partitioner="auto",
-        jit=False,
-        out=tmp_path / "out",
+        options=RunOptions(
+            epochs=1, workers=2, partitioner="auto", jit=False, out=tmp_path / "out"
+        ),
         watch=watch,
     )
     assert any(
@@ -303,7 +314,7 @@ def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 3}, raising=False)
     for workers in (2, 3):
         watch = Told()
-        run(MF(rank=2), epochs=1, workers=workers, jit=False, watch=watch)
+        run(MF(rank=2), options=RunOptions(epochs=1, workers=workers, jit=False), watch=watch)
         told = [text for text in watch.warnings if "processor core" in text]
         assert len(told) == (workers == 3)
     assert "3 workers share 2 processor cores" in told[0] and "--workers 2" in told[0]
@@ -313,4 +324,4 @@ def test_an_unknown_partitioner():
     with pytest.raises(
         UsageError, match=r"(?s)no partitioner 'bicuts'.*did you mean.*bicut.*auto, random"
     ):
-        run(MF(), partitioner="bicuts")
+        run(MF(), options=RunOptions(partitioner="bicuts"))

@@ -10,13 +10,14 @@ import pytest
 from programs import random_pairs, start
 from team import Team
 
-from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, uniform
+from tux import Context, Edge, Graph, Program, Vertex, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.cli.main import main
 from tux.engine.training import Training
 from tux.graph.topology import Topology
 from tux.program.sources import find
+from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.stages import Exchange, Generate, GlobalSync, MiniBatch, scope
 from tux.stages.generate import ABREAST
@@ -64,18 +65,26 @@ def visit(path, tau):
     tau.walks += 1
 
 
+class Everywhere(Graph):
+    def topology(self, program):
+        return "undirected"
+
+
+class Along(Graph):
+    def topology(self, program):
+        return "directed"
+
+
 class Visits(Program):
     """How often walks come by: the same whatever the workers and the slack."""
 
+    input = Everywhere()
     size: int = param(7)
     length: int = param(4)
     rounds: int = param(3)
     page = Vertex(pulled=True, seen=shared("i8"), last=shared("f4", 2))
     link = Edge("page", "page")
     tau = Context(visits=total(), walks=total())
-
-    def topology(self):
-        return "undirected"
 
     def stages(self):
         walks = Generate(step, visit, "page", rounds=self.rounds, path="length")
@@ -183,12 +192,10 @@ class Probe(Program):
     by each worker.
     """
 
+    input = Along()
     page = Vertex(pulled=True, steps=shared("i8", SLOTS), mine=shared("i8"))
     link = Edge("page", "page")
     tau = Context(least=total("i8", SLOTS, combine="min"), most=total("i8", SLOTS, combine="max"))
-
-    def topology(self):
-        return "directed"
 
 
 def everyone(start, path, p):
@@ -249,10 +256,13 @@ def test_the_graph_as_neighbours():
     assert again.sums is heavy.sums and again.ends is heavy.ends
 
 
-def test_a_topology_knows_the_programs_tables():
-    class Degrees(Visits):
-        def tabulate(self, topology):
+def test_a_topology_knows_the_extra_tables():
+    class WithDegrees(Everywhere):
+        def extra_tables(self, program, topology):
             return {"degree": np.diff(topology.bounds).astype("f4")}
+
+    class Degrees(Visits):
+        input = WithDegrees()
 
     worker = start(Degrees(), EDGES)
     assert worker.topology.arrays["degree"].shape == (1, N) and worker.topology.arrays[
@@ -284,7 +294,11 @@ def test_processes_and_stored_graphs_give_the_same(tmp_path):
     )
     program = find(str(file)).program()
     results = [
-        run(program, graph, epochs=2, workers=k, slack=s, out=tmp_path / f"out{k}{s}")
+        run(
+            program,
+            graph,
+            options=RunOptions(epochs=2, workers=k, slack=s, out=tmp_path / f"out{k}{s}"),
+        )
         for k, s in ((1, 0), (2, 0), (2, 2))
     ]
     assert (
@@ -301,7 +315,7 @@ def test_processes_and_stored_graphs_give_the_same(tmp_path):
         )
         == 0
     )
-    results.append(run(program, tmp_path / "parts", epochs=2))
+    results.append(run(program, tmp_path / "parts", options=RunOptions(epochs=2)))
     seen = [
         r.worker.tables["page"].arrays["seen"][r.worker.graph.vertices["page"].row_of]
         for r in results

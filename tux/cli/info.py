@@ -14,7 +14,7 @@ from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.read import read_edges
 from tux.run.folder import Run, read_metrics, read_run
-from tux.run.inputs import COUNTED
+from tux.run.sizes import COUNTED
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 

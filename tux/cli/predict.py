@@ -11,6 +11,7 @@ from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags
 from tux.run.nearest import COUNT, nearest_of
+from tux.run.options import Reading
 from tux.run.predict import predict, predict_rows, writer
 
 
@@ -41,14 +42,14 @@ def command(argv: list[str]) -> int:
     elif given.pairs:
         columns = predict(given.dir, given.pairs, warn=show.warn)
     else:
-        reading = {
-            name: getattr(given, name)
-            for name in ("form", "vocab", "stop", "columns")
-            if getattr(given, name) is not None
-        }
-        columns = predict_rows(
-            given.dir, given.data, warn=show.warn, on_bad_row=given.on_bad_row, **reading
+        reading = Reading(
+            form=given.form,
+            vocab=given.vocab,
+            stop=given.stop,
+            columns=given.columns,
+            on_bad_row=given.on_bad_row,
         )
+        columns = predict_rows(given.dir, given.data, reading, warn=show.warn)
     write(columns)
     if given.out:
         first, *_ = columns

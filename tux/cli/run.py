@@ -50,7 +50,8 @@ def _train(source: Source, argv: list[str]) -> int:
     program = source.program(**parameters(given))
     from tux.base.crash import advise
     from tux.cluster.place import find
-    from tux.program.program import REPEATS
+    from tux.program.report import REPEATS
+    from tux.run.options import RunOptions
     from tux.run.session import run
 
     if not (given.check or given.no_jit):
@@ -69,10 +70,7 @@ def _train(source: Source, argv: list[str]) -> int:
             f"{name} {value}" for name, value in program.parameters.items() if value != ""
         )
         watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
-        result = run(
-            program,
-            given.data,
-            given.test,
+        options = RunOptions(
             out=given.out,
             seed=given.seed,
             epochs=given.epochs,
@@ -80,11 +78,7 @@ def _train(source: Source, argv: list[str]) -> int:
             patience=given.patience,
             columns=given.columns,
             on_bad_row=given.on_bad_row,
-            **{
-                name: getattr(given, name)
-                for name in FORMS_OF_DATA
-                if getattr(given, name, None) is not None
-            },
+            **{name: getattr(given, name, None) for name in FORMS_OF_DATA},
             jit=not given.no_jit,
             check=given.check,
             workers=given.workers,
@@ -94,8 +88,8 @@ def _train(source: Source, argv: list[str]) -> int:
             place=place,
             judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
             command=["tux", "run", *argv],
-            watch=watch,
         )
+        result = run(program, given.data, given.test, options, watch)
     if result.worker is not None:
         _tell(result, given.out)
     return 0
@@ -104,7 +98,7 @@ def _train(source: Source, argv: list[str]) -> int:
 def _tell(result: Result, out: str | None) -> None:
     """The lines at a run's end: its tables, what it has found, and where it is."""
     from tux.cli.info import model_epoch
-    from tux.run.inputs import left_out
+    from tux.run.sizes import left_out
 
     for name, columns in result.tables.items():
         rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]

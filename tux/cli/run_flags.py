@@ -11,9 +11,11 @@ from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
 from tux.cli.flags import Flags, add_parameters, at_least, whole
-from tux.program.program import REPEATS, Program
-from tux.run.inputs import data_fields, judges
-from tux.run.samples import FORMS, wants_labels
+from tux.program.input import Bags, Samples
+from tux.program.program import Program
+from tux.program.report import REPEATS
+from tux.run.inputs import judges
+from tux.run.samples import FORMS
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -44,9 +46,10 @@ def run_flags(source: Source, app: str) -> Flags:
 
 def _data(flags: Flags, program: type[Program]) -> None:
     """What is read, and how."""
-    add, edge, samples = flags.section("data").add_argument, program.edge, wants_labels(program)
-    columns = ",".join([*edge.roles, *data_fields(program)])
-    rows = "samples" if samples else f"{edge.ends[0]}s" if edge.repeats else "edges"
+    add, edge = flags.section("data").add_argument, program.edge
+    samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
+    columns = ",".join([*edge.roles, *edge.columns])
+    rows = "samples" if samples else f"{edge.ends[0]}s" if bags else "edges"
     what = {
         "samples": (
             "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
@@ -54,7 +57,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
         ),
         "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
     }
-    bags = (
+    text = (
         f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder "
         "of tux partition"
     )
@@ -62,14 +65,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
         "data",
         metavar="DATA",
         nargs="?",
-        help=f"{what.get(rows, bags)}; small generated data if left out",
+        help=f"{what.get(rows, text)}; small generated data if left out",
     )
     add(
         "--test",
         metavar="FILE",
         help=f"held-out {rows}, to judge the model by" if judges(program) else SUPPRESS,
     )
-    if samples or edge.repeats:
+    if samples or bags:
         forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
         add(
             "--form",
@@ -78,7 +81,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
             help=f"form of DATA{line} [default: found by its name and first lines]",
         )
     _labels(flags, program)
-    if edge.repeats:
+    if bags:
         _vocabulary(flags, edge.ends[1])
     named = f"names, or numbers from 1, of the table's columns {columns} [default: found by name]"
     add("--columns", metavar="A,B,..", help=SUPPRESS if samples else named)
@@ -89,7 +92,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
 def _labels(flags: Flags, program: type[Program]) -> None:
     """Where labels of samples or of vertices are."""
     add = flags.section("data").add_argument
-    if wants_labels(program):
+    if isinstance(program.input, Samples):
         add(
             "--label",
             metavar="NAME",
@@ -105,7 +108,7 @@ def _labels(flags: Flags, program: type[Program]) -> None:
             metavar="FILE",
             help="labels of DATA that has none: text, one a line, or .npy",
         )
-    elif program.labels:
+    elif program.input.vertex_labels:
         add(
             "--labels",
             metavar="FILE",

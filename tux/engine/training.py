@@ -18,6 +18,7 @@ from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import stages_of
+from tux.program.stage import Cluster
 from tux.protocol.steps import Step
 
 
@@ -33,8 +34,9 @@ class Training:
         self.worker, self.seconds = worker, 0.0
         self.best_epoch, self.best = 0, float("inf")
         self._best_model: list[np.ndarray] = []
+        cluster = Cluster(worker.workers, worker.slack)
         setup, stages, evaluate = (
-            stages_of(program, name) for name in ("setup", "stages", "evaluate")
+            stages_of(program, name, cluster) for name in ("setup", "stages", "evaluate")
         )
         every = [*setup, *stages, *evaluate]
         self._setup, self._stages, self._evaluate = (

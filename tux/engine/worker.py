@@ -52,7 +52,6 @@ class Worker:
     ) -> None:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
-        program.workers, program.slack = workers, slack
         self.parameters = scalars(program)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`

@@ -15,7 +15,8 @@ from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
 from tux.graph.topology import Topology, topology_of
-from tux.program.program import Edge, Program
+from tux.program.program import Program
+from tux.program.types import Edge
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def with_topology(
     """The same parts with the whole graph's neighbour lists, if the program looks at them;
     `train`: None where only the parts hold it.
     """
-    if not program.topology():
+    if not program.input.topology(program):
         return parts
     topology = (
         topology_of(program, train, seed)

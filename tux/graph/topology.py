@@ -109,16 +109,16 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
         if "weight" in parts[0].fields
         else None
     )
-    n, kind = parts[0].types[name].vertices, program.topology()
+    n, kind = parts[0].types[name].vertices, program.input.topology(program)
     topology = Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
-    return replace(topology, more=program.tabulate(topology))
+    return replace(topology, more=program.input.extra_tables(program, topology))
 
 
 def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None:
     """The topology that a program asks for, with what it computes from it; None if it asks for
     none, or there are no edges.
     """
-    kind = program.topology()
+    kind = program.input.topology(program)
     if not kind or not len(edges):
         return None
     if edges.ends[0] != edges.ends[1]:
@@ -135,7 +135,7 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         directed=kind == "directed",
         weights=edges.fields.get("weight"),
     )
-    return replace(topology, more=program.tabulate(topology))
+    return replace(topology, more=program.input.extra_tables(program, topology))
 
 
 def _spec(array: np.ndarray) -> tuple[str | int, ...]:

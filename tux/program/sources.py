@@ -146,26 +146,26 @@ def _load(path: str) -> ModuleType:
 
 def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
     """The Program subclass of a module: the one `chosen`, or the only one."""
-    found = {
+    programs = {
         name: thing
         for name, thing in vars(module).items()
         if isinstance(thing, type)
         and issubclass(thing, Program)
         and thing.__module__ == module.__name__
     }
-    if chosen and chosen not in found:
+    if chosen and chosen not in programs:
         raise UsageError(
             f"no program {chosen} in {file}",
-            do=f"{closest(chosen, found)}it has: {', '.join(found) or 'none'}",
+            do=f"{closest(chosen, programs)}it has: {', '.join(programs) or 'none'}",
         )
-    if not found:
+    if not programs:
         raise UsageError(f"no program in {file}", do="declare one: class Mine(Program)")
-    if not chosen and len(found) > 1:
+    if not chosen and len(programs) > 1:
         raise UsageError(
-            f"{len(found)} programs in {file}",
-            do=f"choose one: {' or '.join(f'{file}:{name}' for name in found)}",
+            f"{len(programs)} programs in {file}",
+            do=f"choose one: {' or '.join(f'{file}:{name}' for name in programs)}",
         )
-    return found[chosen or next(iter(found))]
+    return programs[chosen or next(iter(programs))]
 
 
 def explained(error: Exception, source: Source | None) -> ProgramError | None:

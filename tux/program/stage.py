@@ -1,5 +1,5 @@
-"""What `Program.stages()` returns: declarations. A run prepares each into a step and does not
-change it.
+"""What `Program.stages()` is told of the run, and what it returns: declarations. A run prepares
+each into a step and does not change it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ import numpy as np
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
     from tux.protocol.steps import Step
+
+
+class Cluster(NamedTuple):
+    """The workers of a run: how many there are, and how many clocks they may be apart."""
+
+    workers: int = 1
+    slack: int = 0
 
 
 class Batch(NamedTuple):

@@ -19,6 +19,7 @@ from tux.base.text import closest
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
 from tux.program.program import Program
+from tux.program.report import Export, Model
 from tux.run import plots
 from tux.run.folder import finite, model_file, read_ids, read_run
 from tux.run.predict import reopened
@@ -44,12 +45,9 @@ def export(
     ProgramError for what is no array of numbers or text.
     """
     check_format(folder, form)
-    program, made = _formats(folder, warn)
-    fields, ids = _model(folder, program)
-    arrays = {
-        name: np.asarray(array)
-        for name, array in made[form](fields, ids, program.parameters).items()
-    }
+    program, formats = _formats(folder, warn)
+    exported = formats[form](program, _model(folder, program))
+    arrays = {name: np.asarray(array) for name, array in exported.items()}
     arrays = {
         name: np.array(array.tolist(), "U") if array.dtype == STRING else array
         for name, array in arrays.items()
@@ -66,34 +64,30 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
     """Raises UsageError if the model in a run's folder has no such format, and names those that
     it has.
     """
-    _, made = _formats(folder, lambda text: None)
-    if form not in made:
+    _, formats = _formats(folder, lambda text: None)
+    if form not in formats:
         raise UsageError(
             f"no format {form!r}",
-            do=f"{closest(form, made)}formats of this model: {', '.join(made)}",
+            do=f"{closest(form, formats)}formats of this model: {', '.join(formats)}",
         )
 
 
 def _formats(
     folder: str | os.PathLike[str], warn: Callable[[str], None]
-) -> tuple[Program, dict[str, Callable[..., dict[str, Any]]]]:
-    """The program of a run, and what can be made of its model: what the program says, and the
+) -> tuple[Program, dict[str, Export]]:
+    """The program of a run, and what can be made of its model: what its report says, and the
     arrays as they are.
     """
     program = reopened(read_run(folder), warn)
-    return program, {ARRAYS: _arrays, **program.exports()}
+    return program, {ARRAYS: _arrays, **program.report.exports()}
 
 
-def _arrays(
-    fields: Mapping[str, Mapping[str, Any]],
-    ids: Mapping[str, np.ndarray],
-    parameters: Mapping[str, Any],
-) -> dict[str, Any]:
+def _arrays(program: Program, model: Model) -> dict[str, Any]:
     """All fields of the model as ``TYPE.FIELD``, and ids as ``TYPE.id``; lists as ``TYPE.FIELD``
     and their ``TYPE.FIELD.bounds``.
     """
-    arrays: dict[str, Any] = {f"{name}.id": values for name, values in ids.items()}
-    for name, columns in fields.items():
+    arrays: dict[str, Any] = {f"{name}.id": values for name, values in model.ids.items()}
+    for name, columns in model.fields.items():
         for field, column in columns.items():
             if isinstance(column, Lists):
                 arrays |= {
@@ -105,17 +99,15 @@ def _arrays(
     return arrays
 
 
-def _model(
-    folder: str | os.PathLike[str], program: Program
-) -> tuple[dict[str, dict[str, Any]], dict[str, np.ndarray]]:
-    """The model's fields and ids by vertex type, and the context's fields as "tau"."""
+def _model(folder: str | os.PathLike[str], program: Program) -> Model:
+    """The model in a run's folder, without the training edges."""
     ids = {name: each.values for name, each in read_ids(folder, program).items()}
     fields = {}
     for name in [*program.vertices, "tau"]:
         there = name != "tau" or any(field.in_model for field in program.context.fields.values())
         columns = read_parquet(model_file(folder, name)) if there else {}
         fields[name] = {field: column for field, column in columns.items() if field != "id"}
-    return fields, ids
+    return Model(fields, ids)
 
 
 def exporter(
@@ -175,13 +167,13 @@ def _painter(
 
     def draw(arrays: Mapping[str, Any]) -> None:
         ids = arrays["id"]
-        found = (
+        colours = (
             read_vertex_labels(labels, Ids(ids.astype(STRING) if ids.dtype.kind == "U" else ids))
             if labels is not None
             else None
         )
-        if found is not None and found.unknown:
-            warn(f"{found.unknown:,} ids in {labels} have no vector")
-        plots.save_vectors(path, arrays["vector"], found)
+        if colours is not None and colours.unknown:
+            warn(f"{colours.unknown:,} ids in {labels} have no vector")
+        plots.save_vectors(path, arrays["vector"], colours)
 
     return draw

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from inspect import signature
+from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,6 +26,7 @@ from tux.base.errors import DataError, ProgramError
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
+from tux.program.report import Model, Tables
 from tux.run.claim import claim, release
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -57,7 +57,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     app: App
     parameters: dict[str, Any]
     seed: int
-    # of tux.run.session.run: epochs, every, patience, on_bad_row, columns, jit
+    # of tux.run.options.Plan.record: epochs, every, patience, on_bad_row, columns, jit
     options: dict[str, Any]
     data: Origin
     test: Origin | None = None
@@ -67,10 +67,6 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
-
-
-Tables = Mapping[str, Mapping[str, Sequence[Any]]]
-"""Tables by name: columns of equal length."""
 
 
 class RunFolder:
@@ -149,22 +145,13 @@ def finite(value: Any) -> Any:
 
 
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
-    """The program's tables about the model that a worker holds; `edges` for those that are made
-    of the training edges too.
-    """
-    given: dict[str, Any] = (
-        {"edges": edges} if "edges" in signature(worker.program.tables).parameters else {}
-    )
+    """The report's tables about the model that a worker holds and the training edges."""
     program = worker.program
-    fields, ids = model_of(worker)
-    tau = worker.tables["tau"]
-    tables = program.tables(
-        {**fields, "tau": {name: tau.arrays[name] for name in tau.declared}}, ids, **given
-    )
+    tables = program.report.tables(program, model_of(worker, edges))
     if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
         what = (
-            f"{type(program).__name__}.tables() must return tables by name, each with columns of "
-            "equal length"
+            f"{type(program.report).__name__}.tables() must return tables by name, each with "
+            "columns of equal length"
         )
         raise ProgramError(what, do='e.g. return {"ranks": {"page": pages, "rank": ranks}}')
     return tables
@@ -179,12 +166,14 @@ def _is_table(table: Any) -> bool:
     return len({len(column) for column in table.values()}) <= 1
 
 
-def model_of(worker: Worker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The model's fields and the ids, by vertex type, of the vertices known in training."""
-    known = worker.graph.vertices
-    return {name: _columns(worker, name) for name in known}, {
-        name: v.ids.values[: v.known] for name, v in known.items()
-    }
+def model_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Model:
+    """The model that a worker holds: fields and ids of the vertices known in training, and all of
+    the context.
+    """
+    vertices, tau = worker.graph.vertices, worker.tables["tau"]
+    fields = {name: _columns(worker, name) for name in vertices}
+    fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
+    return Model(fields, {name: v.ids.values[: v.known] for name, v in vertices.items()}, edges)
 
 
 def _cell(value: Any) -> str:

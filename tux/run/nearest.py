@@ -85,25 +85,25 @@ def nearest_of(
             f"{type(program).__name__} has no vectors to compare",
             do="its vertices have no field of several numbers",
         )
-    found = {}
+    matches = {}
     for kind, name in reversed(matrices):  # so that the first field of a type stays
         row = int(Ids(models[kind]["id"]).encode(_id(vertex, models[kind]["id"]))[0])
         if row >= 0:
-            found[kind] = name, row
-    if len(found) != 1:
+            matches[kind] = name, row
+    if len(matches) != 1:
         kinds = sorted({kind for kind, _ in matrices})
-        if found:
+        if matches:
             choices = " or ".join(
-                f"--field {kind}.{name}" for kind, (name, _) in sorted(found.items())
+                f"--field {kind}.{name}" for kind, (name, _) in sorted(matches.items())
             )
             raise UsageError(
-                f"{vertex!r} is an id of several types: {', '.join(sorted(found))}",
+                f"{vertex!r} is an id of several types: {', '.join(sorted(matches))}",
                 do=f"say which: {choices}",
             )
         raise UsageError(
             f"no {' or '.join(kinds)} is called {vertex!r}", do="ids are written as in the data"
         )
-    ((kind, (name, row)),) = found.items()
+    ((kind, (name, row)),) = matches.items()
     rows, cosines = nearest(matrices[kind, name], row, count)
     return {kind: models[kind]["id"][rows], "cosine": cosines}
 

@@ -323,10 +323,10 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
             title="label (vertices)",
             alignment="left",
         )
-    told = f"{len(points):,} vertices" + (
+    drawn = f"{len(points):,} vertices" + (
         f", {len(chosen):,} of them drawn" if len(chosen) < len(points) else ""
     )
-    axes.set_title(f"{told}: the first two of {vectors.shape[1]} principal components", loc="left")
+    axes.set_title(f"{drawn}: the first two of {vectors.shape[1]} principal components", loc="left")
     for axis, share, name in zip(
         (axes.xaxis, axes.yaxis), shares, ("first", "second"), strict=True
     ):

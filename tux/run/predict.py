@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +34,11 @@ from tux.io.mat import is_mat
 from tux.io.read import read_edges
 from tux.io.text import blocks, without_skipping
 from tux.program import sources
+from tux.program.input import Samples
 from tux.program.program import Program
 from tux.run.folder import Run, fill, read_ids, read_run
-from tux.run.inputs import Reading, data_fields
-from tux.run.samples import READING, wants_labels
+from tux.run.options import Reading
+from tux.run.samples import NAMED
 
 Warn = Callable[[str], None]
 
@@ -73,9 +74,7 @@ def predict(
     # What a file of training edges would hold is not there to be read: zeros keep its place.
     asked = replace(
         asked,
-        fields={
-            name: np.zeros(len(asked), field.dtype) for name, field in data_fields(program).items()
-        },
+        fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
     )
     scores = ask(folder, run, program, stage, ids, asked)
     first, second = program.edge.roles
@@ -181,9 +180,9 @@ def writer(path: str | os.PathLike[str]) -> Write:
 def predict_rows(
     folder: str | os.PathLike[str],
     data: str | os.PathLike[str],
+    reading: Reading | None = None,
     *,
-    warn: Callable[[str], None] = lambda text: None,
-    **reading: Unpack[Reading],
+    warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
     """Score each row of a file of new vertices, in any format that training reads, by the model in
     a run's folder.
@@ -208,10 +207,9 @@ def predict_rows(
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = read_ids(folder, program)[other]
-    reading = _as_in_training(run.options, data, reading, program)
-    rows, left_out, total = (_samples if wants_labels(program) else _read)(
-        data, program, kind, other, known, reading
-    )
+    reading = _as_in_training(run.options, data, reading or Reading(), program)
+    read = _samples if isinstance(program.input, Samples) else _read
+    rows, left_out, total = read(data, program, kind, other, known, reading)
     for note in rows.notes:
         warn(f"{named(data)}: {note}")
     if rows.skipped:
@@ -246,26 +244,24 @@ def _as_in_training(
     The form of training is not taken for a file that is recognised as one of another form; only
     lda-c and libsvm look alike.
     """
-    samples = wants_labels(program)
-    names = READING[:-1] if samples else ("form", "vocab", "stop")
+    samples = isinstance(program.input, Samples)
+    names = NAMED[:-1] if samples else ("form", "vocab", "stop")
     before: dict[str, Any] = {
         name: options[name] for name in names if options.get(name) not in (None, STANDARD)
     }
     bare = is_npz(data)  # there are no columns with names, and no lines
     table = not samples and _is_table(data, program)
-    found = None if table or bare else recognised(data)
-    own = reading.get("form")
+    detected = None if table or bare else recognised(data)
     if not samples and table:
         before = {}
-    elif found is not None and {found, before.get("form")} != {"lda-c", "svm"}:
+    elif detected is not None and {detected, before.get("form")} != {"lda-c", "svm"}:
         before.pop("form", None)
-    form = own or before.get("form") or found
+    form = reading.form or before.get("form") or detected
     if bare or samples and form == "svm":
         before = {name: value for name, value in before.items() if name == "form" and not bare}
     if form != "text":
         before.pop("stop", None)
-    chosen = {name: value for name, value in before.items() if name not in reading}
-    return {**reading, **chosen}  # type: ignore[typeddict-item]
+    return replace(reading, **before | reading.named())
 
 
 def _samples(
@@ -274,20 +270,17 @@ def _samples(
     """Samples, of which labels are not asked for."""
     from tux.io.samples import read_samples
 
-    wanted = {name: field.dtype for name, field in data_fields(program).items()}
-    how = {name: reading[name] for name in READING if name in reading}  # type: ignore[literal-required]
-    bad = reading.get("on_bad_row") or "stop"
-    found = read_samples(
+    samples = read_samples(
         data,
         program.edge.ends,
-        wanted,
+        program.edge.columns,
         against={other: known},
         unknown="skip",
-        on_bad_row=bad,
+        on_bad_row=reading.on_bad_row,
         require_labels=False,
-        **how,
+        **{name: getattr(reading, name) for name in NAMED},
     )
-    return found.edges, found.unknown, found.unknown + len(found.edges)
+    return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
 
 
 def _read(
@@ -296,28 +289,27 @@ def _read(
     """Edges of known columns to rows in the order of the file; how many entries (of repeated
     edges: repetitions) were left out, of all.
     """
-    wanted = {name: field.dtype for name, field in data_fields(program).items()}
-    bad = reading.get("on_bad_row") or "stop"
-    bags = {name: reading.get(name) for name in ("form", "vocab", "stop")}
-    form = reading.get("form") or recognised(data)
+    ends, columns = program.edge.ends, program.edge.columns
+    bags = {name: getattr(reading, name) for name in ("form", "vocab", "stop")}
+    form = reading.form or recognised(data)
     if form is None and all(value is None for value in bags.values()):
         table = read_edges(
             data,
-            program.edge.ends,
-            wanted,
-            columns=reading.get("columns"),
-            on_bad_row=bad,
+            ends,
+            columns,
+            columns=reading.columns,
+            on_bad_row=reading.on_bad_row,
             against={other: known},
         )
         return _known_only(
             table, program, kind, other, known, numbered=is_market(data) or is_mat(data)
         )
-    if program.edge.ends[0] != kind:
+    if ends[0] != kind:
         raise UsageError(
             f"the rows of {data} are {other}s, but the model predicts for a {kind}",
             do=f"give a table of {kind}s",
         )
-    if reading.get("columns") is not None:
+    if reading.columns is not None:
         raise UsageError(
             f"{data} has no columns to name", do=f"leave --columns out: this is a {form} file"
         )
@@ -326,22 +318,21 @@ def _read(
             f"the {other}s of the model have names, those of {data} have numbers",
             do="name the file of names with --vocab",
         )
-    ends, how = program.edge.ends, bags | {"form": form}
-    found = read_bags(
+    documents = read_bags(
         data,
         ends,
-        wanted,
+        columns,
         against={other: known},
         unknown="skip",
-        on_bad_row=bad,
-        **how,  # type: ignore[arg-type]
+        on_bad_row=reading.on_bad_row,
+        **bags | {"form": form},
     )
-    entries = found.unknown_sum if program.edge.repeats else found.unknown
-    held = _entries(found.edges, program)
+    unknown = int(documents.unknown_sum if program.edge.repeats else documents.unknown)
+    edges = documents.edges
     return (
-        _in_order(found.edges, kind, found.edges.ids[kind].encode(found.rows)),
-        int(entries),
-        int(entries) + held,
+        _in_order(edges, kind, edges.ids[kind].encode(documents.rows)),
+        unknown,
+        unknown + _entries(edges, program),
     )
 
 

@@ -9,7 +9,7 @@ line, in any form that edges have: blocks of a mini-batch may be made of whole o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +19,20 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.read import read_edges
 from tux.io.text import OnBadRow
+from tux.program.input import Samples
 from tux.program.program import Program
 
 if TYPE_CHECKING:
-    from tux.io.samples import Samples
+    from tux.io.samples import Samples as SampleData
+    from tux.run.options import Reading
 
 FORMS = ("svm", "table", "npz")
-READING = ("form", "label", "weight", "labels")
-
-
-def wants_labels(program: type[Program] | Program) -> bool:
-    """Whether a program reads labelled samples."""
-    first = program.vertices.get(program.edge.ends[0])
-    return first is not None and "label" in first.fields and first.fields["label"].kind == "data"
+NAMED = ("form", "label", "weight", "labels")
+"""Options of `tux.run.options.Reading` that say how samples are read."""
 
 
 def read_labelled(
-    source: Any,
-    program: Program,
-    wanted: Mapping[str, Any],
-    train: EdgeData | None = None,
-    **reading: Any,
+    source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
     """The samples of a file; with those of training, features keep their indices, labels mean the
     same, and samples follow those.
@@ -49,24 +42,21 @@ def read_labelled(
     from tux.io.sample_labels import UnknownLabel
     from tux.io.samples import read_samples
 
-    if reading.get("columns") is not None:
+    if reading.columns is not None:
         raise UsageError(
             "samples have no columns of edges to name",
             do="name that of the labels with --label, and of weights with --weight",
         )
-    how = {name: reading.get(name) for name in READING}
-    bad = reading.get("on_bad_row") or "stop"
-    classes = train.classes if train is not None and train.classes else _given(program)
-    against = train.ids if train is not None else None
+    classes: Any = train.classes if train is not None and train.classes else _classes(program)
     try:
-        read = read_samples(
+        samples = read_samples(
             source,
             program.edge.ends,
-            wanted,
-            against=against,
-            classes=classes,  # type: ignore[arg-type]
-            on_bad_row=bad,  # type: ignore[arg-type]
-            **how,  # type: ignore[arg-type]
+            program.edge.columns,
+            against=train.ids if train is not None else None,
+            classes=classes,
+            on_bad_row=reading.on_bad_row,
+            **{name: getattr(reading, name) for name in NAMED},
         )
     except UnknownLabel as error:
         if train is not None or classes is None:
@@ -80,34 +70,37 @@ def read_labelled(
             where=error.where,
             do=do,
         ) from None
-    return labelled(read, program, train)
+    return labelled(samples, program, train)
 
 
-def _given(program: Program) -> tuple[str, str] | None:
+def _classes(program: Program) -> tuple[str, str] | None:
     """The classes that the user has named, if both are."""
-    names = str(program.parameters.get("negative", "")), str(program.parameters.get("positive", ""))
-    if bool(names[0]) != bool(names[1]):
+    declared = program.input.classes if isinstance(program.input, Samples) else None
+    if declared is None:
+        return None
+    negative, positive = (str(program.parameters[name]) for name in declared)
+    if bool(negative) != bool(positive):
         raise UsageError(
             "one class is named, the other is not", do="give --negative and --positive, or neither"
         )
-    return names if names[0] else None
+    return (negative, positive) if negative else None
+
+
+def groups_file(program: Program) -> str:
+    """The file of groups of features that a program's parameter names, or nothing."""
+    declared = program.input.groups if isinstance(program.input, Samples) else ""
+    return str(program.parameters[declared]) if declared else ""
 
 
 def in_groups(
-    edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: Any = None
+    edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: OnBadRow = "stop"
 ) -> EdgeData:
-    """The same edges, their features in the groups of the file that the program's parameter
-    `groups` names, if it has one.
-    """
-    path = str(program.parameters.get("groups", "")) if wants_labels(program) else ""
-    return (
-        with_groups(edges, program.edge.ends[1], path, warn, on_bad_row or "stop")
-        if path
-        else edges
-    )
+    """The same edges, their features in the groups of the file that the program names, if any."""
+    path = groups_file(program)
+    return with_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
 
 
-def labelled(samples: Samples, program: Program, train: EdgeData | None = None) -> EdgeData:
+def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
     """Samples as edges with the fields that a program declares; behind those of training, if
     these are given.
     """
@@ -144,7 +137,7 @@ def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
         )
     if "weight" in program.vertices[kind].fields:
         known.setdefault("weight", np.ones(len(bare.ids[kind]), np.float32))
-    stored, classes = bare.classes, _given(program) or bare.classes
+    stored, classes = bare.classes, _classes(program) or bare.classes
     meant = [tuple(meaning(name.strip()) for name in each) for each in (stored, classes)]
     if meant[1] == meant[0][::-1]:
         known["label"] = -np.asarray(known["label"])

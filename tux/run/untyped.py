@@ -87,7 +87,7 @@ def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str |
     )
     kind = edges.ends[0]
     if user and item and columns is None:
-        told = (
+        what = (
             f"columns {user!r} and {item!r} are of two types, but {both:,} ids, such as "
             f"{values[first & second][0]}, occur in both"
         )
@@ -95,7 +95,7 @@ def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str |
             f"Each would be one {kind}. Write them differently, as u1 and i1, or name the columns "
             "with --columns."
         )
-        raise DataError(told, where=os.fspath(path), do=do)
+        raise DataError(what, where=os.fspath(path), do=do)
     numbers = len(names) > 2 if parquet else numbered(path)
     if (why := _counted(values, first, second, numbers)) is None:
         return ""

@@ -1,0 +1,109 @@
+"""BlockPG between passes: whether a pass stands, how stiff the next one is, and whether it goes
+over all features.
+
+A pass that has raised F is undone unless the search (`tux.apps.blockpg.span`) mends it, and the
+steps after it are stiffer: F never rises.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.blockpg.rounding import after_pass, after_search, lowers
+from tux.apps.blockpg.span import KEPT, direction
+
+SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
+# passes over active features go on while they gain this share of the last full one's gain, at most
+# so many
+SHARE, MOST = 0.1, 8
+# curvature after a pass that raised F, after another; its least share of weight
+STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4
+ROUNDING = 1e-14  # relative changes of F that mean nothing
+
+
+def decide(tau, p):
+    """After a pass: F; whether it rose; whether the next pass is full; and the direction in
+    which to search, if any.
+    """
+    tau.last, tau.last_penalty = tau.F, tau.penalty
+    tau.penalty = tau.l1 * tau.absolute + p.l2 / 2 * tau.square
+    tau.F, tau.size, tau.nonzeros = tau.loss + tau.penalty, tau.absolute, tau.nonzero
+    gained, tau.rose = tau.last - tau.F, not tau.F <= tau.last * (1 + ROUNDING)
+    after_pass(tau)
+    tau.change, tau.last_mark = np.nan, tau.mark
+    # since the last such pass, the searches after it and the passes between included
+    if tau.full and not tau.rose:
+        tau.change, tau.mark = (
+            (abs(tau.mark - tau.F) / max(tau.F, 1e-300) if tau.mark < np.inf else np.nan),
+            tau.F,
+        )
+    if tau.full:
+        tau.gained_full, tau.since, tau.full = gained, 0, False
+    else:
+        tau.since += 1
+        tau.full = bool(gained <= SHARE * tau.gained_full or tau.since >= MOST)
+    tau.moved[tau.at] = tau.b - tau.before
+    slow = 1e-13 * tau.last < gained < SLOW * tau.last
+    tau.x[:] = (
+        direction(tau, p) if (tau.rose or slow or p.intercept) and not tau.change <= p.tol else 0
+    )
+
+
+def accept(tau, p):
+    """Take the step if F is lower there; undo the pass if it raised F and still does; and how
+    stiff the next pass is.
+    """
+    trial = tau.loss + tau.trial_penalty
+    tau.taken = bool(tau.x.any() and lowers(trial, tau))
+    if tau.taken:
+        tau.F, tau.penalty = trial, tau.trial_penalty
+    tau.undone = bool(tau.rose and not tau.F <= tau.last)
+    stiff, floor = tau.stiff, tau.floor
+    if tau.rose:
+        tau.stiff, tau.floor = tau.stiff * STIFFER, min(FULL, max(FLOOR, 4 * tau.floor))
+    else:
+        tau.stiff, tau.floor = (
+            max(1.0, tau.stiff * SOFTER),
+            tau.floor / 2 if tau.floor > 1e-6 else 0.0,
+        )
+    after_search(tau, p)
+    tau.changed = bool(
+        tau.taken
+        or tau.undone
+        or tau.anew
+        or (stiff, floor) != (tau.stiff, tau.floor)
+        or tau.crowd > 0
+    )
+    if tau.undone:
+        tau.backed += 1
+        tau.b, tau.penalty, tau.F, tau.moved[:] = tau.before, tau.last_penalty, tau.last, 0
+    elif tau.taken:
+        tau.b += tau.x[KEPT] + tau.x[:KEPT] @ tau.moved
+        tau.moved[tau.at] = tau.b - tau.before
+    tau.before, tau.top = tau.b, tau.heaviest / 4 * tau.stiff
+
+
+def settle(feature, tau):
+    """A feature goes where the search has led, or back."""
+    if tau.undone:
+        feature.w = feature.before
+        for a in range(KEPT):
+            feature.moved[a] = 0
+    elif tau.taken:
+        for a in range(KEPT):
+            feature.w += tau.x[a] * feature.moved[a]
+        feature.moved[tau.at] = feature.w - feature.before
+    feature.before = feature.w
+
+
+def settled(tau, p):
+    """F as it is now, and what it has changed where m was made anew; the place of the next
+    displacement.
+    """
+    if tau.changed:
+        tau.F = tau.loss + tau.penalty
+    if tau.anew and not np.isnan(tau.change):
+        tau.change, tau.mark = abs(tau.last_mark - tau.F) / max(tau.F, 1e-300), tau.F
+    tau.undone_passes = tau.backed if tau.backed else np.nan  # told once there is one
+    tau.objective, tau.penalty_l1, tau.ended = tau.F, tau.l1, bool(tau.change <= p.tol)
+    tau.at = (tau.at + 1) % KEPT

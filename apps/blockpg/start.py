@@ -1,0 +1,36 @@
+"""BlockPG before the first pass: the intercept, the first penalty, and how far steps are damped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
+
+
+def damped(blocks, slack):
+    """What follows from the weights of the samples; features step at once in `blocks` blocks (0:
+    one by one) of workers that are up to `slack` clocks apart.
+    """
+
+    def begin(tau, p):
+        tau.crowd = CROWD * (slack + 1) / blocks if blocks else 0.0
+        tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error, tau.changed = (
+            tau.most,
+            p.l1,
+            True,
+            1.0,
+            1.0,
+            True,
+        )
+        tau.top, tau.anew = tau.heaviest / 4, True
+        tau.b = tau.before = (
+            np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
+        )
+
+    return begin
+
+
+def started(tau, p):
+    """F, and the first penalty: along a path the least at which no weight moves."""
+    tau.F, tau.mark, tau.largest = tau.loss, np.inf, max(tau.steepest, p.l1)
+    tau.l1 = tau.largest if p.path > 1 else p.l1

@@ -1,0 +1,157 @@
+"""LDA on corpora: counts that stay true on many workers, topics that are known, corner cases, and
+real data.
+"""
+
+import gzip
+
+import lda_oracle as oracle
+import numpy as np
+import pytest
+from lda_team import ENDS, Sampling, bags, counts, drawn
+from programs import start
+
+from tux.apps.lda.lda import LDA
+from tux.arrays.edges import EdgeData
+from tux.engine.training import Training
+from tux.run.options import RunOptions
+from tux.run.session import run
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("slack", [0, 2])
+def test_counts_are_true_after_every_epoch(k, slack):
+    team = Sampling(LDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
+    before = counts(team.workers)[1]
+    for _ in range(4):
+        team.epoch()
+        team.check()
+        assert team.likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
+    assert not np.array_equal(counts(team.workers)[1], before)
+
+
+def test_counts_in_plain_python():
+    team = Sampling(LDA(topics=5, parts=4), drawn(), k=2, slack=1, jit=False)
+    for _ in range(2):
+        team.epoch()
+        team.check()
+
+
+def test_processes_count_the_same():
+    """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
+    edges, program = drawn(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
+    result, team = (
+        run(program, edges, options=RunOptions(workers=2, epochs=3)),
+        Sampling(program, edges, k=2, by="bicut"),
+    )
+    for record in result.records:
+        team.epoch()
+        assert record["loglik_per_token"] == team.check().likelihood()
+    by_word = result.worker.tables["word"].arrays["n"][result.worker.graph.vertices["word"].row_of]
+    assert np.array_equal(by_word, team.gather("word", "n")) and np.array_equal(
+        result.worker.tau.n, by_word.sum(0)
+    )
+
+
+# Whole runs.
+
+KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
+MANY = oracle.corpus(500, 40, vocabulary=300, topics=30, alpha=0.5, beta=0.2, seed=1)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_known_topics_are_found(k):
+    """By the best of six chains, as every other joins two topics for long (by 12 seeds: 6 of one
+    worker, 5 of two, do not).
+    """
+    edges = bags(KNOWN.documents, KNOWN.words)
+    ids = edges.ids["word"].values
+    by_document, by_word = (
+        oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)
+        for rows in (KNOWN.documents, KNOWN.words)
+    )
+    best, topics = -np.inf, None
+    for seed in range(6):
+        team = Sampling(LDA(topics=5, alpha=0.1, beta=0.1, parts=8), edges, k=k, seed=seed)
+        for _ in range(30):
+            team.epoch()
+            if (found := team.likelihood()) > best:
+                best, topics = found, team.gather("word", "n").T.copy()
+    assert best >= oracle.log_likelihood(by_document, by_word, 0.1, 0.1) / len(KNOWN.words)
+    assert oracle.likeness(topics, KNOWN.phi[:, ids]) >= 0.9
+
+
+def reached(k, slack):
+    """Log-likelihood per token after some epochs: the mean of three seeds, and of the last four
+    epochs of each.
+    """
+    edges, found = bags(MANY.documents, MANY.words), []
+    for seed in range(3):
+        team = Sampling(
+            LDA(topics=30, alpha=0.5, beta=0.2, parts=8),
+            edges,
+            k=k,
+            slack=slack,
+            seed=seed,
+            delivery=seed,
+        )
+        for epoch in range(10):
+            team.epoch()
+            if epoch >= 6:
+                found.append(team.likelihood())
+    return np.mean(found)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return reached(1, 0)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("slack", [0, 2])
+def test_many_workers_get_as_far_as_one(alone, k, slack):
+    assert reached(k, slack) == pytest.approx(alone, abs=0.03)
+
+
+CORNERS = {
+    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
+    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
+    "one token": bags([0], [0]),
+    "a word of one document": bags([0, 0, 1, 1, 2], [0, 1, 1, 1, 2]),
+    "a document that repeats a word": bags([0] * 9 + [1], [4] * 9 + [3]),
+    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
+    "rows that count 0": EdgeData.of(
+        ENDS, [0, 0, 1, 2], [0, 1, 1, 0], {"count": np.array([2, 0, 3, 0])}
+    ),
+    "as many words as tokens": bags([0, 0, 1, 1], [0, 1, 2, 3]),
+    "rows that repeat a pair": EdgeData.of(
+        ENDS, [0, 0, 1], [0, 0, 1], {"count": np.array([2, 1, 3])}
+    ),
+}
+
+
+CORNERS["a word without tokens"] = EdgeData.of(
+    ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
+)
+
+
+@pytest.mark.parametrize("name", CORNERS)
+@pytest.mark.parametrize(("k", "topics"), [(1, 33), (3, 2)])
+def test_corner_cases(name, k, topics):
+    team = Sampling(LDA(topics=topics), CORNERS[name], k=k).check()
+    for _ in range(3):
+        team.epoch()
+        assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
+
+
+# Real data.
+
+
+@pytest.mark.slow
+def test_kos(real_data):
+    with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:
+        document, word, count = np.loadtxt(file, np.int32, skiprows=3).T
+    edges = EdgeData.of(ENDS, document, word, {"count": count})
+    records = list(
+        Training(start(LDA(topics=100, alpha=0.1, beta=0.01), edges)).epochs(10, every=10)
+    )
+    assert records[-1]["loglik_per_token"] > -8.75

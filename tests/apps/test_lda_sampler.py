@@ -1,0 +1,139 @@
+"""The sampler of LDA visits states as the posterior says: against enumeration of small corpora."""
+
+import lda_oracle as oracle
+import numpy as np
+import pytest
+from lda_team import bags, tokens
+from programs import drive, start
+
+from tux.apps.lda import conditional, lda
+from tux.apps.lda.lda import LDA, add, count, draw, drop, weigh
+from tux.program.stage import Cluster
+from tux.stages import Exchange
+
+SAMPLES = 1500
+
+
+def tiny(seed):
+    """Program and edges of a corpus of few tokens."""
+    rng = np.random.default_rng(seed)
+    topics = 2 + seed % 2
+    n = int(rng.integers(5, 8 if topics == 2 else 6))
+    documents, words = (
+        rng.integers(0, 3, n),
+        rng.permutation(np.append(rng.integers(0, 3, n - 2), [0, 1])),
+    )
+    alpha, beta = rng.uniform(0.15, 0.5, 2)
+    return LDA(topics=topics, alpha=alpha, beta=beta), bags(documents, words)
+
+
+def enumerable(worker):
+    """The corpus that a worker holds, tokens in the order in which one sweep visits them."""
+    program = worker.program
+    return oracle.Tiny(*tokens(worker)[:2], program.topics, program.alpha, program.beta)
+
+
+def visits(worker, step, times):
+    """How often each assignment is the state after `step`, in so many calls."""
+    truth = enumerable(worker)
+    out = np.zeros(truth.topics ** len(truth.words))
+    place, topics = (
+        truth.topics ** np.arange(len(truth.words))[::-1],
+        worker.graph.edges.fields["topic"],
+    )
+    for _ in range(times):
+        step()
+        out[topics @ place] += 1
+    return out
+
+
+def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
+    """Chi-square probability of the states that a sampler visits, `times` of them, so far apart
+    that they are independent.
+    """
+    program, edges = tiny(seed)
+    worker = drive(start(program, edges, jit=jit), *program.setup(Cluster()))
+    stages = program.stages(Cluster()) if blocks else [Exchange(udf, over="word")]
+    stages = worker.prepare(stages)
+    truth = enumerable(worker)
+    apart = truth.apart()
+
+    def step():
+        for _ in range(apart):
+            worker.epoch += 1
+            worker.run(stages)
+
+    step()
+    return oracle.chance(visits(worker, step, times), truth.posterior())
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_states_are_visited_as_the_posterior_says(seed):
+    assert sampled(seed, SAMPLES) > 0.001
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"jit": False, "times": 400}, {"blocks": True, "times": 800}],
+    ids=["plain", "by blocks"],
+)
+def test_states_are_visited_likewise(options):
+    assert sampled(31, **options) > 0.001
+
+
+def test_states_are_visited_likewise_with_several_groups(monkeypatch):
+    for module in (conditional, lda):  # both take the constant by its name
+        monkeypatch.setattr(module, "GROUP", 2)
+    assert sampled(33, 600, jit=False) > 0.001
+
+
+def counts_own(word, edges, tau, p, rng):
+    """`sample` that leaves the token in the counts of its word and topic while it draws."""
+    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
+    whole = weigh(word, q, sums, tau, p)
+    for edge in edges:
+        old = np.int64(edge.topic)
+        k = draw(edge.document, q, sums, whole, old, q[old], tau.alpha_mean, p, rng)
+        whole += count(word, q, sums, old, -1, tau)
+        whole += count(word, q, sums, k, 1, tau)
+        drop(edge.document, old)
+        add(edge.document, k)
+        edge.topic = k
+
+
+def counts_own_in_document(word, edges, tau, p, rng):
+    """`sample` that leaves the token in the counts of its document while it draws."""
+    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
+    whole = weigh(word, q, sums, tau, p)
+    for edge in edges:
+        old = np.int64(edge.topic)
+        whole += count(word, q, sums, old, -1, tau)
+        k = draw(edge.document, q, sums, whole, -1, np.float32(0), tau.alpha_mean, p, rng)
+        whole += count(word, q, sums, k, 1, tau)
+        drop(edge.document, old)
+        add(edge.document, k)
+        edge.topic = k
+
+
+@pytest.mark.parametrize("broken", [counts_own, counts_own_in_document])
+def test_a_wrong_sampler_is_found_out(broken):
+    assert max(sampled(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_first_topics_are_drawn_in_turn(seed):
+    """Each token's from the conditional given those before it."""
+    program, edges = tiny(seed)
+    worker = drive(start(program, edges), *program.setup(Cluster())[:-1])
+    begin, fresh = (
+        Exchange(lda.begin, over="word").prepare(worker),
+        {"word": "n", "tau": "n", "document": "size"},
+    )
+
+    def step():
+        worker.epoch += 1
+        for name, field in fresh.items():
+            worker.tables[name].arrays[field][:] = 0
+        begin.run()
+
+    assert oracle.chance(visits(worker, step, 3000), enumerable(worker).one_by_one()) > 0.001

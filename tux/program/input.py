@@ -1,0 +1,150 @@
+"""What a program reads: an input says which files it takes, which data are made up where none are
+named, and what is computed from the data before training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tux.program.types import Edge
+
+if TYPE_CHECKING:
+    from tux.arrays.edges import EdgeData
+    from tux.graph.topology import Topology
+    from tux.program.program import Program
+
+
+@dataclass(frozen=True)
+class Input:
+    """Base class of all inputs. A program names one: ``input = Ratings()``.
+
+    A program that needs more of its data derives a class and overrides a method:
+
+        class WalkInput(Graph):
+            def topology(self, program):
+                return "undirected"
+
+        class Mine(Program):
+            input = WalkInput()
+
+    Methods get the program, whose parameters are attributes. An input has no state of its own.
+    """
+
+    def fault(self, program: type[Program]) -> str:
+        """Why the types that a program declares do not fit this input; nothing if they do."""
+        return ""
+
+    @property
+    def vertex_labels(self) -> bool:
+        """Whether ``--labels FILE`` names labels of vertices, by which the model is judged."""
+        return False
+
+    def topology(self, program: Program) -> str:
+        """Whether every worker may look at the whole graph: "directed", "undirected" (each edge
+        both ways), or not ("").
+
+        Both ends are of one type; where the program has the data field `weight`, neighbours come
+        with their weights.
+        """
+        return ""
+
+    def extra_tables(self, program: Program, topology: Topology) -> dict[str, np.ndarray]:
+        """Arrays of the program's own for UDFs to read beside `topology`'s, by name: computed
+        once a machine.
+        """
+        return {}
+
+    def hold_out(self, program: Program, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
+        """Edges to train on and edges to judge by, where no file of the latter is named."""
+        return edges, None
+
+    def specialise(self, program: Program, edges: EdgeData) -> Program:
+        """The program to run in place of this one on these edges, which a partitioned folder does
+        not show: itself, unless overridden.
+
+        Another program of the same edge type, or other parameters: what the run's record names,
+        workers run and `tux predict` opens.
+        """
+        return program
+
+
+@dataclass(frozen=True)
+class Graph(Input):
+    """Edges, a row each: two ids and the edge's data fields. The input of a program that names
+    none.
+
+    `labels`: ``--labels FILE`` may name labels of vertices, which `Report.judge` gets. Without DATA
+    a random graph is made up, if the edges join one type and have no data field.
+    """
+
+    labels: bool = False
+
+    @property
+    def vertex_labels(self) -> bool:
+        """Whether the program has said so."""
+        return self.labels
+
+
+@dataclass(frozen=True)
+class Ratings(Input):
+    """Edges of two vertex types: users, items and ratings.
+
+    Without DATA ratings of known truth are made up, a tenth held out, if the edges have at most one
+    data field.
+    """
+
+    def fault(self, program: type[Program]) -> str:
+        """Why these are no ratings."""
+        return "Ratings() join two vertex types" if _one_type(program.edge) else ""
+
+
+@dataclass(frozen=True)
+class Bags(Input):
+    """Documents as bags of words: edges of two types, the first the documents, with how often a
+    word occurs in the edge type's `repeats`, or in a data field.
+
+    Files are docword, lda-c, libsvm, plain text (``--form``, ``--vocab``, ``--stop``), or tables of
+    document, word and count. Without DATA a corpus of known topics is made up.
+    """
+
+    def fault(self, program: type[Program]) -> str:
+        """Why these are no bags."""
+        return "Bags() join two vertex types" if _one_type(program.edge) else ""
+
+
+@dataclass(frozen=True)
+class Samples(Input):
+    """Labelled samples: edges lead from samples to their features. The first vertex type has the
+    data field `label` (-1 or +1), and `weight` if it likes.
+
+    Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
+    program's parameter for a file of groups of features; `classes` names its two parameters for
+    the labels of the negative and the positive class. Without DATA samples of known truth are made
+    up, a tenth held out.
+    """
+
+    groups: str = ""
+    classes: tuple[str, str] | None = None
+
+    def fault(self, program: type[Program]) -> str:
+        """Why these are no samples."""
+        first = program.vertices[program.edge.ends[0]].fields
+        if _one_type(program.edge) or "label" not in first or first["label"].kind != "data":
+            return f'Samples() need a data field: {program.edge.ends[0]} = Vertex(label=data("f4"))'
+        named = [name for name in (self.groups, *(self.classes or ())) if name]
+        missing = [name for name in named if name not in program.params]
+        return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
+
+    def specialise(self, program: Program, edges: EdgeData) -> Program:
+        """The same program with the names of the classes, so that the model knows them."""
+        if not self.classes or not edges.classes:
+            return program
+        named = dict(zip(self.classes, edges.classes, strict=True))
+        return type(program)(**program.parameters | named)
+
+
+def _one_type(edge: Edge) -> bool:
+    return edge.ends[0] == edge.ends[1]

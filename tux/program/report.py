@@ -1,0 +1,124 @@
+"""What a program tells about a finished run: tables, scores, warnings, files, and formats for other
+programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tux.arrays.edges import EdgeData
+    from tux.program.program import Program
+
+REPEATS = 10
+"""Random splits of the labelled vertices that a score is the mean of, where the user names no
+number.
+"""
+
+Tables = Mapping[str, Mapping[str, Sequence[Any]]]
+"""Tables by name: columns of equal length, the first of text."""
+
+Records = Sequence[Mapping[str, Any]]
+"""The epochs' records, as in `metrics.jsonl`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained model.
+
+    `fields`: of each vertex type the model's fields, (n, width) by vertex, or
+    `tux.arrays.ragged.Lists`; and the context's, of one row, as "tau". `ids`: each type's ids,
+    (n,). `edges`: the training edges in pieces, both ends by vertex, (m,) each, read when they are
+    asked for; none where this machine does not have them all.
+    """
+
+    fields: Mapping[str, Mapping[str, Any]]
+    ids: Mapping[str, Any]
+    edges: Iterable[tuple[Any, Any]] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """What a finished model is judged by: edges held out, a file of labels, and the run's seed.
+
+    `repeats`: how many random choices of training vertices a score by labels is the mean of.
+    `progress` may be told which share of the work is done, from 0 to 1.
+    """
+
+    held_out: EdgeData | None
+    labels: Any
+    seed: int
+    repeats: int = REPEATS
+    progress: Callable[[float], None] = lambda share: None
+
+
+Export = Callable[["Program", Model], dict[str, Any]]
+"""Arrays by name, of numbers or text, for another program to read."""
+
+
+class Report:
+    """Base class of all reports, which tells nothing. A program names one: ``report = Ranks()``.
+
+        class Ranks(Report):
+            def tables(self, program, model):
+                best = np.argsort(-model.fields["page"]["rank"])[:10]
+                pages = [str(each) for each in model.ids["page"][best]]
+                return {"ranks": {"page": pages, "rank": model.fields["page"]["rank"][best]}}
+
+    Methods get the program, whose parameters are attributes. A report has no state of its own.
+    """
+
+    def tables(self, program: Program, model: Model) -> Tables:
+        """Tables of the model, by name. Their first rows are shown, all are kept as
+        model/NAME.tsv.
+        """
+        return {}
+
+    def history(self, program: Program, records: Records) -> Tables:
+        """Tables made of the epochs' records, shown and kept as those of `tables`."""
+        return {}
+
+    def summary(self, program: Program, tables: Tables, records: Records) -> dict[str, float]:
+        """Numbers about the finished run, from its tables and the epochs' records: they stand in
+        its results, and are told at its end.
+        """
+        return {}
+
+    def remarks(self, program: Program, records: Records) -> list[str]:
+        """Sentences that warn the user at the end of a run, by the epochs' records: e.g. that it
+        has ended too early.
+        """
+        return []
+
+    def judge(self, program: Program, model: Model, truth: GroundTruth) -> dict[str, float]:
+        """How good the finished model is by held-out edges or labels, outside training time:
+        numbers for the run's results.
+        """
+        return {}
+
+    def exports(self) -> dict[str, Export]:
+        """What `tux export` can make of a model, by the name of the format: ``f(program, model)``
+        returns arrays by name. The model has no edges then.
+        """
+        return {}
+
+    def write(
+        self,
+        program: Program,
+        folder: Path,
+        lists: Iterable[Mapping[str, np.ndarray]],
+        ids: np.ndarray,
+    ) -> None:
+        """Files of the program's own in a run's folder, of the lists that a `Generate` without
+        `use` has made.
+
+        `lists`: pieces, read when they are asked for, of each list by name an array (m, width)
+        int32, a row for each vertex, full of -1 behind the list's end. Epoch after epoch and round
+        after round, all vertices in their seeded order, whatever the number of workers. `ids` (n,):
+        the id of each number in them. Called at a run's end, if it has a folder.
+        """

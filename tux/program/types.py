@@ -1,0 +1,124 @@
+"""The types that a program declares: of vertices, of edges, and of the context."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.base.errors import ProgramError
+from tux.program.fields import Field
+
+
+class Fields:
+    """A named group of fields: the base of Vertex, Edge and Context."""
+
+    allowed: tuple[str, ...] = ("value", "shared", "delta", "master", "mirror", "data")
+
+    def __init__(self, **fields: Field) -> None:
+        for name, field in fields.items():
+            if not isinstance(field, Field):
+                raise ProgramError(
+                    f"field {name} is declared as {field!r}",
+                    do="declare it as value(...), shared(...), delta(...), ...",
+                )
+            if field.kind not in self.allowed:
+                raise ProgramError(
+                    f"{type(self).__name__} field {name} is a {field.kind}",
+                    do=f"it can be: {', '.join(self.allowed)}",
+                )
+        self.fields = fields
+
+
+class Vertex(Fields):
+    """A vertex type; its name in the class body is its name in UDFs:
+    ``user = Vertex(p=shared("rank"))``.
+
+    ``whole=True``: the program is right only where all edges of such a vertex lie on one worker, as
+    when state that never travels (`mirror`) must be one. Partitioners that can keep a side whole
+    choose this one, and a graph in which the type is cut is refused.
+
+    ``pulled=True``: workers keep no rows of the type; they come, and their changes go, as generated
+    edges touch them (`Generate`).
+    """
+
+    def __init__(self, *, whole: bool = False, pulled: bool = False, **fields: Field) -> None:
+        super().__init__(**fields)
+        self.whole, self.pulled = whole, pulled
+        if (kept := [name for name, field in fields.items() if field.kept]) and not whole:
+            raise ProgramError(
+                f"field {kept[0]} is kept, but it is different in each replica",
+                do="declare the type whole=True",
+            )
+        for name, field in fields.items():
+            by = fields.get(field.length)
+            if field.length and not (
+                by and by.kind == "mirror" and not by.shape and by.dtype.kind in "iu"
+            ):
+                raise ProgramError(
+                    f"field {name} has the length {field.length!r}",
+                    do='name a mirror field of the type, such as mirror("i4")',
+                )
+
+
+class Edge(Fields):
+    """An edge type between two vertex types: ``rating = Edge("user", "item", value=data("f4"))``.
+
+    Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by
+    Exchange. With ``repeats="count"`` a row of the file stands for as many edges as its column
+    `count` says, each with mirror fields of its own.
+    """
+
+    allowed = ("mirror", "data")
+
+    def __init__(self, src: str, dst: str, *, repeats: str = "", **fields: Field) -> None:
+        super().__init__(**fields)
+        self.ends, self.repeats = (src, dst), repeats
+        if repeats in fields:
+            raise ProgramError(
+                f"edge field {repeats} is the number of repetitions too",
+                do="drop the field: each repetition is an edge",
+            )
+        if ragged := [name for name, field in fields.items() if field.ragged]:
+            raise ProgramError(
+                f"edge field {ragged[0]} has an entry for each edge",
+                do="only a vertex can have that",
+            )
+        if kept := [name for name, field in fields.items() if field.kept]:
+            raise ProgramError(
+                f"edge field {kept[0]} is kept, but a model has no edges",
+                do="keep what matters in a vertex",
+            )
+
+    @property
+    def columns(self) -> dict[str, np.dtype]:
+        """What a file gives of an edge besides its ends, by name: data fields, and how often it
+        repeats.
+        """
+        repeats = {self.repeats: np.dtype("i4")} if self.repeats else {}
+        return repeats | {
+            name: field.dtype for name, field in self.fields.items() if field.kind == "data"
+        }
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        """The names of the two ends in UDFs: the vertex types', or `src` and `dst` where both
+        have one type.
+        """
+        return ("src", "dst") if self.ends[0] == self.ends[1] else self.ends
+
+
+class Context(Fields):
+    """The worker's context tau: `total` fields are combined by GlobalSync, `value` fields hold
+    its result and are the run's metrics.
+    """
+
+    allowed = ("value", "shared", "delta")
+
+    def __init__(self, **fields: Field) -> None:
+        super().__init__(**fields)
+        for name, field in fields.items():
+            if field.combine == "mean":
+                raise ProgramError(
+                    f"context field {name} cannot be combined by 'mean': workers have no edges to "
+                    "it",
+                    do="use a sum",
+                )
