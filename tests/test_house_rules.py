@@ -60,8 +60,6 @@ PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init_
 ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib")
 LARGER: dict[str, str] = {  # file, or file::function, that may be larger than its kind, and why
     "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
-    "tests/stages/test_compile.py": "to be split by its ideas",
-    "tests/stages/test_exchange.py": "to be split by its ideas",
     "tux/arrays/arrow.py": "the one door to pyarrow: its costs and errors stay in one file",
 }
 

@@ -329,8 +329,11 @@ def test_masters_hold_what_mirrors_do_not():
     team = fit(MADE, k=2, blocks=8, epochs=1)
     both = {"w", "active", "g", "s"}
     for worker in team.workers:
-        assert set(worker.tables["feature"].seen("exchange")[0]) == both | {"used"}
-        assert set(worker.server.tables["feature"].seen("apply")[0]) == both | {"before", "moved"}
+        assert set(worker.tables["feature"].seen("exchange")[0].names) == both | {"used"}
+        assert set(worker.server.tables["feature"].seen("apply")[0].names) == both | {
+            "before",
+            "moved",
+        }
 
 
 def test_slopes_go_up_and_weights_down():

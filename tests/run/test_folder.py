@@ -319,11 +319,11 @@ def test_folders_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(DiskError, match="cannot be written"):
         RunFolder(tmp_path / "file" / "out")
-    for taken in (tmp_path, tmp_path / "file"):
-        with pytest.raises(UsageError, match="exists"):
-            RunFolder(taken)
     with pytest.raises(UsageError, match="exists"):
-        writer(tmp_path / "file")
+        RunFolder(tmp_path)
+    for write in (RunFolder, writer):
+        with pytest.raises(UsageError, match="is a file|exists"):
+            write(tmp_path / "file")
 
 
 def test_a_model_that_cannot_be_written_leaves_nothing(trained, tmp_path):

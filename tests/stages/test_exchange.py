@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import Calling, Degrees, Spy, both, by_edge, column, drive, random_pairs, start
+from programs import Degrees, Spy, both, by_edge, column, drive, start
 
 from tux import (
     Context,
@@ -21,7 +21,6 @@ from tux import (
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.program.stage import Stage
 from tux.stages import Apply, Exchange, MiniBatch
 
 #   a --1-- 1
@@ -288,63 +287,6 @@ def test_a_self_loop_passes_one_row_twice(jit):
 def test_over_may_be_the_type_where_both_ends_have_it():
     for over in ("node", "src", "dst"):
         assert drive(start(Net(), CHAIN, jit=False), Exchange(meet, over=over)).tau.loops == 2
-
-
-def draw(rating, rng):
-    rating.draw = rng.uniform() + rng.below(3)
-
-
-LEFT, RIGHT = random_pairs(30, 20, 150)
-VALUES = np.arange(150, dtype=np.float32)
-MANY = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=VALUES)
-TURNED = from_arrays(LEFT[::-1], RIGHT[::-1], ends=("user", "item"), value=VALUES[::-1])
-
-
-def drawn(make=lambda: Exchange(draw), edges=MANY, epoch=0, **options):
-    worker = start(Shop(), edges, **options)
-    worker.epoch = epoch
-    return by_edge(drive(worker, make()), "draw")
-
-
-def test_random_numbers_depend_on_the_edges_ends_alone():
-    numbers = drawn()
-    assert len(set(numbers.values())) == 150
-    assert drawn(edges=TURNED) == numbers
-    assert drawn(lambda: Exchange(draw, enter=nothing)) == numbers
-    assert drawn(lambda: MiniBatch(Exchange(draw), edges=20)) == numbers
-    assert drawn(jit=False) == numbers
-
-
-def test_random_numbers_change_with_epoch_seed_and_stage():
-    class Twice(Stage):
-        """Two stages of one UDF; what the second has drawn."""
-
-        def prepare(self, worker, batch=None):
-            steps = worker.prepare([Exchange(draw), Exchange(draw)])
-            return Calling(worker, lambda worker, block: worker.run(steps))
-
-    runs = [drawn(), drawn(epoch=1), drawn(seed=1), drawn(Twice)]
-    for i, one in enumerate(runs):
-        for other in runs[:i]:
-            assert not set(one.values()) & set(other.values())
-
-
-def test_tiles_come_in_another_order_each_epoch_but_the_same_edges():
-    orders = []
-
-    def note(rating):
-        orders[-1].append(rating.value)
-
-    worker = start(Shop(), MANY, jit=False)
-    step = Exchange(note).prepare(worker)
-    for epoch in (0, 1, 0):
-        worker.epoch = epoch
-        orders.append([])
-        step.run()
-    assert (
-        orders[0] == orders[2] != orders[1]
-        and sorted(orders[0]) == sorted(orders[1]) == VALUES.tolist()
-    )
 
 
 def unknown_parameter(user, film):

@@ -7,7 +7,6 @@ a compiler.
 
 from __future__ import annotations
 
-import _thread
 import signal
 import sys
 import threading
@@ -111,7 +110,9 @@ class _Interrupts:
     def _again(self, found: Any) -> None:
         if found.exc_type is not KeyboardInterrupt:
             return self._before(found)
-        self.timer = threading.Timer(0.05, _thread.interrupt_main, [received() or signal.SIGINT])
+        # A real signal: it ends a wait of the main thread too.
+        main = threading.main_thread().ident
+        self.timer = threading.Timer(0.05, signal.pthread_kill, [main, received() or signal.SIGINT])
         self.timer.start()
 
 

@@ -209,9 +209,14 @@ def _contradiction(manifest: Manifest) -> str:
 
 def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
     """What is known of the vertices of one type, by dense index, mapped."""
-    return {
-        field: array(folder / f"{entry.name}.data.{field}.npy", entry.ids) for field in entry.data
-    }
+    fields = {}
+    for field in entry.data:
+        path = folder / f"{entry.name}.data.{field}.npy"
+        fields[field] = array(path)
+        # Of vertices that only held-out edges have, less may be known.
+        if not entry.vertices <= len(fields[field]) <= entry.ids:
+            check_length(fields[field], entry.ids, path)
+    return fields
 
 
 def load(folder: Path, number: int) -> Part:
