@@ -89,7 +89,7 @@ class Exchange(Stage):
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
         walk = self.walk(worker, batch)
-        nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.known)
+        nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
             worker.kernels += 1  # random numbers are those of a run with held-out edges
             return ExchangeStep(worker, walk, lambda *_: None)
@@ -115,9 +115,9 @@ class Exchange(Stage):
             else loops.by_vertex(self.f, self.enter, self.leave)
         )
         if self.held_out and self.f:
-            loops.varying[f"{prefix}known"] = walk.known
+            loops.varying[f"{prefix}n_train"] = walk.n_train
             body = [
-                f"    if v < {prefix}known and {prefix}bounds[v] == {prefix}bounds[v + 1]:",
+                f"    if v < {prefix}n_train and {prefix}bounds[v] == {prefix}bounds[v + 1]:",
                 "        continue",
                 *body,
             ]

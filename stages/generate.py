@@ -43,8 +43,8 @@ class Generate(Stage):
     ``path="length"``. In `make` they are int32 arrays, full of -1; what stands before the first -1
     is the list. In `use` they are slices of edges: `len`, and by the type's name the row at the
     other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of the run
-    that is over, `share` the part that masters take of changes to fields declared combine="mean"
-    (`tux.protocol.pull.share`; of other fields all). The type is declared ``Vertex(pulled=True)``:
+    that is over, `share` the part that masters take of changes to fields with combine="sqrt_mean"
+    (`tux.protocol.pull.share`; of other fields all). The type is declared ``Vertex(remote=True)``:
     with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
 
     If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at`
@@ -71,17 +71,17 @@ class Generate(Stage):
     def check(self, worker: Worker) -> None:
         """ProgramError where rows of the type do not come as they are touched."""
         declared = worker.program.vertices.get(self.over)
-        if declared is None or not declared.pulled:
+        if declared is None or not declared.remote:
             raise ProgramError(
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
-                do=f"declare {self.over} = Vertex(pulled=True, ...)",
+                do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
 
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
         """Compile both loops; with several workers, be ready to ask for rows and to answer."""
         part = worker.graph.vertices[self.over].part
         own = frozen(
-            np.arange(worker.graph.vertices[self.over].known, dtype=np.int32)
+            np.arange(worker.graph.vertices[self.over].n_train, dtype=np.int32)
             if part is None
             else part.masters
         )

@@ -108,7 +108,7 @@ class GlobalSync(Stage):
             lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]",
         )
         kernel = scope.kernel({"lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(lines)])
-        count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.known
+        count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.n_train
         return lambda: kernel(0, count)
 
 

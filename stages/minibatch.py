@@ -150,7 +150,7 @@ class MiniBatch(Stage):
             )
         generate.check(worker)
         vertices = worker.graph.vertices[generate.over]
-        n = vertices.part.vertices if vertices.part is not None else vertices.known
+        n = vertices.part.vertices if vertices.part is not None else vertices.n_train
         cuts = blocks_by_vertices(
             n, -(-n // self.size.blocks) if self.size.blocks else self.size.vertices
         )

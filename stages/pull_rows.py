@@ -60,7 +60,7 @@ class PullClient:
     def _part(self, worker: Worker, field: str) -> Any:
         """What part of a field's changes its masters take."""
         declared = self.table.declared[field]
-        return declared.dtype.type(share(worker.workers) if declared.combine == "mean" else 1)
+        return declared.dtype.type(share(worker.workers) if declared.combine == "sqrt_mean" else 1)
 
     def _warm(self) -> None:
         """Compile, or load, what the first step must not wait for."""

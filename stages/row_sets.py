@@ -24,7 +24,7 @@ class AllRows:
     masked = False
 
     def __init__(self, worker: Worker, over: str, cuts: np.ndarray | None = None) -> None:
-        self.known = worker.graph.vertices[over].known
+        self.n_train = worker.graph.vertices[over].n_train
         part = worker.graph.vertices[over].part
         self._routes = Routes(part, cuts) if part is not None else None
 
@@ -36,7 +36,7 @@ class AllRows:
 
     def here(self, block: Block | None) -> Rows:
         """Rows of this worker."""
-        return slice(0, self.known)
+        return slice(0, self.n_train)
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
         """This worker's rows in these blocks whose masters are on `home`."""
@@ -103,8 +103,8 @@ class TouchedRows(AllRows):
         return self._rows[self._span(block)]
 
     def edges_into(self, block: Block | None) -> np.ndarray:
-        """(known,) float32: how many edges each row has into the block."""
-        out = np.zeros(self.known, np.float32)
+        """(n_train,) float32: how many edges each row has into the block."""
+        out = np.zeros(self.n_train, np.float32)
         out[self.here(block)] = self._edges[self._span(block)]
         return out
 

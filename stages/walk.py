@@ -17,7 +17,7 @@ from tux.protocol.block import Block
 class Walk:
     """Edges laid out for one worker; `role` is the enumerated end.
 
-    `known`: rows of the enumerated end that training has; `rows`: those that are visited.
+    `n_train`: rows of the enumerated end that training has; `rows`: those that are visited.
     `row_bytes`: bytes of all rows of the enumerated end, and of the other, for tiles.
     """
 
@@ -25,7 +25,7 @@ class Walk:
     edges: Edges
     layout: Layout
     tiled: bool
-    known: int
+    n_train: int
     rows: int
     row_bytes: tuple[int, int] = (0, 0)
 
@@ -38,7 +38,13 @@ class Walk:
         row_bytes = worker.tables[vertices.name].row_bytes(), worker.tables[other.name].row_bytes()
         layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
         return Walk(
-            role, edges, layout, True, vertices.known, n, (n * row_bytes[0], n_other * row_bytes[1])
+            role,
+            edges,
+            layout,
+            True,
+            vertices.n_train,
+            n,
+            (n * row_bytes[0], n_other * row_bytes[1]),
         )
 
     @staticmethod
@@ -54,8 +60,8 @@ class Walk:
             edges,
             layout,
             False,
-            vertices.known,
-            vertices.known if edges is worker.graph.edges else n,
+            vertices.n_train,
+            vertices.n_train if edges is worker.graph.edges else n,
         )
 
     def groups(self, block: Block | None) -> tuple[int, int]:

@@ -56,7 +56,7 @@ class Log:
         very clock are in.
         """
         for name, table in worker.tables.items():
-            known = 1 if name == "tau" else worker.graph.vertices[name].known
+            known = 1 if name == "tau" else worker.graph.vertices[name].n_train
             for kind in OF_TAU if name == "tau" else OF_VERTICES:
                 least = (
                     t + 1

@@ -157,7 +157,10 @@ class Team:
                 )
             else:
                 shares.append(
-                    (held.order[: held.known], worker.tables[vertex].arrays[field][: held.known])
+                    (
+                        held.order[: held.n_train],
+                        worker.tables[vertex].arrays[field][: held.n_train],
+                    )
                 )
         ids, arrays = (np.concatenate(each) for each in zip(*shares, strict=True))
         assert np.array_equal(np.sort(ids), np.arange(len(self.edges.ids[vertex]))), (
@@ -171,7 +174,7 @@ class Team:
         """(dense indices, rows) of the field on each worker, of its rows in the training graph."""
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
-            yield held.order[: held.known], worker.tables[vertex].arrays[field][: held.known]
+            yield held.order[: held.n_train], worker.tables[vertex].arrays[field][: held.n_train]
 
     def agrees(self, vertex, field):
         """Whether every mirror shows what its master holds."""

@@ -70,9 +70,9 @@ class DeepWalk(Walking, Embedding):
     epochs = 1
     input = DeepWalkInput(labels=True)
     node = Vertex(
-        pulled=True,
-        u=shared("dimensions", init=small, combine="mean"),
-        c=shared("dimensions", combine="mean"),
+        remote=True,
+        u=shared("dimensions", init=small, combine="sqrt_mean"),
+        c=shared("dimensions", combine="sqrt_mean"),
     )
     link = Edge("node", "node")
 

@@ -96,7 +96,7 @@ class Walks(Walking):
     epochs = 1
     input = WalkFileInput()
     report = WalkReport()
-    node = Vertex(pulled=True)
+    node = Vertex(remote=True)
     link = Edge("node", "node")
     tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
 

@@ -321,7 +321,7 @@ def test_samples_are_whole_and_features_cut():
         not worker.graph.vertices["sample"].cut and worker.graph.vertices["feature"].cut
         for worker in team.workers
     )
-    assert sum(worker.graph.vertices["sample"].known for worker in team.workers) == len(MADE.y)
+    assert sum(worker.graph.vertices["sample"].n_train for worker in team.workers) == len(MADE.y)
     assert set(team.sent()) == {"feature", "tau"} and team.sent()["feature"] > 0
 
 

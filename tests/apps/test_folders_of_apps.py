@@ -74,7 +74,7 @@ def rows(result, kind):
     training.
     """
     table, vertices = result.worker.tables[kind], result.worker.graph.vertices[kind]
-    order = vertices.row_of[: vertices.known]
+    order = vertices.row_of[: vertices.n_train]
     return {
         name: table.arrays[name][order] for name, field in table.declared.items() if field.in_model
     }

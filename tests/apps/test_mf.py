@@ -196,7 +196,7 @@ def test_setup_against_numpy(jit):
     for name, first, f, squares, norm in zip(
         ("user", "item"), drawn, *(state(worker, x) for x in ("f", "G", "norm")), strict=True
     ):
-        known = worker.graph.vertices[name].known
+        known = worker.graph.vertices[name].n_train
         expected = np.where(np.arange(7) < 3, first, 0.8 * (first - 0.5)) * np.sqrt(std / 7)
         np.testing.assert_allclose(f[:known], expected[:known], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(squares[:known], [[3 * std**3, 4 * std**3]] * known, rtol=1e-5)

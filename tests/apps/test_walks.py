@@ -154,7 +154,7 @@ class Walked(Program):
     length: int = param(9)
     p: float = param(1.0)
     q: float = param(1.0)
-    node = Vertex(pulled=True, seen=shared("i8"))
+    node = Vertex(remote=True, seen=shared("i8"))
     link = Edge("node", "node", weight=data("f4"))
     weighted = True
 

@@ -23,7 +23,9 @@ from tux.graph.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
-@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize(
+    "slack", [pytest.param(s, marks=[pytest.mark.slow] if s > 4 else []) for s in SLACKS]
+)
 def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
     scenarios = [scenario for scenario in map(Scenario.drawn, range(80)) if scenario.slack == slack]
     assert {scenario.workers for scenario in scenarios} == set(range(1, MOST_WORKERS + 1))

@@ -50,7 +50,7 @@ def test_order_is_seeded_by_type_and_repeats():
 
 def test_rows_and_indices_are_each_others_inverse():
     vertices = Vertices.ordered("user", 0, TEST.ids["user"], 20, 0)
-    assert len(vertices) == 22 and vertices.known == 20
+    assert len(vertices) == 22 and vertices.n_train == 20
     assert (
         np.array_equal(vertices.order[vertices.row_of], np.arange(22))
         and vertices.row_of.dtype == np.int32
@@ -60,7 +60,7 @@ def test_rows_and_indices_are_each_others_inverse():
 def test_held_out_vertices_come_after_the_known_ones():
     graph, bare = Graph.whole(Pairs(), TRAIN, TEST, 3), Graph.whole(Pairs(), TRAIN, None, 3)
     for name in ("user", "item"):
-        known = graph.vertices[name].known
+        known = graph.vertices[name].n_train
         assert known == len(TRAIN.ids[name]) == len(bare.vertices[name])
         assert np.array_equal(graph.vertices[name].order[:known], bare.vertices[name].order)
         assert graph.vertices[name].order[known:].tolist() == list(

@@ -101,7 +101,7 @@ def test_a_held_out_vertex_without_edges_lies_on_one_worker(case):
             ]
             assert sum(map(len, rows)) == 1
             assert all(
-                row >= part.types[name].known
+                row >= part.types[name].n_train
                 for part, row in zip(parts, rows, strict=True)
                 for row in row
             )
@@ -124,7 +124,7 @@ def test_every_vertex_has_one_master_and_it_is_among_the_holders(case):
             holders = set(assignment[touching].tolist())
             (home,) = (h for h, each in enumerate(types) if position in each.masters)
             assert not holders or home in holders
-            held = {w for w, each in enumerate(types) if position in each.rows[: each.known]}
+            held = {w for w, each in enumerate(types) if position in each.rows[: each.n_train]}
             assert held == (holders if types[0].cut else {home})
             assert types[0].cut or len(holders) <= 1
 
@@ -135,7 +135,7 @@ def test_rows_ascend_and_what_only_held_out_edges_need_comes_last(case):
     edges, *_ = case
     for part in build(case):
         for name, each in part.types.items():
-            trained, extra = each.rows[: each.known], each.rows[each.known :]
+            trained, extra = each.rows[: each.n_train], each.rows[each.n_train :]
             assert (
                 (np.diff(trained) > 0).all()
                 and (np.diff(extra) > 0).all()
@@ -148,7 +148,7 @@ def test_rows_ascend_and_what_only_held_out_edges_need_comes_last(case):
                 if end == name
                 for row in rows
             }
-            assert set(range(each.known, len(each.rows))) <= touched
+            assert set(range(each.n_train, len(each.rows))) <= touched
             assert {each.rows.dtype, each.masters.dtype} == {np.dtype(np.int32)}
             assert each.cut or np.array_equal(trained, each.masters)
 
@@ -181,9 +181,11 @@ def test_both_ends_of_every_route_name_the_same_vertices_in_the_same_order(case)
                     assert np.array_equal(here.rows[here.up[h]], home.masters[home.down[w]])
                 assert np.array_equal(here.rows[here.peek_up[h]], home.masters[home.peek_down[w]])
             training = np.concatenate([*here.up, np.empty(0, np.int32)])
-            assert sorted(training) == (list(range(here.known)) if here.cut else [])
+            assert sorted(training) == (list(range(here.n_train)) if here.cut else [])
             extra = np.concatenate(here.peek_up)
-            known = np.arange(here.known, len(here.rows))[here.rows[here.known :] < here.vertices]
+            known = np.arange(here.n_train, len(here.rows))[
+                here.rows[here.n_train :] < here.vertices
+            ]
             assert sorted(extra) == known.tolist()
             assert {
                 array.dtype
@@ -273,7 +275,7 @@ def test_one_worker_has_everything_and_nothing_to_send():
         assert (
             each.rows.tolist() == each.masters.tolist() == [0, 1, 2, 3]
             and not each.cut
-            and each.known == 4
+            and each.n_train == 4
         )
         assert [len(rows) for rows in (*each.up, *each.down, *each.peek_up, *each.peek_down)] == [
             0
@@ -290,12 +292,12 @@ def test_unseen_vertices_have_rows_but_no_master(k):
     for part in parts:
         for each in part.types.values():
             assert (
-                (each.rows[: each.known] < 4).all()
+                (each.rows[: each.n_train] < 4).all()
                 and (each.masters < 4).all()
                 and len(each.order) == 6
             )
             assert all((each.rows[rows] < 4).all() for rows in each.peek_up)
-            assert {4, 5} & set(each.rows[each.known :].tolist()) == {4, 5} & set(
+            assert {4, 5} & set(each.rows[each.n_train :].tolist()) == {4, 5} & set(
                 each.rows.tolist()
             )
 

@@ -49,11 +49,11 @@ def same(found, part):
         equal(one, other)
     assert list(found.types) == list(part.types)
     for mine, other in zip(found.types.values(), part.types.values(), strict=True):
-        assert (mine.name, mine.vertices, mine.cut, mine.known) == (
+        assert (mine.name, mine.vertices, mine.cut, mine.n_train) == (
             other.name,
             other.vertices,
             other.cut,
-            other.known,
+            other.n_train,
         )
         for name in ("rows", "masters", "order", "home", "number"):
             equal(getattr(mine, name), getattr(other, name))
@@ -317,7 +317,7 @@ def test_arrays_that_do_not_belong_there(folder, name, values):
         lambda stored: stored | {"ends": ["user", "nobody"]},
         lambda stored: stored | {"fields": ["../../value"]},
         lambda stored: stored | {"types": [{**entry, "ids": -1} for entry in stored["types"]]},
-        lambda stored: stored | {"types": [{**entry, "known": []} for entry in stored["types"]]},
+        lambda stored: stored | {"types": [{**entry, "n_train": []} for entry in stored["types"]]},
         lambda stored: stored | {"types": [{**entry, "name": "user"} for entry in stored["types"]]},
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from tux.base.errors import ProgramError
 from tux.base.random import constant, key, normal, uniform
 from tux.program.fields import data, delta, master, metric, mirror, shared, total, value
+from tux.program.types import Vertex
 
 
 @pytest.mark.parametrize("make", [value, shared, delta, master, mirror, data])
@@ -107,3 +108,12 @@ def test_combinations_that_a_kind_does_not_have(make, combine):
 
 def test_shared_may_be_a_mean():
     assert shared(combine="mean").identity == 0
+    assert shared(combine="sqrt_mean").identity == 0
+
+
+@pytest.mark.parametrize(("remote", "combine"), [(True, "mean"), (False, "sqrt_mean")])
+def test_remote_types_have_a_mean_of_their_own(remote, combine):
+    with pytest.raises(ProgramError, match=f"field u cannot be combined by '{combine}'"):
+        Vertex(remote=remote, u=shared(combine=combine))
+    with pytest.raises(ProgramError, match=f"cannot be combined by '{combine}'"):
+        shared("i4", combine=combine)

@@ -1,5 +1,5 @@
-"""What masters take of changes that workers make at once: all of a sum, of a "mean" one part in
-the root of their number.
+"""What masters take of changes that workers make at once: all of a sum, of a "sqrt_mean" one part
+in the root of their number.
 """
 
 import numpy as np
@@ -39,10 +39,10 @@ class Both(Program):
 
     input = Along()
     page = Vertex(
-        pulled=True,
+        remote=True,
         sum=shared("f8"),
-        part=shared("f8", combine="mean"),
-        even=shared("f8", combine="mean"),
+        part=shared("f8", combine="sqrt_mean"),
+        even=shared("f8", combine="sqrt_mean"),
     )
     link = Edge("page", "page")
 

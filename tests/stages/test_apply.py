@@ -254,7 +254,7 @@ def test_masters_may_decide_without_asking_their_mirrors(k, jit):
     ).tolist() == [24, 21]
     assert team.agrees("item", "decided")
     for worker in team.workers:
-        known = worker.graph.vertices["item"].known
+        known = worker.graph.vertices["item"].n_train
         assert np.array_equal(
             column(worker, "item", "told")[:known], column(worker, "item", "decided")[:known]
         )

@@ -234,7 +234,7 @@ def use_view(path, p):
 class Walk(Program):
     most: int = param(3, "entries written")
     at: int = param(2, "an index")
-    page = Vertex(pulled=True, u=shared("f4", 2))
+    page = Vertex(remote=True, u=shared("f4", 2))
     link = Edge("page", "page")
 
 

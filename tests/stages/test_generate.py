@@ -82,7 +82,7 @@ class Visits(Program):
     size: int = param(7)
     length: int = param(4)
     rounds: int = param(3)
-    page = Vertex(pulled=True, seen=shared("i8"), last=shared("f4", 2))
+    page = Vertex(remote=True, seen=shared("i8"), last=shared("f4", 2))
     link = Edge("page", "page")
     tau = Context(visits=total(), walks=total())
 
@@ -193,7 +193,7 @@ class Probe(Program):
     """
 
     input = Along()
-    page = Vertex(pulled=True, steps=shared("i8", SLOTS), mine=shared("i8"))
+    page = Vertex(remote=True, steps=shared("i8", SLOTS), mine=shared("i8"))
     link = Edge("page", "page")
     tau = Context(least=total("i8", SLOTS, combine="min"), most=total("i8", SLOTS, combine="max"))
 
@@ -330,7 +330,7 @@ class Kept(Visits):
 
 class Mixed(Visits):
     page = Vertex(
-        pulled=True, seen=shared("i8"), last=shared("f4", 2), own=mirror("f4", init=uniform())
+        remote=True, seen=shared("i8"), last=shared("f4", 2), own=mirror("f4", init=uniform())
     )
 
 
@@ -353,7 +353,7 @@ class Unmeasured(Visits):
 @pytest.mark.parametrize(
     ("program", "k", "words"),
     [
-        (Kept, 1, "pulled=True"),
+        (Kept, 1, "remote=True"),
         (Mixed, 2, "mirror field"),
         (Beside, 1, "give it one of its own"),
         (Unmeasured, 1, "no integer parameter"),

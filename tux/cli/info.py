@@ -133,8 +133,11 @@ def of_parts(folder: Path) -> dict[str, str]:
         "edges by part": ", ".join(f"{len(part.src):,}" for part in parts),
     }
     for entry in manifest.types:
-        replicas, state = sum(entry.known) / max(entry.vertices, 1), "cut" if entry.cut else "whole"
-        by_part = ", ".join(f"{n:,}" for n in entry.known)
+        replicas, state = (
+            sum(entry.n_train) / max(entry.vertices, 1),
+            "cut" if entry.cut else "whole",
+        )
+        by_part = ", ".join(f"{n:,}" for n in entry.n_train)
         given = f", with {', '.join(entry.data)}" if entry.data else ""
         findings[entry.name] = (
             f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}{given}"

@@ -36,7 +36,7 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
     """
     applied = _synchronised(stages)
     for name in worker.cut_types():
-        if worker.program.vertices[name].pulled:
+        if worker.program.vertices[name].remote:
             continue
         if worker.program.vertices[name].whole:
             raise ProgramError(

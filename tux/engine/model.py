@@ -34,7 +34,7 @@ def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
     and ragged ones as lists.
     """
     vertices, table = worker.graph.vertices.get(name), worker.tables[name]
-    rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
+    rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
 
     def column(f: str) -> np.ndarray | Lists:
         if not table.declared[f].ragged:
@@ -55,7 +55,7 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
         vertices, table = worker.graph.vertices[name], worker.masters(name)
         if not (fields := in_model(table)):
             continue
-        ids = worker.master_ids(name) if vertices.cut else vertices.order[: vertices.known]
+        ids = worker.master_ids(name) if vertices.cut else vertices.order[: vertices.n_train]
         for lo, hi in pieces(table, len(ids)):
             arrays = [array for f in fields for array in _arrays(table, f, lo, hi)]
             yield Message(Kind.MODEL_ROWS, worker.rank, dest, 0, number, [ids[lo:hi], *arrays])

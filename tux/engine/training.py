@@ -103,7 +103,7 @@ class Training:
         file = spool.flushed() if spool else None
         return (
             SpooledLists(
-                [file], {name: each.order[: each.known] for name, each in vertices.items()}
+                [file], {name: each.order[: each.n_train] for name, each in vertices.items()}
             )
             if file
             else None

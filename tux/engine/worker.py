@@ -91,7 +91,7 @@ class Worker:
         }
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
         self.topology = graph.topology.table if graph.topology else None
-        mirrored = [name for name in self.cut_types() if not program.vertices[name].pulled]
+        mirrored = [name for name in self.cut_types() if not program.vertices[name].remote]
         self.mirrors = (
             {name: Mirrors(self.tables[name]) for name in (*mirrored, "tau")}
             if self.workers > 1

@@ -24,14 +24,15 @@ class Vertices:
     """One vertex type. Rows lie in a seeded order; a vertex's dense index is its place in `ids`.
 
     `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first
-    `known` rows are vertices of the training graph; those after them occur in held-out edges only.
+    `n_train` rows are vertices of the training graph; those after them occur in held-out edges
+    only.
     """
 
     name: str
     ids: Ids
     order: np.ndarray
     row_of: np.ndarray
-    known: int
+    n_train: int
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
     # what is known of each vertex, by dense index
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Vertices:
         name: str,
         side: int,
         ids: Ids,
-        known: int,
+        n_train: int,
         seed: int,
         data: Mapping[str, np.ndarray] | None = None,
     ) -> Vertices:
@@ -49,11 +50,13 @@ class Vertices:
         of their indices.
         """
         together = (data or {}).get(TOGETHER)
-        first = seeded_order(seed, side, known, together if together is None else together[:known])
-        order = np.concatenate([first, np.arange(known, len(ids))])
+        first = seeded_order(
+            seed, side, n_train, together if together is None else together[:n_train]
+        )
+        order = np.concatenate([first, np.arange(n_train, len(ids))])
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
-        return Vertices(name, ids, order, row_of, known, data=data or {})
+        return Vertices(name, ids, order, row_of, n_train, data=data or {})
 
     @staticmethod
     def local(part: TypePart) -> Vertices:
@@ -63,7 +66,7 @@ class Vertices:
         order = part.order[part.rows]
         row_of = np.full(len(part.ids), -1, np.int32)
         row_of[order] = np.arange(len(order), dtype=np.int32)
-        return Vertices(part.name, part.ids, order, row_of, part.known, part, part.data)
+        return Vertices(part.name, part.ids, order, row_of, part.n_train, part, part.data)
 
     @property
     def cut(self) -> bool:
@@ -72,7 +75,7 @@ class Vertices:
 
     def local_cuts(self, cuts: np.ndarray) -> np.ndarray:
         """Boundaries in local rows of the ranges of positions between `cuts`."""
-        return cuts if self.part is None else np.searchsorted(self.part.rows[: self.known], cuts)
+        return cuts if self.part is None else np.searchsorted(self.part.rows[: self.n_train], cuts)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -179,8 +182,8 @@ class Graph:
         side = declared.roles.index(role)
         if self.part is not None:
             return self.part.degrees[side]
-        known = self.vertices[declared.ends[side]].known
-        return np.bincount(self.edges.end(role), minlength=known)[:known]
+        n_train = self.vertices[declared.ends[side]].n_train
+        return np.bincount(self.edges.end(role), minlength=n_train)[:n_train]
 
     def groups(self, role: str) -> np.ndarray:
         """First position of each group of vertices at the end called `role`, and the number of all
@@ -193,7 +196,7 @@ class Graph:
         if TOGETHER not in vertices.data:
             raise DataError(f"these data do not say which {vertices.name}s belong together")
         order = (
-            vertices.order[: vertices.known]
+            vertices.order[: vertices.n_train]
             if vertices.part is None
             else vertices.part.order[: vertices.part.vertices]
         )
@@ -222,7 +225,7 @@ class Graph:
                 f"a graph of {' and '.join(part.types)} does not fit edges from "
                 f"{' to '.join(program.edge.ends)}"
             )
-        pulled = [name for name, declared in program.vertices.items() if declared.pulled]
+        pulled = [name for name, declared in program.vertices.items() if declared.remote]
         vertices = {
             name: Vertices.local(without_rows(each) if name in pulled else each)
             for name, each in part.types.items()

@@ -72,7 +72,7 @@ class Partitioned:
         # Machines must have the same cut too, and another one holds other numbers of vertices.
         cut_as = (
             f"{manifest.partitioner} {manifest.seed} "
-            f"{[(entry.cut, entry.known) for entry in manifest.types]}"
+            f"{[(entry.cut, entry.n_train) for entry in manifest.types]}"
         )
         digest = blake2b(cut_as.encode(), digest_size=16).hexdigest()
         held = hold_out(parts, test, manifest.seed) if test is not None else parts

@@ -25,7 +25,7 @@ from tux.partition.replicas import gathered
 class TypePart:
     """One vertex type on one worker.
 
-    `rows` (n,): positions of the local rows: ascending for the first `known`, which have training
+    `rows` (n,): positions of the local rows: ascending for the first `n_train`, which have training
     edges (or, of a whole type, their home) here; then those that only held-out edges need.
     `masters` (s,): ascending positions mastered here. `up[h]`: local rows mastered by worker h;
     `down[w]`: numbers in `masters` of the vertices that worker w holds, in the same order.
@@ -39,7 +39,7 @@ class TypePart:
     vertices: int  # vertices of the training graph
     cut: bool
     rows: np.ndarray
-    known: int
+    n_train: int
     masters: np.ndarray
     up: list[np.ndarray]
     down: list[np.ndarray]
@@ -209,7 +209,7 @@ def _held_out_type(
     out = []
     for w, t in enumerate(parts):
         up, down = _routes(
-            rows, home, number, w, k, range_of=lambda w: (parts[w].known, len(rows[w]))
+            rows, home, number, w, k, range_of=lambda w: (parts[w].n_train, len(rows[w]))
         )
         out.append(
             replace(
@@ -233,7 +233,7 @@ def without_rows(part: TypePart) -> TypePart:
         part,
         cut=True,
         rows=none,
-        known=0,
+        n_train=0,
         up=nowhere,
         down=nowhere,
         peek_up=nowhere,
@@ -306,15 +306,15 @@ def _needed(
     ends: tuple[np.ndarray, ...],
     members: list[np.ndarray],
     name: str,
-    known: int,
+    n_train: int,
     n: int,
     seed: int,
 ) -> list[np.ndarray]:
     """Per worker the ascending positions of one type that its held-out edges touch, and its
-    share of those after `known` without any.
+    share of those after `n_train` without any.
     """
     sides = [end for end, each in zip(ends, of, strict=True) if each == name]
-    bare = np.setdiff1d(np.arange(known, n), np.concatenate(sides))
+    bare = np.setdiff1d(np.arange(n_train, n), np.concatenate(sides))
     home = by_hash(bare, len(members), seed)
     return [
         np.unique(np.concatenate([*(side[m] for side in sides), bare[home == w]]))

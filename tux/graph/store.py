@@ -34,7 +34,7 @@ class TypeEntry(msgspec.Struct):
     ids: int  # with those of held-out edges
     vertices: int
     cut: bool
-    known: list[int]  # by part
+    n_train: list[int]  # by part
     data: list[str] = []  # fields of vertices
 
 
@@ -104,11 +104,11 @@ def save(
         write_npy(folder / f"{name}.order.npy", first.order)
         write_npy(folder / f"{name}.home.npy", first.home)
         write_npy(folder / f"{name}.number.npy", first.number)
-        known = [part.types[name].known for part in parts]
+        n_train = [part.types[name].n_train for part in parts]
         for field, values in first.data.items():
             write_npy(folder / f"{name}.data.{field}.npy", values)
         types.append(
-            TypeEntry(name, len(first.ids), first.vertices, first.cut, known, list(first.data))
+            TypeEntry(name, len(first.ids), first.vertices, first.cut, n_train, list(first.data))
         )
     for side, degrees in enumerate(parts[0].degrees):
         write_npy(folder / f"degrees.{side}.npy", degrees)
@@ -200,9 +200,9 @@ def _contradiction(manifest: Manifest) -> str:
     if any(not name.isidentifier() for name in files):
         return "a name that is none of a type or a field"
     for entry in manifest.types:
-        if not 0 <= entry.vertices <= entry.ids or len(entry.known) != manifest.parts:
+        if not 0 <= entry.vertices <= entry.ids or len(entry.n_train) != manifest.parts:
             return f"{entry.name}: {entry.vertices} vertices of {entry.ids} ids"
-        if not all(0 <= known <= entry.vertices for known in entry.known):
+        if not all(0 <= n_train <= entry.vertices for n_train in entry.n_train):
             return f"{entry.name}: a part with another number of rows than there are vertices"
     return ""
 
@@ -233,8 +233,8 @@ def load(folder: Path, number: int) -> Part:
         entry.name: _type(folder, part, entry, number, manifest.parts) for entry in manifest.types
     }
     first, second = (types[end] for end in manifest.ends)
-    src = indices(part / "src.npy", first.known)
-    dst = indices(part / "dst.npy", second.known, len(src))
+    src = indices(part / "src.npy", first.n_train)
+    dst = indices(part / "dst.npy", second.n_train, len(src))
     test_src = indices(part / "test_src.npy", len(first.rows))
     test_dst = indices(part / "test_dst.npy", len(second.rows), len(test_src))
     fields = {name: array(part / f"fields.{name}.npy", len(src)) for name in manifest.fields}
@@ -265,8 +265,8 @@ def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -
     own = f"types.{entry.name}"
     rows = indices(part / f"{own}.rows.npy", entry.ids)
     masters = indices(part / f"{own}.masters.npy", entry.vertices)
-    if entry.known[number] > len(rows):
-        raise damaged(part / f"{own}.rows.npy", f"{len(rows):,} rows of {entry.known[number]:,}")
+    if entry.n_train[number] > len(rows):
+        raise damaged(part / f"{own}.rows.npy", f"{len(rows):,} rows of {entry.n_train[number]:,}")
     up, down, peek_up, peek_down = (
         lists(part / f"{own}.{route}", below, parts)
         for route, below in (
@@ -283,7 +283,7 @@ def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -
         entry.vertices,
         entry.cut,
         rows,
-        entry.known[number],
+        entry.n_train[number],
         masters,
         up,
         down,

@@ -27,9 +27,9 @@ KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
-COMBINE = {"sum": np.add, "mean": np.add, "min": np.minimum, "max": np.maximum}
+COMBINE = {"sum": np.add, "mean": np.add, "sqrt_mean": np.add, "min": np.minimum, "max": np.maximum}
 # which combinations a kind has
-COMBINES = {"shared": ("sum", "mean"), "delta": ("sum", "min", "max")}
+COMBINES = {"shared": ("sum", "mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
 EDGES = "edges"
 """A dimension of as many entries as the vertex has local edges."""
 
@@ -109,7 +109,7 @@ class Field:
         """What `combine` leaves unchanged: 0 for sums; the largest number of the dtype for min,
         the smallest for max.
         """
-        if self.combine in ("sum", "mean"):
+        if self.combine in COMBINES["shared"]:
             return 0
         if self.dtype.kind == "b":
             return self.combine == "min"
@@ -158,9 +158,9 @@ def _field(
             do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")',
         )
     dtype = np.dtype(dtypes[0] if dtypes else "f4")
-    if combine == "mean" and dtype.kind != "f":
+    if combine in ("mean", "sqrt_mean") and dtype.kind != "f":
         raise ProgramError(
-            f"a {kind} field of dtype {dtypes[0]} cannot be combined by 'mean'",
+            f"a {kind} field of dtype {dtypes[0]} cannot be combined by '{combine}'",
             do="declare it f4 or f8, or use a sum",
         )
     start = init if callable(init) else constant(init or 0)
@@ -179,8 +179,8 @@ def shared(*spec: int | str, init: Init | int | float | None = None, combine: st
     """State that Exchange changes in place on any replica.
 
     The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's
-    local edges. Of a type that is `pulled`, "mean" is a sum of which the master takes one part in
-    the root of the number of workers: see `tux.protocol.pull`.
+    local edges. In a remote type: "sum", or "sqrt_mean", the sum divided by the square root of the
+    number of workers (`tux.protocol.pull`).
     """
     return _field("shared", spec, init, combine)
 

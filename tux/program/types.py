@@ -36,13 +36,20 @@ class Vertex(Fields):
     when state that never travels (`mirror`) must be one. Partitioners that can keep a side whole
     choose this one, and a graph in which the type is cut is refused.
 
-    ``pulled=True``: workers keep no rows of the type; they come, and their changes go, as generated
+    ``remote=True``: workers keep no rows of the type; they come, and their changes go, as generated
     edges touch them (`Generate`).
     """
 
-    def __init__(self, *, whole: bool = False, pulled: bool = False, **fields: Field) -> None:
+    def __init__(self, *, whole: bool = False, remote: bool = False, **fields: Field) -> None:
         super().__init__(**fields)
-        self.whole, self.pulled = whole, pulled
+        self.whole, self.remote = whole, remote
+        wrong = "mean" if remote else "sqrt_mean"
+        for name, field in fields.items():
+            if field.combine == wrong:
+                raise ProgramError(
+                    f"field {name} cannot be combined by '{wrong}'",
+                    do="in a remote type, choose sum or sqrt_mean; in others, sum or mean",
+                )
         if (kept := [name for name, field in fields.items() if field.kept]) and not whole:
             raise ProgramError(
                 f"field {kept[0]} is kept, but it is different in each replica",
@@ -116,9 +123,9 @@ class Context(Fields):
     def __init__(self, **fields: Field) -> None:
         super().__init__(**fields)
         for name, field in fields.items():
-            if field.combine == "mean":
+            if field.combine in ("mean", "sqrt_mean"):
                 raise ProgramError(
-                    f"context field {name} cannot be combined by 'mean': workers have no edges to "
-                    "it",
+                    f"context field {name} cannot be combined by '{field.combine}': workers have "
+                    "no edges to it",
                     do="use a sum",
                 )

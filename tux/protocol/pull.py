@@ -15,10 +15,10 @@ steps only. Its own later changes it adds itself: `UnackedChanges`. State machin
 threads or time.
 
 Changes that workers make at the same time from the same rows add up. Where each goes as far as it
-would alone, many go too far: skip-gram diverges with four workers. Of fields combined by "mean" a
-master takes a `share`, and a program may make its changes so much larger; the part in which workers
-agree then grows by the root of their number. A worker adds its own later changes whole, which
-stands for what others do meanwhile.
+would alone, many go too far: skip-gram diverges with four workers. Of fields combined by
+"sqrt_mean" a master takes a `share`, and a program may make its changes so much larger; the part in
+which workers agree then grows by the root of their number. A worker adds its own later changes
+whole, which stands for what others do meanwhile.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class UnackedChanges:
 
 
 def share(workers: int) -> float:
-    """The part of a change to a field combined by "mean" that its master takes: 1 /
+    """The part of a change to a field combined by "sqrt_mean" that its master takes: 1 /
     sqrt(workers), between a sum's and a true mean's.
     """
     return float(workers**-0.5)

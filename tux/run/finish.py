@@ -148,7 +148,7 @@ def _write(training: Trainer, tables: Tables, folder: RunFolder) -> None:
             training.worker.program,
             training.worker.graph.vertices[spooled.head.over],
         )
-        ids = vertices.ids.values[: vertices.known][spooled.order]
+        ids = vertices.ids.values[: vertices.n_train][spooled.order]
         program.report.write(program, folder.path, spooled.pieces(), ids)
 
 

@@ -120,7 +120,7 @@ class RunFolder:
                 for name, vertices in worker.graph.vertices.items():
                     write_parquet(
                         part / f"{name}.parquet",
-                        {"id": vertices.ids.values[: vertices.known], **_columns(worker, name)},
+                        {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
                     )
                 for name, table in tables.items():
                     lines = [list(table), *zip(*table.values(), strict=True)]
@@ -173,7 +173,7 @@ def model_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()
     vertices, tau = worker.graph.vertices, worker.tables["tau"]
     fields = {name: _columns(worker, name) for name in vertices}
     fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
-    return Model(fields, {name: v.ids.values[: v.known] for name, v in vertices.items()}, edges)
+    return Model(fields, {name: v.ids.values[: v.n_train] for name, v in vertices.items()}, edges)
 
 
 def _cell(value: Any) -> str:
@@ -265,7 +265,7 @@ def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
     """
     for name, table in worker.tables.items():
         vertices = worker.graph.vertices.get(name)
-        rows = vertices.row_of[: vertices.known] if vertices else np.zeros(1, np.int64)
+        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
         wanted = {
             f: column
             for f, column in _columns(worker, name).items()
