@@ -26,7 +26,11 @@ def shell(folder, argv, redirection):
     output, standard error).
     """
     command = ["sh", "-c", f'exec "$@" {redirection}', "sh", *TUX, *argv]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    # with buffers, as users have them
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ran = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=60, env=buffered
+    )
     assert "Traceback" not in ran.stderr and "Exception ignored" not in ran.stderr
     return ran.returncode, ran.stdout, ran.stderr
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TextIO
 
 from tux.base.disk import disk_error
 
@@ -38,14 +39,18 @@ def results() -> Iterator[None]:
         raise disk_error("standard output", error) from error
 
 
-def discard() -> None:
-    """Let what is written to standard output vanish, and what its buffer still holds."""
+def discard(stream: TextIO | None = None) -> None:
+    """Let what is written to a stream, by default standard output, vanish, and what its buffer
+    still holds.
+    """
     with suppress(OSError, ValueError):  # no file, as in a notebook
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 def tell(text: str) -> None:
     """Write to standard error. If that fails, there is nobody to tell it to."""
-    with suppress(OSError):
+    try:
         sys.stderr.write(text)
         sys.stderr.flush()
+    except OSError:  # what its buffer holds would change the exit code when Python ends
+        discard(sys.stderr)

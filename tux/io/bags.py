@@ -22,7 +22,7 @@ from tux.io.bag_lines import read_lines
 from tux.io.detect import Form, recognised
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
-from tux.io.entries import BagSpec, Entries
+from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.text import Bad, OnBadRow, text_blocks
 
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
@@ -185,21 +185,9 @@ def _checked(
         )
     if form not in FIRST:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FIRST)}")
-    if ends[0] == ends[1]:
-        raise UsageError(
-            f"{path} holds rows and columns, which are not both of type {ends[0]}",
-            do="name two types",
-        )
-    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
+    check_entries(path, "rows and columns", ends, kinds, against, unknown)
     if stop is not None and form != "text":
         raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
-    if unknown == "skip" and (not against or ends[1] not in against):
-        raise UsageError(
-            f"to leave out unknown {ends[1]}s, the known ones are needed",
-            do=f"give their ids against[{ends[1]!r}]",
-        )
     return form
 
 

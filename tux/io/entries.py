@@ -4,12 +4,16 @@ it returns.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.arrays.arrow import Column
+from tux.arrays.ids import Ids
 from tux.arrays.integers import joined, narrow
+from tux.base.errors import UsageError
 from tux.io.text import Bad
 
 LARGEST = 2**64 - 1  # what a column's number may be at most
@@ -125,3 +129,26 @@ class GatheredEntries:
         assert columns is not None  # they are not negative
         values, self.values = np.concatenate(self.values), []
         return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
+
+
+def check_entries(
+    path: str | os.PathLike[str],
+    what: str,
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> None:
+    """UsageError where a file of `what` (rows and columns) cannot give what is asked for."""
+    if ends[0] == ends[1]:
+        raise UsageError(
+            f"{path} holds {what}, which are not both of type {ends[0]}", do="name two types"
+        )
+    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
+    if unknown == "skip" and (not against or ends[1] not in against):
+        raise UsageError(
+            f"to leave out unknown {ends[1]}s, the known ones are needed",
+            do=f"give their ids against[{ends[1]!r}]",
+        )

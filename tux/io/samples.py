@@ -23,7 +23,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
 from tux.io.bags import known_entries, used
 from tux.io.detect import SAMPLES, ending, recognised
-from tux.io.entries import BagSpec, Entries
+from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
     Classes,
@@ -144,14 +144,7 @@ def _check(
     """Raise UsageError for what does not go together."""
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
-    if ends[0] == ends[1]:
-        raise UsageError(
-            f"{path} holds samples and features, which are not both of type {ends[0]}",
-            do="name two types",
-        )
-    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
-        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
+    check_entries(path, "samples and features", ends, kinds, against, unknown)
     for what, name in (("label", label), ("weight", weight)):
         if name is not None and form != "table":
             raise UsageError(
@@ -160,11 +153,6 @@ def _check(
     if label is not None and labels is not None:
         raise UsageError(
             f"labels stand either in column {label!r} or in {labels}", do="name one of them"
-        )
-    if unknown == "skip" and (not against or ends[1] not in against):
-        raise UsageError(
-            f"to leave out unknown {ends[1]}s, the known ones are needed",
-            do=f"give their ids against[{ends[1]!r}]",
         )
 
 
