@@ -4,7 +4,7 @@ it can reach.
 
 from __future__ import annotations
 
-import builtins
+import dis
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -12,15 +12,21 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from tux.stages.fingerprint import global_loads
+_VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
+"""What takes no rows."""
 
-# Values and functions that take no rows.
-_NO_ROWS = (bool, int, float, complex, str, bytes, type, np.generic, np.ndarray, np.ufunc)
+_LIBRARIES = ("builtins", "math", "numpy")
+"""Modules whose functions get values of fields, but no rows."""
+
+_BY_TEXT = frozenset(
+    ("getattr", "hasattr", "setattr", "delattr", "vars", "eval", "exec", "globals", "locals")
+)
+"""Functions that may ask for an attribute whose name is no name of the code."""
 
 
 def attributes(udf: Any) -> frozenset[str] | None:
-    """Names that are a superset of the attributes that `udf` uses; None where it calls something
-    whose code cannot be read.
+    """Names among which are all attributes that `udf` uses; None where this cannot be known: it
+    calls something whose code is not at hand, or asks for attributes by text.
     """
     names: set[str] = set()
     seen: set[int] = set()
@@ -28,45 +34,77 @@ def attributes(udf: Any) -> frozenset[str] | None:
     while pending:
         thing = pending.pop()
         function = thing.py_func if isinstance(thing, Dispatcher) else thing
-        if id(function) in seen:
+        if id(function) in seen or isinstance(function, _VALUES) or _is_library(function):
             continue
         seen.add(id(function))
-        if isinstance(function, types.FunctionType):
-            names |= set(_names(function.__code__))
-            pending += _reached(function)
-        elif isinstance(function, tuple):
+        if isinstance(function, tuple):
             pending += function
-        elif not (function is None or isinstance(function, _NO_ROWS) or _is_library(function)):
+        elif isinstance(function, types.FunctionType):
+            names |= set(_names(function.__code__))
+            reached = list(_reached(function))
+            if names & _BY_TEXT or any(each is _UNKNOWN for each in reached):
+                return None
+            pending += reached
+        else:
             return None
     return frozenset(names)
 
 
+_UNKNOWN = object()
+
+
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Names of attributes, and texts, which `getattr` may be given; of nested code too."""
+    """Names of attributes, and of globals, in a function's code and in what is nested in it."""
     yield from code.co_names
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             yield from _names(const)
-        elif isinstance(const, str):
-            yield const
 
 
 def _reached(function: types.FunctionType) -> Iterator[Any]:
-    """What a function closes over, and the globals that it reads."""
+    """What a function closes over, its defaults, and the globals that it reads; of a module, what
+    it reads there. _UNKNOWN for what is not found.
+    """
     for cell in function.__closure__ or ():
         yield cell.cell_contents
-    for name, read in global_loads(function.__code__).items():
-        found = function.__globals__.get(name)
-        yield found
-        if isinstance(found, types.ModuleType) and not hasattr(found, "__version__"):
-            yield from (getattr(found, each, None) for each in read)
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    for name, attribute in _loads(function.__code__):
+        if name not in function.__globals__:  # a builtin, or numba tells that there is no such name
+            continue
+        value = function.__globals__[name]
+        if isinstance(value, types.ModuleType) and not _is_library(value):
+            value = vars(value).get(attribute, _UNKNOWN) if attribute else _UNKNOWN
+        yield value
+
+
+def _loads(code: types.CodeType) -> Iterator[tuple[str, str]]:
+    """The globals that code reads, and the attribute that is read from each at once, or ""; a
+    module that is imported counts as read without one.
+    """
+    last = ""
+    for each in [*dis.get_instructions(code), None]:
+        if each is not None and last and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            yield last, each.argval
+            last = ""
+            continue
+        if last:
+            yield last, ""
+        last = each.argval if each and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") else ""
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _loads(const)
 
 
 def _is_library(thing: Any) -> bool:
-    """Whether a thing is a module, or a function of Python or numpy: what gets a field's value, but
-    no row.
-    """
+    """Whether a thing is a module, a function or a type of Python or numpy."""
     if isinstance(thing, types.ModuleType):
-        return True
-    module = getattr(thing, "__module__", None) or ""
-    return module.split(".")[0] in (builtins.__name__, "math", "numpy")
+        name = thing.__name__
+    elif isinstance(thing, types.BuiltinFunctionType | type):
+        name = thing.__module__ or ""
+    # numpy's functions that dispatch by type are no functions of Python
+    elif isinstance(thing, types.FunctionType | type(np.sum)):
+        return (thing.__module__ or "").split(".")[0] == "numpy"
+    else:
+        return False
+    return name.split(".")[0] in _LIBRARIES

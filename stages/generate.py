@@ -52,7 +52,7 @@ class Generate(Stage):
     together. What it must know it reads from the lists; `rng` goes on where it was.
 
     Without `use` (None) no rows come: the lists are the result. They are kept on disk
-    (`tux.engine.spool`), and `Program.write` gets them at the run's end, all in one order.
+    (`tux.engine.spool`), and `Report.write` gets them at the run's end, all in one order.
     """
 
     def __init__(

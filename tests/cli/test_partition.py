@@ -345,3 +345,12 @@ def test_on_a_terminal_there_are_a_bar_and_a_table(monkeypatch, capsys):
     show.grid(["method", "RF"], [["ne", "1.5"], ["random", "12.0"]], 0)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines] == [["method", "RF"], ["ne", "1.5"], ["random", "12.0"]]
+
+
+@pytest.mark.parametrize("header", ["user,item,rating", "a,b,w", "source,target,weight", ""])
+def test_a_header_is_no_edge(tux, here, header):
+    rows = [f"u{i % 7},i{i % 11},{i % 5}" for i in range(60)]
+    (here / "r.csv").write_text("\n".join([*([header] if header else []), *rows]) + "\n")
+    code, out, err = tux("r.csv --parts 2 --method random --out p")
+    assert code == 0, err
+    assert "r.csv: 60 edges" in out

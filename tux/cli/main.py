@@ -47,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _command(given)
         except TuxError as error:
+            # The compiler calls what a dropped interrupt kept from it a mistake of the UDF.
+            if interrupts.pending():
+                show.fail(TuxError("interrupted"))
+                return 130
             show.fail(error, debug=debug)
             return error.exit_code
         except KeyboardInterrupt:
@@ -59,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except SystemExit as leaving:  # after --help
             return int(leaving.code or 0)
         except Exception as error:
-            if interrupts.timer:  # the compiler misses what the interrupt kept it from
+            if interrupts.pending():
                 show.fail(TuxError("interrupted"))
                 return 130
             told = _unexpected(error)
@@ -107,9 +111,17 @@ class _Interrupts:
             self.timer.cancel()
         self._restore()
 
+    def pending(self) -> bool:
+        """Whether an interrupt was dropped; it is not sent again from now on."""
+        if self.timer:
+            self.timer.cancel()
+        return self.timer is not None
+
     def _again(self, found: Any) -> None:
         if found.exc_type is not KeyboardInterrupt:
             return self._before(found)
+        if self.timer and self.timer.is_alive():
+            return  # it is sent again already
         # A real signal: it ends a wait of the main thread too.
         main = threading.main_thread().ident
         self.timer = threading.Timer(0.05, signal.pthread_kill, [main, received() or signal.SIGINT])

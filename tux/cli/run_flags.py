@@ -1,8 +1,8 @@
 """The flags of ``tux run APP``, in the order in which a user asks: which data, which parameters,
 how long, how many workers.
 
-Flags that mean nothing to an app are not shown, but they are read, so that using one is told as
-what it is.
+Flags that every run has, but that mean nothing to an app, are not shown. They are read all the
+same, so that using one is told as what it is.
 """
 
 from __future__ import annotations

@@ -331,7 +331,8 @@ def _fields(program: Program, given: Mapping[str, np.ndarray], m: int) -> dict[s
             if name not in given:
                 what = f"these edges have no {name}, which {type(program).__name__} reads"
                 raise DataError(what, do=f"fields: {', '.join(given) or 'none'}")
-            fields[name] = np.asarray(given[name]).astype(f.dtype, copy=False)
+            # Kernels read arrays row after row, whatever their strides.
+            fields[name] = np.ascontiguousarray(given[name], f.dtype)
             continue
         f = f.sized(program.parameters)
         if f.init.law != "constant":  # type: ignore[union-attr]

@@ -14,7 +14,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
 from tux.graph.parts import Part, cut, hold_out
-from tux.graph.topology import topology_of, topology_of_parts
+from tux.graph.topology import topology_kind, topology_of, topology_of_parts
 from tux.partition import PARTITIONERS
 from tux.program.program import Program
 
@@ -208,7 +208,7 @@ def with_topology(
     """The same parts with the whole graph's neighbour lists, if the program looks at them;
     `train`: None where only the parts hold it.
     """
-    if not program.input.topology(program):
+    if not topology_kind(program):
         return parts
     topology = (
         topology_of(program, train, seed)

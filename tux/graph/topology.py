@@ -97,6 +97,17 @@ class Topology:
         )
 
 
+def topology_kind(program: Program) -> str:
+    """Which topology a program asks for: "directed", "undirected" or ""; else ProgramError."""
+    kind = program.input.topology(program)
+    if kind not in ("directed", "undirected", ""):
+        raise ProgramError(
+            f"{type(program.input).__name__}.topology returns {kind!r}",
+            do='return "directed", "undirected", or "" for none',
+        )
+    return kind
+
+
 def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
     """The same from the edges of all parts of a graph, which know their vertices by position."""
     name = program.edge.ends[0]
@@ -109,16 +120,17 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
         if "weight" in parts[0].fields
         else None
     )
-    n, kind = parts[0].types[name].vertices, program.input.topology(program)
-    topology = Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
-    return replace(topology, more=program.input.extra_tables(program, topology))
+    n, kind = parts[0].types[name].vertices, topology_kind(program)
+    return _with_tables(
+        program, Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
+    )
 
 
 def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None:
     """The topology that a program asks for, with what it computes from it; None if it asks for
     none, or there are no edges.
     """
-    kind = program.input.topology(program)
+    kind = topology_kind(program)
     if not kind or not len(edges):
         return None
     if edges.ends[0] != edges.ends[1]:
@@ -135,7 +147,22 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         directed=kind == "directed",
         weights=edges.fields.get("weight"),
     )
-    return replace(topology, more=program.input.extra_tables(program, topology))
+    return _with_tables(program, topology)
+
+
+def _with_tables(program: Program, topology: Topology) -> Topology:
+    """The topology with the arrays that the program's input computes from it. ProgramError for one
+    without a dimension.
+    """
+    more = {}
+    for name, table in program.input.extra_tables(program, topology).items():
+        if not np.ndim(table):
+            raise ProgramError(
+                f"{type(program.input).__name__}.extra_tables returns a single number as {name}",
+                do="return an array of one entry",
+            )
+        more[name] = np.ascontiguousarray(table)
+    return replace(topology, more=more)
 
 
 def _spec(array: np.ndarray) -> tuple[str | int, ...]:

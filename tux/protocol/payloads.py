@@ -1,5 +1,5 @@
-"""What the arrays of a message mean, by the names of their fields; and the one place that checks
-arrays from other members before they are used.
+"""What the arrays of the pull protocol's messages mean, by the names of their fields; they are
+checked here before they are used.
 
 `arrays` makes a message's arrays of a payload, `read` a payload of a message's arrays; Refused if
 they cannot be one.

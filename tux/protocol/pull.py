@@ -1,5 +1,5 @@
 """Rows that workers do not keep: pulled from their masters as generated edges touch them, and
-their changes pushed back (TUX2, section 4; DESIGN, 5). This is the masters' side, and what a
+their changes pushed back (TUX2, section 4). This is the masters' side, and what a
 worker remembers; what a worker sends is in `tux.stages.pull_rows`.
 
     PULL_REQUEST  worker to server: the numbers of the masters that a step touches, and how many

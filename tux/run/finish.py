@@ -4,12 +4,14 @@ and `run.json`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from importlib.metadata import version
 from platform import python_version
 from typing import Any, Protocol
 
-from tux.base.errors import TuxError
+import numpy as np
+
+from tux.base.errors import ProgramError, TuxError
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
@@ -17,7 +19,7 @@ from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 from tux.program import sources
 from tux.program.program import Program
-from tux.program.report import GroundTruth, Tables
+from tux.program.report import GroundTruth, Report, Tables
 from tux.run.folder import App, Origin, Run, RunFolder, model_of, tables_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
@@ -165,13 +167,37 @@ def _report(
     """
     program = training.worker.program
     report = program.report
-    results = _results(training, records, keep_best) | report.summary(program, tables, records)
+    results = _results(training, records, keep_best)
+    results |= _numbers(report, "summary", report.summary(program, tables, records), results)
     for text in report.remarks(program, records):
         watch.warn(text)
     if truth.held_out is not None or truth.labels is not None:
         watch.phase("judge")
-        results |= report.judge(program, model_of(training.worker, training.edges()), truth)
+        scores = report.judge(program, model_of(training.worker, training.edges()), truth)
+        results |= _numbers(report, "judge", scores, ())
     return results
+
+
+def _numbers(
+    report: Report, method: str, returned: Mapping[str, Any], taken: Container[str]
+) -> dict[str, Any]:
+    """What a method of the report has returned, as Python's numbers. ProgramError for anything
+    else, and for a name that the run's own results have `taken`.
+    """
+    where = f"{type(report).__name__}.{method}"
+    numbers = {}
+    for name, value in returned.items():
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, bool | int | float | str):
+            raise ProgramError(
+                f"{where} returns a {type(value).__name__} as {name}", do="return numbers by name"
+            )
+        if name in taken:
+            raise ProgramError(
+                f"{where} returns {name}, which is the run's own", do="give it another name"
+            )
+        numbers[name] = number
+    return numbers
 
 
 def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:

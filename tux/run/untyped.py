@@ -57,11 +57,14 @@ def read_graph(
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
         bipartite, why = _by_format(path, columns)
-    edges = read_edges(path, TWO if bipartite else ONE, {}, columns=two, undirected="once")
-    if bipartite is not None:
-        return Graph(edges, bipartite, why)
-    bipartite, why = _by_shape(edges, numbered(path))
-    return Graph(read_edges(path, TWO, {}, columns=two) if bipartite else edges, bipartite, why)
+    # The number of each edge is read too: it tells whether the first line is a header.
+    numbers = columns is None and numbered(path)
+    fields = {"value": "f4"} if numbers else {}
+    edges = read_edges(path, TWO if bipartite else ONE, fields, columns=two, undirected="once")
+    if bipartite is None:
+        bipartite, why = _by_shape(edges, numbers or numbered(path))
+        edges = read_edges(path, TWO, fields, columns=two) if bipartite else edges
+    return Graph(replace(edges, fields={}), bipartite, why)
 
 
 def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str | None) -> str:
