@@ -115,7 +115,7 @@ def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_
         text=True,
         check=True,
     )
-    first, second = ran.stdout.split()
+    first, second = ran.stdout.splitlines()
     assert (
         first == second
         and first.startswith(str(temporary))

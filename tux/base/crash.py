@@ -47,7 +47,7 @@ def advise() -> None:
         return
     try:
         handler = cfunc("void(int32)", cache=True)(_last_words)
-    except RuntimeError:  # numba found no place for its cache
+    except (RuntimeError, OSError):  # numba found no place for its cache, or it is full
         handler = cfunc("void(int32)")(_last_words)
     libc = ctypes.CDLL(None)
     libc.signal.argtypes, libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p
