@@ -158,8 +158,9 @@ def numbered(path: str | os.PathLike[str]) -> bool:
         except DataError:
             return False
         return True
-    row = _rows(path, 2)[-1:]
-    return any(len(cells) > 2 and NUMBER.fullmatch(cells[2]) for cells in row)
+    rows = _rows(path, 2)
+    wide = bool(rows) and all(len(cells) > 2 for cells in rows)
+    return wide and NUMBER.fullmatch(rows[-1][2]) is not None
 
 
 def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool | None, str]:
