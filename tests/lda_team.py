@@ -131,3 +131,23 @@ class Sampling(Team):
         for worker in self.workers:
             assert np.array_equal(worker.tau.n, by_word.sum(0))
         return self
+
+
+CORNERS = {
+    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
+    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
+    "one token": bags([0], [0]),
+    "a word of one document": bags([0, 0, 1, 1, 2], [0, 1, 1, 1, 2]),
+    "a document that repeats a word": bags([0] * 9 + [1], [4] * 9 + [3]),
+    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
+    "rows that count 0": EdgeData.of(
+        ENDS, [0, 0, 1, 2], [0, 1, 1, 0], {"count": np.array([2, 0, 3, 0])}
+    ),
+    "as many words as tokens": bags([0, 0, 1, 1], [0, 1, 2, 3]),
+    "rows that repeat a pair": EdgeData.of(
+        ENDS, [0, 0, 1], [0, 0, 1], {"count": np.array([2, 1, 3])}
+    ),
+    "a word without tokens": EdgeData.of(
+        ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
+    ),
+}

@@ -7,7 +7,7 @@ import gzip
 import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import ENDS, Sampling, bags, counts, drawn
+from lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
 from programs import start
 
 from tux.apps.lda.lda import LDA
@@ -110,28 +110,6 @@ def alone():
 @pytest.mark.parametrize("slack", [0, 2])
 def test_many_workers_get_as_far_as_one(alone, k, slack):
     assert reached(k, slack) == pytest.approx(alone, abs=0.03)
-
-
-CORNERS = {
-    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
-    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
-    "one token": bags([0], [0]),
-    "a word of one document": bags([0, 0, 1, 1, 2], [0, 1, 1, 1, 2]),
-    "a document that repeats a word": bags([0] * 9 + [1], [4] * 9 + [3]),
-    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
-    "rows that count 0": EdgeData.of(
-        ENDS, [0, 0, 1, 2], [0, 1, 1, 0], {"count": np.array([2, 0, 3, 0])}
-    ),
-    "as many words as tokens": bags([0, 0, 1, 1], [0, 1, 2, 3]),
-    "rows that repeat a pair": EdgeData.of(
-        ENDS, [0, 0, 1], [0, 0, 1], {"count": np.array([2, 1, 3])}
-    ),
-}
-
-
-CORNERS["a word without tokens"] = EdgeData.of(
-    ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
-)
 
 
 @pytest.mark.parametrize("name", CORNERS)

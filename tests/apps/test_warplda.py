@@ -8,7 +8,7 @@ from types import SimpleNamespace as Row
 import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import ENDS, Sampling, bags, counts, drawn
+from lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
 from programs import start
 from warplda_team import FINE, Fixed, Warped, occurrence
 
@@ -199,17 +199,6 @@ def test_plain_python_does_the_same(k):
         for team in teams
     )
     assert np.array_equal(one, other)
-
-
-CORNERS = {
-    "one document": bags([0] * 6, [0, 1, 1, 2, 3, 3]),
-    "one word": bags([0, 0, 1, 2, 2, 2], [0] * 6),
-    "one token": bags([0], [0]),
-    "documents without words": bags([0, 0, 2], [0, 1, 1], vertices={"document": np.arange(5)}),
-    "a word without tokens": EdgeData.of(
-        ENDS, [0, 0, 1], [0, 1, 2], {"count": np.array([2, 0, 3])}, vertices={"word": [7]}
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CORNERS)

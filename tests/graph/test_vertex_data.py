@@ -90,7 +90,9 @@ def test_data_that_are_missing_or_of_another_shape_are_told():
 
 
 def test_as_many_rows_as_vertices_and_finite():
-    of = lambda given: EdgeData.of(("user", "item"), [1, 2], [3, 3], {}, vertex_fields=given)  # noqa: E731
+    def of(given):
+        return EdgeData.of(("user", "item"), [1, 2], [3, 3], {}, vertex_fields=given)
+
     assert of({"user": {"age": [1, 2]}}).vertex_fields["user"]["age"].tolist() == [1, 2]
     with pytest.raises(DataError, match="user.age has 3 rows"):
         of({"user": {"age": [1, 2, 3]}})

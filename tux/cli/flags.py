@@ -60,7 +60,9 @@ class Flags(argparse.ArgumentParser):
     """
 
     def __init__(self, prog: str, about: str, usage: str, sections: Sequence[str] = ()) -> None:
-        layout = lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)  # noqa: E731
+        def layout(prog: str) -> argparse.HelpFormatter:
+            return argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)
+
         super().__init__(
             prog,
             f"{prog} {usage}",
