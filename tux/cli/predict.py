@@ -40,7 +40,7 @@ def command(argv: list[str]) -> int:
             warn=show.warn,
         )
     elif given.pairs:
-        columns = predict(given.dir, given.pairs, warn=show.warn)
+        columns = predict(given.dir, given.pairs, columns=given.columns, warn=show.warn)
     else:
         reading = Reading(
             form=given.form,
@@ -113,7 +113,7 @@ def _reading(flags: Flags) -> None:
     flags.add_argument(
         "--columns",
         metavar="A,B,..",
-        help="names, or numbers from 1, of the columns of a table [default: found by name]",
+        help="names, or numbers from 1, of columns of a table or of pairs [default: found by name]",
     )
     flags.add_argument(
         "--on-bad-row",

@@ -44,9 +44,14 @@ Warn = Callable[[str], None]
 
 
 def predict(
-    folder: str | os.PathLike[str], pairs: str | os.PathLike[str], *, warn: Warn = lambda text: None
+    folder: str | os.PathLike[str],
+    pairs: str | os.PathLike[str],
+    *,
+    columns: str | None = None,
+    warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
-    """Score each row of a file of pairs by the model in a run's folder.
+    """Score each row of a file of pairs by the model in a run's folder; `columns` names those of
+    the two ids ("a,b").
 
     Returns columns in the file's order: the ids of both ends under their names in UDFs, as given,
     and the scores, (m,) float64, under the stage's name. Pairs with ids that training never saw get
@@ -62,9 +67,10 @@ def predict(
         )
     ids = read_ids(folder, program)
     try:
-        asked = read_edges(pairs, program.edge.ends, {}, against=ids)
+        asked = read_edges(pairs, program.edge.ends, {}, columns=columns, against=ids)
     except DataError as error:  # each row has its score
         raise without_skipping(error) from None
+    _warn_of_header(asked, ids, named(pairs), warn)
     for kind, count in asked.unseen.items():
         if count:
             warn(
@@ -84,6 +90,25 @@ def predict(
         second: asked.ids[ends[1]].decode(asked.dst),
         stage.name: scores,
     }
+
+
+def _warn_of_header(asked: EdgeData, ids: dict[str, Ids], name: str, warn: Warn) -> None:
+    """Warn of a first row that may be a header: it was read as a pair of two unknown ids, both
+    text.
+    """
+    if asked.columns or not len(asked):
+        return
+    first = [
+        asked.ids[end].decode(column[:1])[0]
+        for end, column in zip(asked.ends, (asked.src, asked.dst), strict=True)
+        if column[0] >= len(ids[end])
+    ]
+    if len(first) == 2 and all(isinstance(each, str) for each in first):
+        header = ",".join(first)
+        warn(
+            f"the first row of {name}, {header}, is scored as a pair of unknown ids; if it is a "
+            f"header, say --columns {header}"
+        )
 
 
 def opened(folder: str | os.PathLike[str], warn: Warn) -> tuple[Run, Program, Any, str]:
