@@ -115,3 +115,19 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
 def test_what_a_summary_may_not_return(returned, message):
     with pytest.raises(ProgramError, match=message):
         run(with_summary(returned), EDGES)
+
+
+@pytest.mark.parametrize("method", ["tables", "history"])
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ({"h": {"a": ["x"], "b": []}}, "columns of equal length"),
+        ({"a/b": {"a": ["x"]}}, "table named 'a/b'"),
+        ([], "must return tables by name"),
+    ],
+)
+def test_tables_that_cannot_be(method, returned, message):
+    report = type("Own", (Report,), {method: lambda self, program, about: returned})()
+    program = type("Pages", (Pages,), {"report": report, "input": with_input().input})()
+    with pytest.raises(ProgramError, match=rf"Own\.{method}\(\).*{message}"):
+        run(program, EDGES)

@@ -20,7 +20,7 @@ from tux.graph.edge_pieces import Pieces
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
-from tux.run.folder import App, Origin, Run, RunFolder, model_of, tables_of
+from tux.run.folder import App, Origin, Run, RunFolder, check_tables, model_of, tables_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
@@ -132,7 +132,7 @@ def _tables(
     program = training.worker.program
     tables = {
         **tables_of(training.worker, training.edges()),
-        **program.report.history(program, records),
+        **check_tables(program, "history", program.report.history(program, records)),
     }
     if folder:
         watch.phase("save")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
@@ -147,13 +148,25 @@ def finite(value: Any) -> Any:
 def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
     """The report's tables about the model that a worker holds and the training edges."""
     program = worker.program
-    tables = program.report.tables(program, model_of(worker, edges))
+    return check_tables(program, "tables", program.report.tables(program, model_of(worker, edges)))
+
+
+def check_tables(program: Program, method: str, tables: Any) -> Tables:
+    """What a method of the report has returned as tables; ProgramError if it is none, or if a name
+    cannot be that of a file.
+    """
+    where = f"{type(program.report).__name__}.{method}()"
     if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
-        what = (
-            f"{type(program.report).__name__}.tables() must return tables by name, each with "
-            "columns of equal length"
+        raise ProgramError(
+            f"{where} must return tables by name, each with columns of equal length",
+            do='e.g. return {"ranks": {"page": pages, "rank": ranks}}',
         )
-        raise ProgramError(what, do='e.g. return {"ranks": {"page": pages, "rank": ranks}}')
+    for name in tables:
+        if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+            raise ProgramError(
+                f"{where} returns a table named {name!r}, which cannot be a file's name",
+                do="use letters, digits and _",
+            )
     return tables
 
 
