@@ -35,9 +35,10 @@ def grouped(group, data=MADE, k=1, slack=0, **parameters):
 
 
 @pytest.mark.parametrize(
-    ("k", "slack", "blocks"), [(1, 0, 0), (1, 0, 3), (2, 0, 0), (2, 0, 4), (3, 2, 4)]
+    ("group", "k", "slack", "blocks"),
+    [(TEN, 1, 0, 0), (FEW, 1, 0, 3), (FEW, 2, 0, 0), (TEN, 2, 0, 4), (FEW, 3, 2, 4)],
+    ids=lambda value: "" if isinstance(value, int) else "ten" if value is TEN else "few",
 )
-@pytest.mark.parametrize("group", [TEN, FEW], ids=["ten", "few"])
 def test_the_optimum_by_groups(group, k, slack, blocks):
     team = grouped(group, k=k, slack=slack, blocks=blocks)
     said, w, b = found(team)

@@ -50,7 +50,12 @@ class Degrees(Program):
 
 @pytest.mark.parametrize(
     ("fault", "text"),
-    [(1, "tau.edges += 1 if"), (2, "v.degree = "), (3, "tau.objective = "), (4, "broken = ")],
+    [
+        (1, "tau.edges += 1 if"),
+        pytest.param(2, "v.degree = ", marks=pytest.mark.slow),
+        pytest.param(3, "tau.objective = ", marks=pytest.mark.slow),
+        (4, "broken = "),
+    ],
 )
 def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fault, text):
     """Of one process as of two: in a worker's main thread, where it serves masters, and before
@@ -141,7 +146,9 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
 @pytest.mark.parametrize(
     ("flag", "line", "what"), [("--first", 8, "dst.seen"), ("--second", 12, "v.seen")]
 )
-@pytest.mark.parametrize("plain", [False, True], ids=["jit", "no-jit"])
+@pytest.mark.parametrize(
+    "plain", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["jit", "no-jit"]
+)
 def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what, plain):
     """In a worker's main thread, and in the thread that serves its masters."""
     path = Path(__file__).parents[1] / "outside.py"
@@ -157,6 +164,7 @@ def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what,
     assert code == 2 and said in err and f"at {path}:{line}\n" in err
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_ends_the_job(start, files):
     """At work, where signs of life cease, and before it has given any."""
     flags = ["mf", files / "train.csv", "--workers", 2, *ENDLESS]

@@ -135,6 +135,7 @@ def test_workers_that_cannot_leave_by_themselves_are_killed_at_once(tmp_path):
 # ---- pauses
 
 
+@pytest.mark.slow
 def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     """Longer than any silence that is put up with."""
     running = start("--workers", 2)
@@ -152,6 +153,7 @@ def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     assert running.wait(HARD) == 130, running.output()
 
 
+@pytest.mark.slow
 def test_workers_wait_for_a_launcher_that_is_stopped(start):
     running = start("--workers", 2)
     at_work(running)

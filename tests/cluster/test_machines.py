@@ -100,6 +100,7 @@ def test_two_machines_train_as_two_local_workers_do(machines, tmp_path):
     assert errors[0] == errors[1] and len(errors[0]) == 3
 
 
+@pytest.mark.slow
 def test_a_pulled_cable_ends_both_sides(machines, tmp_path):
     (a, b), cable = machines
     key = key_file(tmp_path, "key", 1)

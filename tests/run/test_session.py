@@ -314,7 +314,13 @@ def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 3}, raising=False)
     for workers in (2, 3):
         watch = Told()
-        run(MF(rank=2), options=RunOptions(epochs=1, workers=workers, jit=False), watch=watch)
+        options = RunOptions(epochs=1, workers=workers, jit=False)
+        run(
+            MF(rank=2),
+            EdgeData.of(("user", "item"), [0, 1, 2], [0, 1, 2], {"value": [1, 2, 3]}),
+            options=options,
+            watch=watch,
+        )
         told = [text for text in watch.warnings if "processor core" in text]
         assert len(told) == (workers == 3)
     assert "3 workers share 2 processor cores" in told[0] and "--workers 2" in told[0]
