@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 
 from tux.base import errors
-from tux.base.errors import Refused, TuxError
-from tux.protocol.message import Kind, Message
+from tux.base.errors import TuxError
+from tux.engine.records import COSTS
+from tux.protocol.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
 LONGEST = 20_000  # characters of a text about an error
@@ -90,23 +91,32 @@ def pack(control: Control, source: int, dest: int) -> Message:
 
 
 def unpack(message: Message) -> Control:
-    """The control that a control message carries; Refused if its bytes are none."""
+    """The control that a control message carries; BadMessage if its bytes are none."""
     if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
-        raise Refused(
-            f"a control message of worker {message.source} was refused: it is no single small "
-            "buffer"
-        )
+        raise BadMessage(message, "it is not one small array")
     try:
         return _decoder.decode(message.arrays[0].tobytes())
     except msgspec.DecodeError as error:
-        raise Refused(
-            f"a control message of worker {message.source} was refused: {error}"
-        ) from None
+        raise BadMessage(message, str(error)) from None
 
 
 def control_in(message: Message) -> Control | None:
     """The control that a message carries; None if the message is of another kind."""
     return unpack(message) if message.kind is Kind.CONTROL else None
+
+
+def epoch_of(message: Message, record: Record, last: int) -> int:
+    """The number of the epoch in a record that a message carries; BadMessage unless it is the one
+    after `last`, and all its costs are there.
+    """
+    missing = [name for name in COSTS if name not in record.fields]
+    if missing:
+        raise BadMessage(message, f"its record has no {missing[0]}")
+    if record.fields["epoch"] != last + 1:
+        raise BadMessage(
+            message, f"its record is of epoch {record.fields['epoch']}, and {last + 1} is next"
+        )
+    return last + 1
 
 
 def failed(error: TuxError) -> Failed:

@@ -173,7 +173,12 @@ class Mirrors:
         self.row_bytes = row_bytes(table, UP)
         # this and what follows compiles, or loads, what training must not wait for
         self.pack(NO_ROWS, (-1, -1))
-        self.install(NO_ROWS, (-1, -1), empty([array for _, array, _ in self._down]))
+        self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
+
+    @property
+    def down(self) -> Arrays:
+        """The fields whose values come down."""
+        return [array for _, array, _ in self._down]
 
     def reset(self) -> None:
         """Take what is shown now as what the masters hold: after initialisation."""
@@ -237,15 +242,13 @@ class Mirrors:
             unacked[rows] -= change != 0
             pending[rows] = np.where(unacked[rows] > 0, pending[rows] - change, 0)
 
-    def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
-        """The masters' `value` and `shared` fields of `rows`, which may be more than those sent
-        to that home; answers the oldest send.
+    def install(self, channel: tuple[int, int], down: list[Picked]) -> None:
+        """The masters' values of the fields `down`; they answer the oldest send to that home, and
+        their rows may be more than those sent.
         """
         for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
             _acknowledge(flat(self.pending[name]), flat(self.unacked[name]), sent.rows, sent.values)
-        for (name, shown, _), now in zip(
-            self._down, unpack(down, [array for _, array, _ in self._down], rows), strict=True
-        ):
+        for (name, shown, _), now in zip(self._down, down, strict=True):
             if now is NEVER:
                 continue
             if name in self.base:
@@ -279,21 +282,27 @@ class Masters:
         self._versions = {
             name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
         }
-        self.fold([(NO_ROWS, empty([array for _, array, _ in self._up]), np.empty(0, np.float32))])
+        nothing = unpack(empty(self.up), self.up, NO_ROWS)
+        self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):
             self.read(NO_ROWS)
 
-    def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
-        """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
+    @property
+    def up(self) -> Arrays:
+        """The fields whose changes come up."""
+        return [array for _, array, _ in self._up]
+
+    def fold(
+        self, contributions: Iterable[tuple[np.ndarray, list[Picked], np.ndarray | None]]
+    ) -> None:
+        """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
         replicas of a row.
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
-            for (name, own, field), sent in zip(
-                self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True
-            ):
+            for (name, own, field), sent in zip(self._up, up, strict=True):
                 mean = field.kind == "shared" and field.combine == "mean"
                 if mean:
                     assert weights is not None
