@@ -29,17 +29,16 @@ class Hello(msgspec.Struct, tag="hello", frozen=True):
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
-    """All workers are ready: train. Their addresses, by rank."""
+    """All workers are ready, so training starts. `addresses` are theirs, by rank."""
 
     addresses: list[str]
 
 
 class Beat(msgspec.Struct, tag="beat", frozen=True):
-    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a
-    while.
+    """A heartbeat. `paused`: the user has stopped the sender, so no heartbeat follows for a while.
 
-    `refused` connections and messages from outside the job have come there so far; `last_refused`
-    says what the last was.
+    `refused` counts the connections and messages that the sender has refused so far; `last_refused`
+    describes the last of them.
     """
 
     paused: bool = False
@@ -54,7 +53,7 @@ class Record(msgspec.Struct, tag="record", frozen=True):
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):
-    """A worker has run its last epoch; its rows follow."""
+    """A worker has run its last epoch. Its share of the model follows."""
 
     seconds: float
     best_epoch: int
@@ -71,7 +70,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over: leave. `why`, where it ends before its time."""
+    """The job is over, and the receiver ends. `why` says why a job ends early."""
 
     why: str = ""
 
@@ -120,9 +119,7 @@ def epoch_of(message: Message, record: Record, last: int) -> int:
 
 
 def failed(error: TuxError) -> Failed:
-    """An error on its way to the launcher, with its traceback; cut where it is longer than
-    anyone reads.
-    """
+    """An error as a message to the launcher, with its traceback. Very long texts are cut."""
     trace = "".join(traceback.format_exception(error))
     return Failed(
         error.exit_code,
@@ -134,7 +131,7 @@ def failed(error: TuxError) -> Failed:
 
 
 def as_error(failure: Failed) -> TuxError:
-    """The error again, of the kind that has its exit code."""
+    """The error that a Failed describes. Its class is the one with the same exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)

@@ -91,7 +91,7 @@ class Launcher(LocalWorkers):
     # ---- in the socket thread
 
     def _handle(self, message: Message) -> bool:
-        """Heartbeats end here."""
+        """Take heartbeats; every other message is left to `epochs`."""
         control = control_in(message)
         if not isinstance(control, Beat):
             return False
@@ -99,10 +99,10 @@ class Launcher(LocalWorkers):
         return True
 
     def _foreign(self, message: Message) -> None:
-        """A message of this job from a worker of a machine that counts others, or from one that is
-        there already.
+        """A message from a worker that is no member: its machine has other numbers of machines or
+        workers, or another process has the same rank.
 
-        Before the job has begun, this ends it; later, only that worker gets a message.
+        Before training has begun, this ends the job. Later, only that worker is told.
         """
         hello = control_in(message)
         if not isinstance(hello, Hello):
@@ -140,7 +140,7 @@ class Launcher(LocalWorkers):
 
     @property
     def _addresses(self) -> list[str]:
-        """The workers' addresses by rank, "" where none is known; then the launcher's own."""
+        """The workers' addresses by rank ("" if unknown), then the launcher's own."""
         return self.socket_thread.addresses
 
     def _receive_hello(self, missing: set[int]) -> Message:

@@ -1,5 +1,5 @@
-"""The one thread of a member that uses its sockets: it sends and receives messages, runs the
-worker's server role, and exchanges signs of life.
+"""The socket thread of a member. It is the only thread that uses the sockets: it sends and receives
+messages, runs the worker's server role, and exchanges heartbeats.
 
 So masters fold and answer while the worker computes. The thread never touches rows that kernels
 read: answers queue in `inbox` until the worker takes them.
@@ -81,7 +81,7 @@ class SocketThread:
         self.sockets.wake()
 
     def send(self, message: Message) -> None:
-        """Give a message to the thread; its arrays must not be written any more."""
+        """Queue a message for the thread. Its arrays must not be written after this call."""
         (self._own if message.dest == self.number else self.outbox).append(message)
         self.sockets.wake()
 
@@ -154,7 +154,7 @@ class SocketThread:
             self.sockets.end()
 
     def _round(self) -> None:
-        """Send what is to be sent, take what has come, and send what that asks for."""
+        """Send queued messages, handle those that have arrived, and send the answers."""
         events = self.sockets.poll(int(heartbeat.HEARTBEAT * 500))
         if events.woken:
             self._send_all()
@@ -167,7 +167,7 @@ class SocketThread:
         self._beat()
 
     def _send_all(self) -> None:
-        """What is for others: first what had to wait."""
+        """Send the messages to other members. Those that had to wait go first."""
         held, self._held = self._held, []
         for message in held:
             self._deliver(message)
@@ -175,7 +175,7 @@ class SocketThread:
             self._deliver(self.outbox.popleft())
 
     def _deliver(self, message: Message) -> None:
-        """To the member's socket; or held until the member has one."""
+        """Send a message by the socket of its member, or hold it until there is one."""
         dest = message.dest
         if not self.addresses[dest]:
             # The member has not said hello: control messages to it are dropped. Other messages are
@@ -225,7 +225,7 @@ class SocketThread:
         self.refused, self.last_refused = self.refused + 1, what
 
     def _beat(self) -> None:
-        """When it is due: send a sign of life to the partners, and check that they sent theirs."""
+        """If a heartbeat is due, send it to the partners, and check that theirs have come."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return

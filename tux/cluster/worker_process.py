@@ -155,7 +155,7 @@ class Peer:
     def _first_message(self) -> Message:
         """The launcher's message when all workers are ready.
 
-        The launcher answers to the first sign of life. Once it has, it decides how long the others
+        The launcher answers to the first heartbeat. Once it has, it decides how long the others
         are waited for: this worker waits as long as the launcher lives.
         """
         left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING

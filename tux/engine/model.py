@@ -1,5 +1,5 @@
-"""The model of a run: which fields it has, how a worker sends its share to the launcher, and how
-the shares of all workers become one.
+"""The model of a run: its fields, the messages by which a worker sends its share to the launcher,
+and how the launcher puts the shares together.
 
 A share is one MODEL_ROWS message for each piece of a vertex type (`sync_id` is the number of the
 type): dense indices (r,) of its masters, then their fields. A field is one array (r, width); a

@@ -34,7 +34,7 @@ class Kind(IntEnum):
     LISTS_TAKEN = 6
     """The launcher to a worker: the next piece may come."""
     CONTROL = 7
-    """Between the launcher and a worker: start, end, signs of life, records, errors."""
+    """Between the launcher and a worker: start, end, heartbeats, records, errors."""
     PULL_REQUEST = 8
     """A worker to a server: which rows it needs."""
     PULL_ANSWER = 9

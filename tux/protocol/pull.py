@@ -94,7 +94,7 @@ class PullServer:
         ]
 
     def _fold_next(self) -> None:
-        """Fold the oldest step that is not, of which all workers have sent their changes."""
+        """Fold the oldest step that is not folded. All workers have sent its changes."""
         pushed = self._pushed.pop(self.folded)
         for worker in range(self.workers):
             rows = self._requested.pop((self.folded, worker))
@@ -158,7 +158,7 @@ def joined(pieces: Arrays) -> np.ndarray:
 
 
 def listed(lists: np.ndarray) -> np.ndarray:
-    """How many entries of each list (n, width) stand before its first -1, (n,) int32."""
+    """The length of each list (n, width), (n,) int32. A list ends at its first -1."""
     ended = lists < 0
     return (
         np.where(ended.any(axis=1), ended.argmax(axis=1), lists.shape[1]).astype(np.int32)
@@ -169,7 +169,7 @@ def listed(lists: np.ndarray) -> np.ndarray:
 
 @compiled
 def _distinct(rows, marks):  # type: ignore[no-untyped-def]
-    """Whether `rows` are numbers of `marks`, each at most once. `marks`, all False, are left so."""
+    """Whether `rows` are distinct and within `marks` (n,), which are all False before and after."""
     at = 0
     while at < len(rows) and 0 <= rows[at] < len(marks) and not marks[rows[at]]:
         marks[rows[at]] = True
@@ -181,7 +181,7 @@ def _distinct(rows, marks):  # type: ignore[no-untyped-def]
 
 @compiled
 def _add(own, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes; a row may come once."""
+    """own[rows] += changes. No row comes twice."""
     for j in range(len(rows)):
         for k in range(own.shape[1]):
             own[rows[j], k] += changes[j, k]

@@ -55,8 +55,8 @@ def flat(array: np.ndarray) -> np.ndarray:
 
 @compiled
 def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Changes of `rows` since the last send to `out`, `dirty` where there are any; from now on
-    they are pending.
+    """Copy the changes of `rows` since the last send to `out`, and flag them in `dirty`. They are
+    pending from now on.
     """
     for j in range(len(rows)):
         r = rows[j]
@@ -71,8 +71,8 @@ def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-u
 
 @compiled
 def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """What `rows` have gathered to `out`, `dirty` where that is not the `identity`, to which they
-    return.
+    """Copy the deltas of `rows` to `out`, flag in `dirty` those that are not the `identity`, and
+    reset them to it.
     """
     for j in range(len(rows)):
         r = rows[j]
@@ -84,7 +84,7 @@ def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-
 
 @compiled
 def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
-    """`changes`, once sent, are part of the masters' values."""
+    """The masters' values now contain `changes`, so these are no longer pending."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(pending.shape[1]):
@@ -96,7 +96,7 @@ def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-de
 
 @compiled
 def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
-    """The masters' values of `rows` come in below what is pending and unsent."""
+    """Replace the masters' values of `rows`. Pending and unsent changes stay on top of them."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(shown.shape[1]):
@@ -140,7 +140,7 @@ def _mark_changed(versions, version, rows, now, before):  # type: ignore[no-unty
 
 @compiled
 def _read(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """`rows` to `out`, and which of their elements are dirty."""
+    """Copy `rows` to `out`, and flag their dirty elements in `dirty`."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
@@ -181,7 +181,7 @@ class Mirrors:
         return [array for _, array, _ in self._down]
 
     def reset(self) -> None:
-        """Take what is shown now as what the masters hold: after initialisation."""
+        """After initialisation: the masters hold the same values as these rows."""
         for name, array, _ in self._up:
             if name in self.base:
                 self.base[name][...] = array
@@ -331,7 +331,7 @@ class Masters:
 
     @contextmanager
     def changing(self, rows: np.ndarray) -> Iterator[None]:
-        """What the body changes in the `value` and `shared` fields of `rows` becomes dirty."""
+        """Mark as dirty what the body changes in the `value` and `shared` fields of `rows`."""
         before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
         yield
         rows = frozen(rows.astype(np.int32, copy=False))
@@ -353,7 +353,7 @@ class Masters:
         return pack(fields)
 
     def clear_dirty(self) -> None:
-        """All answers are given: no element is dirty any more."""
+        """Mark every element as clean. Call this when all answers are made."""
         if self.version == 255:
             for versions in self._versions.values():
                 versions[...] = 0

@@ -155,7 +155,7 @@ class Server:
         return answers
 
     def _note_context(self, message: Message) -> None:
-        """The context's new value, before the worker goes on with it."""
+        """Copy the context's new value into the server's context."""
         fields = [array for _, array, _ in self.tau.columns(DOWN)]
         for array, changed in zip(fields, Answer.of_context(message, fields).fields, strict=True):
             if changed is not NEVER:
@@ -185,11 +185,11 @@ class Server:
         self.send(message)
 
     def needs_weights(self, name: str) -> bool:
-        """Whether masters of this type, here as anywhere, fold by the number of local edges."""
+        """Whether masters of this type, on every worker, need numbers of local edges to fold."""
         return self.masters[name].needs_weights
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
-        """What has not been heard: ((clock, synchronisation), workers)."""
+        """The missing contributions: ((clock, synchronisation), workers)."""
         return self._gather.missing()
 
 

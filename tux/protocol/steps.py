@@ -55,8 +55,8 @@ class Step(ABC):
         """
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """The table, and its rows, of which this step sends or takes what has been gathered;
-        None: of none.
+        """The table and rows whose gathered deltas and changes this step sends or uses; None if
+        there are none.
         """
         return None
 
@@ -67,7 +67,7 @@ class BarrierStep(Step):
     """
 
     def run(self, block: Block | None = None) -> None:
-        """Nothing: the schedule sees to it."""
+        """Do nothing: the schedule makes the barrier."""
 
 
 class Blocks(Step):
@@ -96,7 +96,7 @@ class Sync(Step):
     reads_masters = True
 
     def run(self, block: Block | None = None) -> None:
-        """Send only: nobody else runs it. (`Worker.execute` calls `send`.)"""
+        """RuntimeError: a synchronisation is sent, not run."""
         raise RuntimeError(f"a synchronisation of {self.table} was run without sending")
 
     @abstractmethod
