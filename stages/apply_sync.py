@@ -2,11 +2,13 @@
 
 up      Contribution: block, epoch, round; touched rows; weights; changes and deltas of the rows
 down    Answer: the blocks that any worker sent; touched rows; value and shared fields of the rows
+
+Both are in `tux.protocol.payloads`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,46 +17,14 @@ from tux.graph.routes import ALL
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
 from tux.protocol.message import Kind, Message
+from tux.protocol.payloads import Answer, Contribution
 from tux.protocol.replicas import NO_ROWS
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows
 from tux.stages.row_sets import AllRows, TouchedRows
 
 
-class Contribution(NamedTuple):
-    """What a worker sends to one home for a clock."""
-
-    number: int  # of its block; ALL outside a mini-batch
-    epoch: int
-    round: int
-    touched: np.ndarray | None  # (rows of the route,) bool, where rows are touched ones
-    # (r,) float32: local edges in the block, where a field is combined by "mean"
-    weights: np.ndarray | None
-    fields: Arrays  # `Mirrors.pack` of the rows
-
-    def arrays(self) -> Arrays:
-        """As a message's arrays."""
-        out: Arrays = [np.array([self.number, self.epoch, self.round], np.int32)]
-        out += [np.packbits(self.touched)] if self.touched is not None else []
-        out += [self.weights] if self.weights is not None else []
-        return [*out, *self.fields]
-
-    @staticmethod
-    def read(
-        arrays: Arrays, rows: AllRows, worker: int, *, weighted: bool
-    ) -> tuple[Contribution, np.ndarray]:
-        """A contribution of `worker`, and the masters that it is about."""
-        head, *rest = arrays
-        number, epoch, round_number = head.tolist()
-        masters, touched = rows.down(worker, head[:1]), None
-        if rows.masked:
-            touched = np.unpackbits(rest.pop(0), count=len(masters)).astype(bool)
-            masters = masters[touched]
-        weights = rest.pop(0) if weighted else None
-        return Contribution(number, epoch, round_number, touched, weights, rest), masters
-
-
-class ApplySync(Fold):
+class ApplySync(Fold[Contribution]):
     """The step of an Apply on a type that the partition cuts."""
 
     is_apply = True
@@ -103,35 +73,38 @@ class ApplySync(Fold):
             fields = mirrors.pack(rows, (self.sync_id, home))
             if home != worker.rank:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-            sent = Contribution(
-                number, worker.epoch, block.round if block else 0, marks, weighted, fields
-            )
+            head = number, worker.epoch, block.round if block else 0
+            sent = Contribution.arrays(head, marks, weighted, fields)
             worker.enqueue(
-                Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent.arrays()),
+                Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent),
                 self.table,
             )
         return worker.workers
 
-    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+    def read(self, server: Server, message: Message) -> Contribution:
+        """On the home: what a contribution carries, checked."""
+        masters = server.masters[self.table]
+        return Contribution.read(
+            message, self._rows, masters.up, gather=self._gather, weighted=masters.needs_weights
+        )
+
+    def serve(self, server: Server, clock: int, contributions: list[Contribution]) -> list[Arrays]:
         """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
-        masters, folded, heard = server.masters[self.table], [], []
-        for worker, arrays in enumerate(contributions):
-            sent, rows = Contribution.read(
-                arrays, self._rows, worker, weighted=masters.needs_weights
-            )
-            heard.append((sent, rows))
-            folded.append((rows if self._gather else NO_ROWS, sent.fields, sent.weights))
-        masters.fold(folded)
-        numbers = np.unique([sent.number for sent, _ in heard]).astype(np.int32)
-        touched = self._touched(server, [rows for _, rows in heard])
-        self._apply(server, heard[0][0], numbers, touched)
+        masters = server.masters[self.table]
+        masters.fold(
+            (sent.rows if self._gather else NO_ROWS, sent.fields, sent.weights)
+            for sent in contributions
+        )
+        numbers = np.unique([sent.number for sent in contributions]).astype(np.int32)
+        touched = self._touched([sent.rows for sent in contributions])
+        self._apply(server, contributions[0], numbers, touched)
         answers = [
             self._answer(server, worker, numbers, touched) for worker in range(server.workers)
         ]
         masters.clear_dirty()
         return answers
 
-    def _touched(self, server: Server, rows: list[np.ndarray]) -> np.ndarray | None:
+    def _touched(self, rows: list[np.ndarray]) -> np.ndarray | None:
         """(masters,) bool: those that any worker has touched; None where rows are known by their
         blocks.
         """
@@ -165,18 +138,16 @@ class ApplySync(Fold):
         self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None
     ) -> Arrays:
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
-        answer: Arrays = [numbers]
+        marks = None
         if touched is not None:
-            answer.append(np.packbits(touched[rows]))
-            rows = rows[touched[rows]]
+            marks = touched[rows]
+            rows = rows[marks]
         if worker != server.rank:
             server.bytes_dense[self.table] += len(rows) * masters.row_bytes
-        return [*answer, *masters.read(rows)]
+        return Answer.arrays(numbers, marks, masters.read(rows))
 
     def install(self, message: Message) -> None:
         """On the worker: take the answer of one home."""
-        numbers, *rest = message.arrays
-        rows = self._rows.up(message.source, numbers)
-        if self._rows.masked:
-            rows = rows[np.unpackbits(rest.pop(0), count=len(rows)).astype(bool)]
-        self._worker.mirrors[self.table].install(rows, (self.sync_id, message.source), rest)
+        mirrors = self._worker.mirrors[self.table]
+        answer = Answer.read(message, self._rows, mirrors.down)
+        mirrors.install((self.sync_id, message.source), answer.fields)

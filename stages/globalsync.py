@@ -12,8 +12,9 @@ from tux.engine.worker import Worker
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Kind, Message
-from tux.protocol.server import ROW, Server
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.payloads import ROW, Answer, Totals
+from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import Table
@@ -130,7 +131,7 @@ class LocalGlobalSync(Step):
                 self._worker.tables["tau"].clear_deltas()
 
 
-class ContextSync(Fold):
+class ContextSync(Fold[Totals]):
     """A GlobalSync between workers: contexts go up by way of each worker's own server, which
     adds its share.
     """
@@ -170,9 +171,15 @@ class ContextSync(Fold):
         if self._aggregate and self._at_home:
             self._aggregate()
 
-    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+    def read(self, server: Server, message: Message) -> Totals:
+        """On the special worker's server: what a contribution carries, checked."""
+        if server.rank != 0:
+            raise BadMessage(message, "the context's master is on worker 0")
+        return Totals.read(message, server.special.up)
+
+    def serve(self, server: Server, clock: int, contributions: list[Totals]) -> list[Arrays]:
         """On the special worker's server: combine in worker order, run `f`, answer all."""
-        server.special.fold((ROW, arrays, None) for arrays in contributions)
+        server.special.fold((ROW, totals.fields, None) for totals in contributions)
         if self._f:
             with server.special.changing(ROW):
                 self._f()
@@ -183,4 +190,5 @@ class ContextSync(Fold):
 
     def install(self, message: Message) -> None:
         """On each worker: take the context's new value."""
-        self._worker.mirrors["tau"].install(ROW, (self.sync_id, 0), list(message.arrays))
+        mirrors = self._worker.mirrors["tau"]
+        mirrors.install((self.sync_id, 0), Answer.of_context(message, mirrors.down).fields)

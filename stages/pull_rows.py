@@ -13,7 +13,7 @@ from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import Kind, Message, checking
 from tux.protocol.payloads import PullAnswer, PullRequest, Push
 from tux.protocol.pull import PullServer, UnackedChanges, joined, placed, share, touched
 from tux.protocol.replicas import of_kinds
@@ -101,8 +101,14 @@ class PullClient:
 
     def install(self, message: Message) -> None:
         """An answer of one home."""
-        answer = PullAnswer.read(message)
-        self._pulled[answer.step][message.source] = answer
+        home = message.source
+        asked = {
+            step: len(self._ids[step][home])
+            for step, pulled in self._pulled.items()
+            if home not in pulled
+        }
+        answer = PullAnswer.read(message, self.server.fields, asked)
+        self._pulled[answer.step][home] = answer
 
     def laid_out(
         self, block: Block, made: dict[str, np.ndarray]
@@ -182,11 +188,12 @@ class PullClient:
 
     def handle(self, server: Server, message: Message) -> list[Message]:
         """On the home: a pull or a push; returns the answers that can be given now."""
-        replies = (
-            self.server.pull(message.source, message.clock, PullRequest.read(message))
-            if message.kind is Kind.PULL_REQUEST
-            else self.server.push(message.source, Push.read(message))
-        )
+        with checking(message):
+            replies = (
+                self.server.pull(message.source, message.clock, PullRequest.read(message))
+                if message.kind is Kind.PULL_REQUEST
+                else self.server.push(message.source, Push.read(message))
+            )
         return [
             Message(
                 Kind.PULL_ANSWER,

@@ -19,11 +19,18 @@ EVERY = np.array([ALL])
 
 
 class AllRows:
-    """Every row of the type, whatever the block."""
+    """Every row of the type, whatever the block.
+
+    `masked`: a message has a bit for each row. `numbers`: the numbers that a block may have; ALL is
+    that of no block.
+    """
 
     masked = False
 
-    def __init__(self, worker: Worker, over: str, cuts: np.ndarray | None = None) -> None:
+    def __init__(
+        self, worker: Worker, over: str, batch: Batch | None, cuts: np.ndarray | None = None
+    ) -> None:
+        self.numbers = range(len(batch.cuts) - 1) if batch is not None else range(ALL, ALL + 1)
         self.n_train = worker.graph.vertices[over].n_train
         part = worker.graph.vertices[over].part
         self._routes = Routes(part, cuts) if part is not None else None
@@ -55,7 +62,7 @@ class BlockRows(AllRows):
     """The rows of the enumerated type that are in the block: a range."""
 
     def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
-        super().__init__(worker, over, batch.cuts)
+        super().__init__(worker, over, batch, batch.cuts)
 
     def here(self, block: Block | None) -> Rows:
         """Rows of this worker."""
@@ -81,7 +88,7 @@ class TouchedRows(AllRows):
     masked = True
 
     def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
-        super().__init__(worker, over)
+        super().__init__(worker, over, batch)
         edges, n = worker.graph.edges, max(len(worker.graph.vertices[over]), 1)
         block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[
             edges.end(batch.role)
@@ -114,7 +121,7 @@ def row_set(worker: Worker, over: str, batch: Batch | None) -> AllRows:
     there is one block.
     """
     if batch is None or not batch.several:
-        return AllRows(worker, over)
+        return AllRows(worker, over, batch)
     declared = worker.program.edge
     enumerated = declared.ends[declared.roles.index(batch.role)]
     return (

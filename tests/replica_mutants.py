@@ -8,20 +8,22 @@ from dataclasses import replace
 
 import numpy as np
 from mutation import mutant
-from team import opened
 
 from tux.graph.routes import ALL
-from tux.protocol.encoding import NOTHING, Picked, pack
+from tux.protocol.encoding import NEVER, Picked, pack
 from tux.protocol.gathered import TotalsByClock
-from tux.protocol.replicas import DOWN, Masters, Mirrors
+from tux.protocol.replicas import DOWN, Masters, Mirrors, flat
 from tux.protocol.server import Server
 from tux.rows.table import Table
 from tux.stages.apply_sync import ApplySync
 from tux.stages.globalsync import ContextSync
 
 
-def _down(mirrors):
-    return [array for _, array, _ in mirrors._down]
+def _kept(picked, keep):
+    """Those of the picked elements for which `keep` (r,) is true."""
+    return (
+        picked if picked is NEVER else Picked(picked.rows[keep], picked.values[keep], picked.width)
+    )
 
 
 @mutant(Mirrors, "pack")
@@ -55,13 +57,8 @@ def deltas_stay_after_a_push(original):
 def stale_copy_after_an_answer(original):
     """Of each answer, one row keeps what it showed."""
 
-    def install(mirrors, rows, channel, down):
-        original(
-            mirrors,
-            rows[1:],
-            channel,
-            pack((values[1:], dirty[1:]) for values, dirty in opened(down, _down(mirrors), rows)),
-        )
+    def install(mirrors, channel, down):
+        original(mirrors, channel, [_kept(each, np.arange(len(each.rows)) > 0) for each in down])
 
     return install
 
@@ -70,15 +67,17 @@ def stale_copy_after_an_answer(original):
 def only_asked_rows_are_installed(original):
     """Rows that others have touched, or of blocks that others are on, stay as they are."""
 
-    def install(mirrors, rows, channel, down):
-        asked = np.isin(
-            rows, np.concatenate([*(each.rows for each in mirrors._sent[channel][0]), rows[:0]])
-        )
+    def install(mirrors, channel, down):
+        asked = [each.rows for each in mirrors._sent[channel][0]]
+        asked = np.concatenate(asked) if asked else []
+        rows = [
+            each.rows * each.width // max(flat(field).shape[1], 1)
+            for each, field in zip(down, mirrors.down, strict=True)
+        ]
         original(
             mirrors,
-            rows[asked],
             channel,
-            pack((v[asked], d[asked]) for v, d in opened(down, _down(mirrors), rows)),
+            [_kept(each, np.isin(at, asked)) for each, at in zip(down, rows, strict=True)],
         )
 
     return install
@@ -90,23 +89,23 @@ def pending_changes_lost_on_install(original):
     to it.
     """
 
-    def install(mirrors, rows, channel, down):
-        original(mirrors, rows, channel, down)
+    def install(mirrors, channel, down):
+        original(mirrors, channel, down)
         for name, shown, _ in mirrors._up:
             if name in mirrors.base:
-                shown[rows] -= mirrors.pending[name][rows]
-                mirrors.base[name][rows] -= mirrors.pending[name][rows]
+                shown -= mirrors.pending[name]
+                mirrors.base[name] -= mirrors.pending[name]
 
     return install
 
 
 @mutant(Mirrors, "install")
 def unsent_changes_lost_on_install(original):
-    def install(mirrors, rows, channel, down):
-        original(mirrors, rows, channel, down)
+    def install(mirrors, channel, down):
+        original(mirrors, channel, down)
         for name, shown, _ in mirrors._up:
             if name in mirrors.base:
-                shown[rows] = mirrors.base[name][rows]
+                shown[:] = mirrors.base[name]
 
     return install
 
@@ -115,11 +114,11 @@ def unsent_changes_lost_on_install(original):
 def answered_changes_stay_pending(original):
     """What the answer covers is counted a second time."""
 
-    def install(mirrors, rows, channel, down):
+    def install(mirrors, channel, down):
         before = {name: pending.copy() for name, pending in mirrors.pending.items()}
         sent = mirrors._sent[channel]
         sent[0] = [Picked(each.rows[:0], each.values[:0], each.width) for each in sent[0]]
-        original(mirrors, rows, channel, down)
+        original(mirrors, channel, down)
         assert all((pending == before[name]).all() for name, pending in mirrors.pending.items())
 
     return install
@@ -176,18 +175,13 @@ def answers_before_all_have_contributed(original):
     held = {}
 
     def serve(sync, server, clock, contributions):
-        head, *rest = last = contributions[-1]
-        late = held.get((sync, server))
+        last, late = contributions[-1], held.get((sync, server))
         # other rows: only their own answer can wait for them
-        if sync._rows.masked or (late and late[0][0] != head[0]):
+        if sync._rows.masked or (late and late.number != last.number):
             return original(sync, server, clock, contributions)
         held[sync, server] = last
-        return original(
-            sync,
-            server,
-            clock,
-            [*contributions[:-1], late or [head, np.full_like(rest[0], NOTHING)]],
-        )
+        nothing = last._replace(fields=[NEVER] * len(last.fields))
+        return original(sync, server, clock, [*contributions[:-1], late or nothing])
 
     return serve
 
@@ -236,9 +230,9 @@ def changes_of_a_clock_are_sent_by_another(original):
 
 @mutant(Server, "_with_totals")
 def what_masters_add_to_the_context_lost(original):
-    def with_totals(server, sync, clock, arrays):
+    def with_totals(server, sync, message):
         server.tau.clear_deltas()
         server._totals._by_clock.clear()
-        return original(server, sync, clock, arrays)
+        return original(server, sync, message)
 
     return with_totals

@@ -20,10 +20,12 @@ from tux.cluster.control import (
     Record,
     Trained,
     as_error,
+    epoch_of,
     failed,
     pack,
     unpack,
 )
+from tux.engine.records import COSTS
 from tux.protocol.frames import decode, encode
 from tux.protocol.message import Kind, Message
 
@@ -114,6 +116,32 @@ def test_random_bytes_raise_nothing_but_refusals(content):
         unpack(carrying(content))
     except Refused:
         pass
+
+
+COMPLETE = dict.fromkeys(COSTS, 1.0)
+
+
+def test_the_next_epoch_of_a_worker():
+    message = pack(Record(COMPLETE), 1, 2)
+    assert epoch_of(message, Record(COMPLETE), 0) == 1
+    assert epoch_of(message, Record({**COMPLETE, "epoch": 3, "test_rmse": 0.5}), 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "no epoch"),
+        ({name: 1 for name in COSTS if name != "wait_s"}, "no wait_s"),
+        ({**COMPLETE, "epoch": 2}, "1 is next"),
+        ({**COMPLETE, "epoch": 0}, "1 is next"),
+        ({**COMPLETE, "epoch": 1.5}, "1 is next"),
+        ({**COMPLETE, "epoch": float("nan")}, "1 is next"),
+    ],
+)
+def test_records_that_cannot_be(fields, why):
+    with pytest.raises(Refused, match="CONTROL message of worker 1 was refused") as error:
+        epoch_of(pack(Record(fields), 1, 2), Record(fields), 0)
+    assert why in error.value.what
 
 
 def test_trailing_bytes():

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import zmq
 
+from tux.base.errors import Refused
 from tux.cluster import wire
 from tux.cluster.socket_thread import SocketThread
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
 
 JOB = 77
 SOON = 20.0  # seconds in which everything here has long happened
@@ -92,3 +93,33 @@ def test_messages_wait_until_there_is_a_file_for_their_socket(member, monkeypatc
         two.send(up(value))
     assert [one.receive(SOON, "a message").arrays[0][0] for _ in range(5)] == list(range(5))
     assert two.inbox.empty() and len(tries) == 3
+
+
+def test_a_bad_message_names_the_host_of_its_sender(member, monkeypatch):
+    one, two = member(), member(1, ("", "tcp://127.0.0.1:*"))
+
+    def refuse(message):
+        raise BadMessage(message, "it has no arrays")
+
+    monkeypatch.setattr(one, "handle", refuse)
+    one.meet([one.endpoint, two.endpoint])
+    two.meet([one.endpoint])
+    two.send(up(1))
+    with pytest.raises(BadMessage, match="CONTRIBUTION message of worker 1 was refused") as error:
+        one.receive(SOON, "a message")
+    assert error.value.where == "the launcher on 127.0.0.1"  # the last of two members
+
+
+def test_own_messages_come_by_no_socket(member):
+    """A message that says it is of the member that receives it is somebody else's."""
+    one, two = member(), member(1, ("", "tcp://127.0.0.1:*"))
+    two.meet([one.endpoint])
+    two.send(Message(Kind.CONTRIBUTION, 0, 0, arrays=[np.zeros(3)]))
+    until(lambda: one.refused)
+    assert "from worker 0 to 0" in one.last_refused and one.inbox.empty()
+
+
+@pytest.mark.parametrize("address", ["", "a", "tcp://", "tcp://127.0.0.1:x", "udp://1.2.3.4:5"])
+def test_what_is_no_address_is_refused(member, address):
+    with pytest.raises(Refused, match="is no address of a member"):
+        member().sockets.send_once(address, [b"hello"])

@@ -2,13 +2,15 @@
 
 import types
 
+import msgspec
+import numpy as np
 import pytest
 
 from tux.base.errors import Refused
 from tux.cluster.control import Bye, Go, pack
 from tux.cluster.job import Job
 from tux.cluster.worker_process import Peer
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
 
 
 @pytest.fixture
@@ -68,3 +70,40 @@ def test_a_job_may_end_before_it_begins(peer):
     arrives(peer, pack(Bye(), 2, 0))
     with pytest.raises(Refused, match="machine 0 ended the job"):
         peer._meet()
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (Message(Kind.MODEL_ROWS, 1, 0), "it is for the launcher"),
+        (Message(Kind.SPOOLED_LISTS, 1, 0), "it is for the launcher"),
+        (Message(Kind.LISTS_TAKEN, 1, 0), "the sender is not the launcher"),
+        (pack(Bye(), 1, 0), "the sender is not the launcher"),
+        (pack(Go(["a", "b"]), 1, 0), "the sender is not the launcher"),
+        (Message(Kind.CONTROL, 1, 0), "it is not one small array"),
+    ],
+)
+def test_what_no_worker_may_send_is_refused(peer, message, why):
+    with pytest.raises(BadMessage, match=f"{message.kind.name} message of worker 1") as error:
+        arrives(peer, message)
+    assert why in error.value.what and not peer.over
+
+
+def test_nothing_is_folded_before_this_worker_has_said_hello(peer):
+    peer.worker = None
+    with pytest.raises(BadMessage, match="CONTRIBUTION message of worker 1 was refused: this"):
+        arrives(peer, Message(Kind.CONTRIBUTION, 1, 0))
+
+
+def test_lists_are_taken_by_the_launcher_only(peer):
+    pieces = [np.zeros(3, np.uint8)]
+    peer.job = msgspec.structs.replace(peer.job, lists="sent")
+    peer._early, peer.worker.all_clocks = None, 0
+    worker = types.SimpleNamespace(
+        spool=types.SimpleNamespace(flushed=lambda: None, pieces=lambda: pieces)
+    )
+    arrives(peer, Message(Kind.LISTS_TAKEN, 2, 0))
+    arrives(peer, Message(Kind.EVAL_ROWS, 1, 0))
+    peer._send_lists(worker)
+    with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
+        peer._send_lists(worker)

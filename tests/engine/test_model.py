@@ -12,7 +12,7 @@ from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.errors import DiskError, ProgramError
-from tux.engine.model import install_model_rows, model_fields, model_messages
+from tux.engine.model import ModelReceiver, model_fields, model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -126,9 +126,10 @@ def test_lists_of_many_workers_meet_by_vertex(k):
     if not team:
         list(Training(workers[0]).epochs(2))
     one = holder(Bags(), data)
+    receiver = ModelReceiver(one)
     for worker in reversed(workers):
-        for message in model_messages(worker, k):
-            install_model_rows(one, message)
+        over = [receiver.install(message) for message in model_messages(worker, k)]
+        assert over == [False] * (len(over) - 1) + [True]
     every = model_fields(one, "bag")["every"]
     lengths = np.bincount(data.src, data.fields["count"], 32)
     assert (

@@ -2,6 +2,9 @@
 models that are too simple to be wrong.
 """
 
+import itertools
+from collections import defaultdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,18 +170,33 @@ def test_gather_gives_all_in_worker_order_once():
     assert gather.missing() == [((1, 0), [0, 1])]
 
 
-@pytest.mark.parametrize("worker", [1, 2, -1])
-def test_gather_refuses_a_second_contribution_and_strangers(worker):
+@pytest.mark.parametrize("worker", [2, -1])
+def test_gather_refuses_who_is_no_worker(worker):
+    with pytest.raises(ValueError, match=f"there is no worker {worker}"):
+        Gather(2).add((4, 1), worker, "hello")
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("clock", [4, 3])
+def test_gather_refuses_a_second_contribution_and_one_that_goes_back(clock, complete):
     gather = Gather(2)
     gather.add((4, 1), 1, "first")
-    with pytest.raises(RuntimeError, match=r"\(4, 1\)"):
-        gather.add((4, 1), worker, "again")
+    if complete:
+        gather.add((4, 1), 0, "other")
+    with pytest.raises(ValueError, match=f"clock {clock}, and worker 1 has contributed to clock 4"):
+        gather.add((clock, 1), 1, "again")
+    assert gather.add((clock, 0), 1, "another synchronisation") is None
 
 
 @given(st.integers(1, 4), st.data())
 def test_gather_in_any_order(workers, data):
+    """In any order of workers and synchronisations; of each, clock by clock."""
     keys = [(number, sync_id) for number in range(3) for sync_id in range(2)]
-    order = data.draw(st.permutations([(key, worker) for key in keys for worker in range(workers)]))
+    turns = data.draw(
+        st.permutations([(sync_id, worker) for _, sync_id in keys for worker in range(workers)])
+    )
+    clocks = defaultdict(itertools.count)
+    order = [((next(clocks[turn]), turn[0]), turn[1]) for turn in turns]
     gather, heard, complete = Gather(workers), {key: 0 for key in keys}, []
     for key, worker in order:
         heard[key] += 1

@@ -1,47 +1,345 @@
-"""Arrays of messages by the names of their fields: they come back as they were, and arrays that
-cannot be the payload are refused.
+"""Payloads of messages: they come back as they were sent; arrays that cannot be the payload are
+refused in one line that names the sender, whatever they are.
 """
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+from team import all_dirty
 
-from tux.base.errors import Refused
-from tux.protocol.message import Kind, Message
-from tux.protocol.payloads import PullAnswer, PullRequest, Push
+from tux.program.fields import mirror, shared, total, value
+from tux.protocol.encoding import DENSE, ELEMENTS, ROWS
+from tux.protocol.frames import DTYPES, decode, encode
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.payloads import (
+    Answer,
+    Contribution,
+    EvalRows,
+    ListPiece,
+    ModelRows,
+    PullAnswer,
+    PullRequest,
+    Push,
+    Totals,
+)
+from tux.rows.table import Table
 
-ROWS = np.array([4, 1], np.int32)
-VALUES = [np.ones((2, 3), np.float32), np.zeros((2, 1), np.int64)]
+
+class Route:
+    """Rows 1, 3 and 4 of a type, whatever the block, of three blocks."""
+
+    numbers = range(3)
+
+    def __init__(self, *, masked):
+        self.masked = masked
+
+    def up(self, home, numbers):
+        return np.array([1, 3, 4], np.int32)
+
+    def down(self, worker, numbers):
+        return np.array([1, 3, 4], np.int32)
 
 
-def carrying(kind, arrays):
-    return Message(kind, 1, 0, 5, 2, arrays)
+def table(name, n, fields):
+    sized = {f: declared.sized({}) for f, declared in fields.items()}
+    return Table.allocate(name, sized, n, np.full(n, 4))
+
+
+BLOCK, TOUCHED = Route(masked=False), Route(masked=True)
+X, N = np.zeros((5, 2), np.float32), np.zeros(5, np.int64)
+FIELDS = [X, N]
+THREE = all_dirty(np.ones((3, 2), np.float32), np.ones(3, np.int64))
+TWO = [array[:2] if i else array for i, array in enumerate(THREE)]
+SUM = [np.zeros((1, 2), np.float64)]
+WEIGHTS = np.array([1, 2, 3], np.float32)
+HEAD = np.array([2, 7, 0], np.int32)
+BITS = np.uint8([0b10100000])
+TABLES = [
+    table("user", 5, {"x": shared("f4", 2)}),
+    table("bag", 5, {"held": mirror("u2", "edges", kept=True), "n": value("i4")}),
+    table("tau", 1, {"mean": value("f8"), "sum": total("f8")}),
+]
+ONES = np.ones((2, 2), np.float32)
+IDS = np.array([4, 0])
+MODEL_BAG = [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]
+
+# by name: the kind, what reads it, and arrays that it accepts
+READERS = {
+    "contribution": (
+        Kind.CONTRIBUTION,
+        lambda m: Contribution.read(m, BLOCK, FIELDS, gather=True, weighted=True),
+        [HEAD, WEIGHTS, *THREE],
+    ),
+    "touched": (
+        Kind.CONTRIBUTION,
+        lambda m: Contribution.read(m, TOUCHED, FIELDS, gather=True, weighted=False),
+        [HEAD, BITS, *TWO],
+    ),
+    "not gathered": (
+        Kind.CONTRIBUTION,
+        lambda m: Contribution.read(m, TOUCHED, FIELDS, gather=False, weighted=True),
+        [HEAD, BITS, WEIGHTS[:0], *(array[:0] if i else array for i, array in enumerate(THREE))],
+    ),
+    "totals": (Kind.TOTALS, lambda m: Totals.read(m, SUM), all_dirty(np.ones((1, 2)))),
+    "answer": (
+        Kind.ANSWER,
+        lambda m: Answer.read(m, BLOCK, FIELDS),
+        [np.array([0, 2], np.int32), *THREE],
+    ),
+    "answer of touched rows": (
+        Kind.ANSWER,
+        lambda m: Answer.read(m, TOUCHED, FIELDS),
+        [np.array([1], np.int32), BITS, *TWO],
+    ),
+    "evaluation": (
+        Kind.EVAL_ROWS,
+        lambda m: EvalRows.read(m, FIELDS, [2, 3]),
+        [ONES, np.ones((3, 1), np.int64)],
+    ),
+    "model": (Kind.MODEL_ROWS, lambda m: ModelRows.read(m, TABLES, [5, 5]), [IDS, ONES]),
+    "lists": (Kind.SPOOLED_LISTS, lambda m: ListPiece.read(m, 10), [np.zeros(10, np.uint8)]),
+    "request": (
+        Kind.PULL_REQUEST,
+        PullRequest.read,
+        PullRequest(3, 1, np.array([4, 1], np.int32)).arrays(),
+    ),
+    "pulled": (
+        Kind.PULL_ANSWER,
+        lambda m: PullAnswer.read(m, FIELDS, {3: 2}),
+        PullAnswer(3, 2, [ONES, np.zeros((2, 1), np.int64)]).arrays(),
+    ),
+    "push": (Kind.PUSH, Push.read, Push(3, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
+}
+
+
+def carrying(name, arrays, **numbers):
+    return Message(READERS[name][0], 1, 0, **{"clock": 0, "sync_id": 0, **numbers}, arrays=arrays)
+
+
+def read(name, arrays, **numbers):
+    return READERS[name][1](carrying(name, arrays, **numbers))
+
+
+def replaced(name, at, *arrays):
+    """The accepted arrays of `name`, that at `at` replaced by others, or by none."""
+    good = READERS[name][2]
+    return [*good[:at], *arrays, *good[at + 1 :]]
 
 
 def test_what_is_written_is_read():
-    request = PullRequest.read(carrying(Kind.PULL_REQUEST, PullRequest(3, 1, ROWS).arrays()))
+    arrays = Contribution.arrays((2, 7, 1), np.array([True, False, True]), None, TWO)
+    sent = read("touched", arrays)
+    assert sent[:3] == (2, 7, 1) and sent.rows.tolist() == [1, 4] and sent.weights is None
+    assert [each.rows.tolist() for each in sent.fields] == [[1, 4], [1, 4]]
+    sent = read("contribution", Contribution.arrays((0, 0, 0), None, WEIGHTS, THREE))
+    assert sent.rows.tolist() == [1, 3, 4] and sent.weights.tolist() == [1, 2, 3]
+    arrays = Answer.arrays(np.array([1], np.int32), np.array([True, False, True]), TWO)
+    assert [each.rows.tolist() for each in read("answer of touched rows", arrays).fields] == [
+        [1, 4],
+        [1, 4],
+    ]
+    request = read("request", READERS["request"][2])
     assert request[:2] == (3, 1) and request.rows.tolist() == [4, 1]
-    answer = PullAnswer.read(carrying(Kind.PULL_ANSWER, PullAnswer(3, 2, VALUES).arrays()))
-    assert answer[:2] == (3, 2) and [each.shape for each in answer.values] == [(2, 3), (2, 1)]
-    push = Push.read(carrying(Kind.PUSH, Push(3, VALUES).arrays()))
+    answer = read("pulled", READERS["pulled"][2])
+    assert answer[:2] == (3, 2) and [each.shape for each in answer.values] == [(2, 2), (2, 1)]
+    push = read("push", READERS["push"][2])
     assert push.step == 3 and [each.dtype for each in push.changes] == [np.float32, np.int64]
 
 
+def test_parts_of_the_model_by_field():
+    part = read("model", MODEL_BAG, sync_id=1)
+    assert part.ids.tolist() == [4, 0] and part.columns["n"].tolist() == [[3], [4]]
+    assert [each.tolist() for each in part.lists["held"]] == [[1, 2], [7, 8, 9]]
+    last = read("model", [np.ones((1, 1))], sync_id=2, clock=1)
+    assert last.columns["mean"].tolist() == [[1]] and last.ids.tolist() == [0]
+
+
+def test_an_answer_for_the_context_comes_from_worker_0():
+    arrays = all_dirty(np.ones((1, 2)))
+    (picked,) = Answer.of_context(Message(Kind.ANSWER, 0, 1, arrays=arrays), SUM).fields
+    assert picked.values.tolist() == [[1, 1]]
+    with pytest.raises(BadMessage, match="worker 1 was refused: only worker 0 answers"):
+        Answer.of_context(Message(Kind.ANSWER, 1, 0, arrays=arrays), SUM)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_accepted_arrays_are_accepted(name):
+    read(name, READERS[name][2])
+
+
+i4, i8, f4 = np.int32, np.int64, np.float32
+HOSTILE = [
+    # blocks, epochs, rounds
+    ("contribution", [], "an array is missing"),
+    ("contribution", replaced("contribution", 0), "not 3 numbers"),
+    ("contribution", replaced("contribution", 0, HEAD[:2]), "not 3 numbers"),
+    ("contribution", replaced("contribution", 0, HEAD.astype(i8)), "not 3 numbers"),
+    ("contribution", replaced("contribution", 0, HEAD.reshape(3, 1)), "not 3 numbers"),
+    ("contribution", replaced("contribution", 0, i4([3, 0, 0])), "no block 3"),
+    ("contribution", replaced("contribution", 0, i4([-1, 0, 0])), "no block -1"),
+    ("contribution", replaced("contribution", 0, i4([-(2**31), 0, 0])), "no block"),
+    ("contribution", replaced("contribution", 0, i4([0, -1, 0])), "negative"),
+    ("contribution", replaced("contribution", 0, i4([0, 0, -1])), "negative"),
+    # weights
+    ("contribution", replaced("contribution", 1), "weights are uint8"),
+    ("contribution", replaced("contribution", 1, WEIGHTS[:2]), "weights are float32"),
+    ("contribution", replaced("contribution", 1, WEIGHTS.astype("f8")), "weights are float64"),
+    ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.nan)), "not finite"),
+    ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.inf)), "not finite"),
+    ("contribution", replaced("contribution", 1, -WEIGHTS), "negative"),
+    ("not gathered", replaced("not gathered", 2, WEIGHTS), "weights are float32"),
+    # bitmaps
+    ("touched", replaced("touched", 1), "its bitmap is uint8 (2,)"),
+    ("touched", replaced("touched", 1, np.uint8([1, 2])), "its bitmap"),
+    ("touched", replaced("touched", 1, np.int8([1])), "its bitmap"),
+    ("touched", replaced("touched", 1, np.uint8([255])), "values"),
+    # fields
+    ("contribution", replaced("contribution", 2, np.uint8([DENSE])), "1 forms"),
+    ("contribution", replaced("contribution", 2, np.uint8([DENSE, 9])), "form 9"),
+    ("contribution", replaced("contribution", 4), "an array is missing"),
+    ("contribution", [*READERS["contribution"][2], X], "more arrays"),
+    ("contribution", replaced("contribution", 3, X), "values for 3 rows"),
+    ("contribution", replaced("contribution", 3, X[:3].astype("f8")), "values are float64"),
+    (
+        "contribution",
+        replaced("contribution", 2, np.uint8([ROWS, DENSE]), np.uint8([0b11000000])),
+        "its bitmap has others",
+    ),
+    ("totals", [np.uint8([ELEMENTS]), np.uint16([2]), np.ones(1)], "beyond the last row"),
+    ("totals", [np.uint8([ELEMENTS]), np.uint16([1, 1]), np.ones(2)], "not ascending"),
+    ("totals", [], "an array is missing"),
+    ("totals", all_dirty(np.ones((2, 2))), "values for 1 rows"),
+    # answers
+    ("answer", replaced("answer", 0), "numbers of blocks"),
+    ("answer", replaced("answer", 0, i4([])), "numbers of blocks"),
+    ("answer", replaced("answer", 0, i4(1)), "numbers of blocks"),
+    ("answer", replaced("answer", 0, f4([1])), "numbers of blocks"),
+    ("answer", replaced("answer", 0, i4([-1])), "do not exist"),
+    ("answer", replaced("answer", 0, i4([0, 3])), "do not exist"),
+    ("answer", replaced("answer", 0, i4([1, 1])), "do not ascend"),
+    ("answer", replaced("answer", 0, i4([1, 0, 2])), "do not ascend"),
+    ("answer of touched rows", replaced("answer of touched rows", 1, np.uint8([])), "its bitmap"),
+    # rows of an evaluation
+    ("evaluation", [], "0 arrays for 2"),
+    ("evaluation", replaced("evaluation", 0, ONES[:1]), "its values are float32 (1, 2)"),
+    ("evaluation", replaced("evaluation", 0, f4(1)), "its values are float32 ()"),
+    ("evaluation", replaced("evaluation", 0, ONES.astype("f8")), "its values are float64"),
+    ("evaluation", replaced("evaluation", 1, ONES, ONES), "3 arrays"),
+    # the model
+    ("model", [], "an array is missing"),
+    ("model", replaced("model", 0, np.array([-1, 0])), "outside 0..4"),
+    ("model", replaced("model", 0, np.array([5, 0])), "outside 0..4"),
+    ("model", replaced("model", 0, np.array([2**62, 0])), "outside 0..4"),
+    ("model", replaced("model", 0, np.array([3, 3])), "comes twice"),
+    ("model", replaced("model", 0, np.array([3])), "its values"),
+    ("model", replaced("model", 0, np.array([0.0, 1.0])), "not dense indices"),
+    ("model", replaced("model", 0, IDS.reshape(2, 1)), "not dense indices"),
+    ("model", replaced("model", 1, ONES[:, :1]), "its values are float32 (2, 1)"),
+    ("model", replaced("model", 1, ONES, ONES), "more arrays"),
+    # the lists' file
+    ("lists", [], "an array is missing"),
+    ("lists", [np.zeros(0, np.uint8)], "0 bytes"),
+    ("lists", [np.zeros(11, np.uint8)], "11 bytes"),
+    ("lists", [np.zeros(8, np.int8)], "array of bytes"),
+    ("lists", [np.zeros(8, np.uint8)] * 2, "array of bytes"),
+    # pulls
+    ("request", [], "an array is missing"),
+    ("request", replaced("request", 0, np.array([3])), "not 2 numbers"),
+    ("request", replaced("request", 0, np.array([3.0, 1.0])), "not 2 numbers"),
+    ("request", replaced("request", 0, np.array([3, 4])), "cannot need 4 steps"),
+    ("request", replaced("request", 0, np.array([3, -1])), "cannot need -1 steps"),
+    ("request", replaced("request", 1), "an array is missing"),
+    ("request", replaced("request", 1, i4([[4, 1]])), "not row numbers"),
+    ("request", replaced("request", 1, f4([4, 1])), "not row numbers"),
+    ("request", replaced("request", 1, i4([4]), i4([1])), "not row numbers, or not the last"),
+    ("pulled", replaced("pulled", 0, np.array([[3, 1]])), "not 2 numbers"),
+    ("pulled", replaced("pulled", 0, np.array([4, 1])), "waits for no answer"),
+    ("pulled", replaced("pulled", 0, np.array([3, 4])), "cannot be folded"),
+    ("pulled", replaced("pulled", 0, np.array([3, -1])), "cannot be folded"),
+    ("pulled", replaced("pulled", 1, ONES[:1]), "its values"),
+    ("pulled", replaced("pulled", 2), "1 arrays for 2"),
+    ("push", replaced("push", 0), "not 1 numbers"),
+    ("push", replaced("push", 0, i4([3])), "not 1 numbers"),
+]
+
+
+@pytest.mark.parametrize(("name", "arrays", "why"), HOSTILE)
+def test_hostile_arrays_are_refused_by_name(name, arrays, why):
+    with pytest.raises(BadMessage) as error:
+        read(name, arrays)
+    kind, what = READERS[name][0], error.value.what
+    assert what.startswith(f"a {kind.name} message of worker 1 was refused: ") and why in what
+    assert "\n" not in what and error.value.source == 1 and error.value.exit_code == 7
+
+
 @pytest.mark.parametrize(
-    ("payload", "arrays"),
+    ("arrays", "numbers", "why"),
     [
-        (PullRequest, []),
-        (PullRequest, [np.array([3, 1])]),
-        (PullRequest, [np.array([3]), ROWS]),
-        (PullRequest, [np.array([3.0, 1.0]), ROWS]),
-        (PullRequest, [np.array([3, 1]), ROWS, ROWS]),
-        (PullRequest, [np.array([3, 1]), ROWS.reshape(2, 1)]),
-        (PullRequest, [np.array([3, 1]), ROWS.astype("f4")]),
-        (PullAnswer, [np.array([[3, 1]]), *VALUES]),
-        (PullAnswer, [np.array([3, 1], np.int32), *VALUES]),
-        (Push, VALUES),
+        ([IDS, ONES], {"sync_id": 3}, "no table 3"),
+        ([IDS, ONES], {"sync_id": 2**32 - 1}, "no table"),
+        ([IDS, ONES], {"clock": 1}, "the last one"),
+        ([np.ones((1, 1))], {"sync_id": 2}, "the last one"),
+        ([np.ones((2, 1))], {"sync_id": 2, "clock": 1}, "its values"),
+        ([np.ones((1, 1)), IDS], {"sync_id": 2, "clock": 1}, "more arrays"),
+        ([IDS, *MODEL_BAG[2:]], {"sync_id": 1}, "lengths of lists are uint16"),
+        ([IDS, np.array([1, 1]), *MODEL_BAG[2:]], {"sync_id": 1}, "together"),
+        ([IDS, np.array([4, -1]), *MODEL_BAG[2:]], {"sync_id": 1}, "negative or too large"),
+        ([IDS, np.array([2**62] * 2), *MODEL_BAG[2:]], {"sync_id": 1}, "negative or too large"),
+        ([IDS, np.array([3]), *MODEL_BAG[2:]], {"sync_id": 1}, "lengths of lists"),
+        ([IDS, np.array([1.0, 2.0]), *MODEL_BAG[2:]], {"sync_id": 1}, "lengths of lists"),
+        (
+            [IDS, np.array([1, 2]), np.int16([7, 8, 9]), MODEL_BAG[3]],
+            {"sync_id": 1},
+            "values of its lists are int16",
+        ),
     ],
 )
-def test_arrays_that_cannot_be_the_payload_are_refused(payload, arrays):
-    with pytest.raises(Refused, match="message of worker 1 was refused") as error:
-        payload.read(carrying(Kind.PULL_REQUEST, arrays))
-    assert "\n" not in error.value.what
+def test_hostile_parts_of_the_model_are_refused(arrays, numbers, why):
+    with pytest.raises(BadMessage, match="worker 1 was refused") as error:
+        read("model", arrays, **numbers)
+    assert why in error.value.what
+
+
+def test_shapes_without_elements_take_no_memory():
+    """A shape with a 0 may have any other length."""
+    huge = np.lib.stride_tricks.as_strided(np.zeros(0, np.float32), (2**40, 0), (0, 0))
+    assert decode(encode(Message(Kind.PUSH, 1, 0, arrays=[huge]), 7), 7, 2).arrays[0].nbytes == 0
+    for name, (_, _, good) in READERS.items():
+        for at in range(len(good)):
+            try:
+                read(name, replaced(name, at, huge))
+            except BadMessage:
+                pass
+
+
+shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+anything = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays_of.arrays(dtype, shapes))
+
+
+@st.composite
+def hostile(draw):
+    """The name of a reader, and arrays: accepted ones of which some are replaced, or lack."""
+    name = draw(st.sampled_from(sorted(READERS)))
+    arrays = list(READERS[name][2])
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(arrays)))
+        new = draw(st.lists(anything, max_size=2))
+        if at < len(arrays) and draw(st.booleans()):  # the same shape with other numbers
+            old = arrays[at]
+            new = [draw(arrays_of.arrays(old.dtype, old.shape))]
+        arrays[at : at + 1] = new
+    return name, arrays
+
+
+@settings(deadline=None, max_examples=120)
+@given(hostile(), st.sampled_from([0, 1, 2, 3]), st.integers(0, 1))
+def test_random_arrays_are_refused_or_read(what, sync_id, clock):
+    """Through the bytes that a member sends: whatever they are, nothing else is raised."""
+    name, arrays = what
+    message = Message(READERS[name][0], 1, 0, clock, sync_id, arrays)
+    try:
+        READERS[name][1](decode([bytes(each) for each in encode(message, 7)], 7, 2))
+    except BadMessage as error:
+        assert "of worker 1 was refused" in error.what and "\n" not in error.what

@@ -5,7 +5,6 @@ request.
 import numpy as np
 import pytest
 
-from tux.base.errors import Refused
 from tux.protocol.payloads import PullRequest, Push
 from tux.protocol.pull import PullServer, UnackedChanges
 
@@ -52,22 +51,34 @@ def test_changes_that_do_not_fit_their_request_are_refused(changes):
     """What folds them looks at no bounds."""
     masters = server()
     masters.pull(0, 0, PullRequest(0, 0, rows(0, 1)))
-    with pytest.raises(Refused, match="pushed for step 0 what it had not pulled"):
+    with pytest.raises(ValueError, match="pushes for step 0 what was not pulled"):
         masters.push(0, Push(0, changes))
     assert not masters.fields[0].any() and masters.folded == 0
 
 
 def test_requests_that_cannot_be_are_refused():
     masters = server()
-    with pytest.raises(Refused, match="a row that is not here"):
-        masters.pull(0, 0, PullRequest(0, 0, rows(3)))
-    with pytest.raises(Refused, match="a row that is not here"):
-        masters.pull(0, 0, PullRequest(0, 0, rows(-1)))
-    masters.pull(0, 0, PullRequest(0, 0, rows(0)))
-    with pytest.raises(Refused, match="pulled twice"):
-        masters.pull(0, 0, PullRequest(0, 0, rows(0)))
-    with pytest.raises(Refused, match="had not pulled"):
+    for strange in ((3,), (-1,), (0, 1, 0), (2, 2)):
+        with pytest.raises(ValueError, match="a row that is not here, or one row twice"):
+            masters.pull(0, 0, PullRequest(0, 0, rows(*strange)))
+    masters.pull(0, 0, PullRequest(0, 0, rows(2, 0, 1)))
+    for step in (0, 2):
+        with pytest.raises(ValueError, match=f"pulls for step {step}, and 1 is next"):
+            masters.pull(0, 0, PullRequest(step, 0, rows(0)))
+    with pytest.raises(ValueError, match="was not pulled"):
         masters.push(0, Push(1, [ones(1, 2)]))
+
+
+def test_changes_before_the_answer_are_refused():
+    """They would be folded, and the rows of the request forgotten."""
+    masters = server()
+    assert masters.pull(0, 0, PullRequest(0, 0, rows(0)))
+    assert masters.pull(0, 0, PullRequest(1, 1, rows(1))) == []
+    with pytest.raises(ValueError, match="pushes for step 1 what was not pulled"):
+        masters.push(0, Push(1, [ones(1, 2)]))
+    masters.push(0, Push(0, [ones(1, 2)]))
+    masters.push(0, Push(1, [ones(1, 2)]))
+    assert masters.folded == 2
 
 
 def test_own_changes_that_no_answer_covers_are_added():

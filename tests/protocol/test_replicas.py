@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from team import all_dirty, opened, relaxed
 
 from tux.program.fields import delta, master, mirror, shared, value
+from tux.protocol.encoding import unpack
 from tux.protocol.replicas import Masters, Mirrors
 from tux.rows.table import Table
 
@@ -29,6 +30,19 @@ def table(count, /, **fields):
 
 def rows(*numbers):
     return np.array(numbers, np.int32)
+
+
+def install(mirrors, at, down, channel=CHANNEL):
+    """Install a packed answer about the rows `at`."""
+    mirrors.install(channel, unpack(down, mirrors.down, at))
+
+
+def dirty(masters, *values):
+    """Changes of row 0 in all fields of `masters`."""
+    packed = all_dirty(
+        *(np.array(each, own.dtype) for each, own in zip(values, masters.up, strict=True))
+    )
+    return unpack(packed, masters.up, rows(0))
 
 
 class Model:
@@ -102,7 +116,7 @@ class Model:
 
     def serve(self):
         heard = [self.heard[self.served][w] for w in range(len(self.tables))]
-        self.home.fold((sent, up, None) for sent, up in heard)
+        self.home.fold((sent, unpack(up, self.home.up, sent), None) for sent, up in heard)
         for w, _ in enumerate(heard):
             for row, column, amount, number in self.changes[w]:
                 self.truth[row, column] += amount if number == self.served else 0
@@ -132,7 +146,7 @@ class Model:
 
     def install(self, w):
         number, touched, down, truth = self.answers[w].pop(0)
-        self.mirrors[w].install(touched, CHANNEL, down)
+        install(self.mirrors[w], touched, down)
         self.changes[w] = [change for change in self.changes[w] if change[3] != number]
         self.below[w][touched] = truth[touched]
         self.seen[w][touched] = number // 2 * 10 + touched
@@ -201,7 +215,7 @@ def test_the_masters_value_arrives_to_the_bit_when_nothing_is_pending(before, af
     mirrors = Mirrors(shown)
     shown.arrays["x"][:] = after if sent else before
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0), CHANNEL, all_dirty(np.array([now], np.float32)))
+    install(mirrors, rows(0), all_dirty(np.array([now], np.float32)))
     assert shown.arrays["x"].tobytes() == np.float32(now).tobytes() == mirrors.base["x"].tobytes()
 
 
@@ -215,9 +229,9 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     x += 100
     assert [opened(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [[1], [10]]
     # the master: 1000 of others and the first change
-    mirrors.install(rows(0), CHANNEL, all_dirty([1001.0]))
+    install(mirrors, rows(0), all_dirty([1001.0]))
     assert x.tolist() == [1111]
-    mirrors.install(rows(0), CHANNEL, all_dirty([2011.0]))
+    install(mirrors, rows(0), all_dirty([2011.0]))
     assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
         0
     ].tolist() == [100]
@@ -229,11 +243,11 @@ def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():
     x += [1, 2]
     for channel, row in (((0, 0), 0), ((0, 1), 1), ((5, 0), 0)):
         mirrors.pack(rows(row), channel)
-    mirrors.install(rows(0), (5, 0), all_dirty([30]))
+    install(mirrors, rows(0), all_dirty([30]), (5, 0))
     # the first synchronisation is not answered: its change is still pending
     assert x.tolist() == [31, 2]
-    mirrors.install(rows(1), (0, 1), all_dirty([40]))
-    mirrors.install(rows(0), (0, 0), all_dirty([31]))
+    install(mirrors, rows(1), all_dirty([40]), (0, 1))
+    install(mirrors, rows(0), all_dirty([31]))
     assert x.tolist() == [31, 40] and not mirrors.pending["x"].any()
 
 
@@ -242,7 +256,7 @@ def test_an_answer_may_bring_rows_that_were_not_sent():
     mirrors = Mirrors(shown)
     shown.arrays["x"][2] += 7
     mirrors.pack(rows(0), CHANNEL)
-    mirrors.install(rows(0, 2), CHANNEL, all_dirty([5, 6], [8, 9]))
+    install(mirrors, rows(0, 2), all_dirty([5, 6], [8, 9]))
     assert shown.arrays["x"].tolist() == [5, 0, 13] and shown.arrays["y"].tolist() == [8, 0, 9]
 
 
@@ -255,7 +269,7 @@ def test_rounding_leaves_nothing_pending_when_all_is_answered(steps):
         shown.arrays["x"] += np.float32(step)
         mirrors.pack(rows(0), CHANNEL)
     for number in range(len(steps)):
-        mirrors.install(rows(0), CHANNEL, all_dirty(np.float32([number + 0.1])))
+        install(mirrors, rows(0), all_dirty(np.float32([number + 0.1])))
     assert (
         mirrors.pending["x"].tolist() == [0]
         and shown.arrays["x"].tobytes() == np.float32([len(steps) - 0.9]).tobytes()
@@ -287,7 +301,8 @@ def test_mean_weighs_changes_by_local_edges(contributions):
     for held, edges in contributions:
         mine, local = rows(*sorted(held)), np.array(edges, np.float32)[sorted(held)]
         changes = rng.integers(-9, 9, (len(mine), 2)).astype(float)
-        folded.append((mine, all_dirty(changes, np.ones(len(mine), np.int64)), local))
+        sent = all_dirty(changes, np.ones(len(mine), np.int64))
+        folded.append((mine, unpack(sent, masters.up, mine), local))
         for row, change, n in zip(mine, changes, local, strict=True):
             total[row] += n * change
             weight[row] += n
@@ -304,7 +319,7 @@ def test_mean_of_float32_fields_and_scalars():
     masters.table.arrays["x"][:] = 10
     masters.fold(
         [
-            (rows(0), all_dirty(*[np.float32([change])] * 2), np.float32([edges]))
+            (rows(0), dirty(masters, [change], [change]), np.float32([edges]))
             for change, edges in ((1, 1), (4, 2))
         ]
     )
@@ -318,7 +333,8 @@ def test_mean_of_float32_fields_and_scalars():
 def test_combination_of_nothing_is_the_identity(combine, dtype):
     field = delta(dtype, combine=combine)
     masters = Masters(table(2, d=field))
-    masters.fold([(NONE, all_dirty(np.empty(0, dtype)), None)] * 3)
+    nothing = unpack(all_dirty(np.empty(0, dtype)), masters.up, NONE)
+    masters.fold([(NONE, nothing, None)] * 3)
     assert (masters.table.arrays["d"] == field.identity).all() and not masters.needs_weights
 
 
@@ -328,8 +344,9 @@ def test_combination_of_nothing_is_the_identity(combine, dtype):
 def test_a_field_may_have_no_width(kind):
     bare = kind("f4", 0)
     mirrors, masters = Mirrors(table(2, x=bare)), Masters(table(2, x=bare))
-    masters.fold([(rows(0, 1), mirrors.pack(rows(0, 1), CHANNEL), np.ones(2, np.float32))])
-    mirrors.install(rows(0, 1), CHANNEL, masters.read(rows(0, 1)))
+    sent = unpack(mirrors.pack(rows(0, 1), CHANNEL), masters.up, rows(0, 1))
+    masters.fold([(rows(0, 1), sent, np.ones(2, np.float32))])
+    install(mirrors, rows(0, 1), masters.read(rows(0, 1)))
 
 
 def test_sums_are_folded_in_the_order_of_contributions():
@@ -339,7 +356,7 @@ def test_sums_are_folded_in_the_order_of_contributions():
     numbers = np.float32([1, 3e-8, 3e-8, 3e-8])
     for order in (numbers, numbers[::-1]):
         masters = Masters(table(1, x=shared("f4")))
-        masters.fold([(rows(0), all_dirty(order[i : i + 1]), None) for i in range(4)])
+        masters.fold([(rows(0), dirty(masters, order[i : i + 1]), None) for i in range(4)])
         expected = np.float32(0)
         for number in order:
             expected += number

@@ -55,6 +55,9 @@ class Remote(Fold):
     def install(self, message):
         pass
 
+    def read(self, server, message):
+        return message.arrays
+
     def serve(self, server, clock, contributions):
         return []
 

@@ -23,8 +23,11 @@ class Sum(Fold):
     def install(self, message):
         pass
 
+    def read(self, server, message):
+        return message.arrays[0]
+
     def serve(self, server, clock, contributions):
-        return [[sum(arrays[0] for arrays in contributions)]] * len(contributions)
+        return [[sum(contributions)]] * len(contributions)
 
 
 class Echo(Pull):

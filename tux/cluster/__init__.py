@@ -11,7 +11,7 @@ control            control messages, checked when decoded
 socket_thread      the thread that sends and receives
 wire               ZeroMQ sockets, encryption, and who may connect
 sequence           numbers of messages: gaps, and second processes
-heartbeat          signs of life, and silence
+heartbeat          when heartbeats are due, and who is silent
 refusals           warnings of what was refused
 simulated          all workers in one process, deliveries drawn from a seed
 """

@@ -1,5 +1,5 @@
-"""What the machines of a job must have in common, version, program, data and flags; and how a
-difference is put into words.
+"""What must be the same on all machines of a job: version, program, data and flags. A difference is
+described in one line.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 
 from tux.base import errors
-from tux.base.errors import Refused, TuxError
-from tux.protocol.message import Kind, Message
+from tux.base.errors import TuxError
+from tux.engine.records import COSTS
+from tux.protocol.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
 LONGEST = 20_000  # characters of a text about an error
@@ -28,17 +29,16 @@ class Hello(msgspec.Struct, tag="hello", frozen=True):
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
-    """All workers are ready: train. Their addresses, by rank."""
+    """All workers are ready, so training starts. `addresses` are theirs, by rank."""
 
     addresses: list[str]
 
 
 class Beat(msgspec.Struct, tag="beat", frozen=True):
-    """A sign of life. `paused`: the user has stopped the job there, so that none will follow for a
-    while.
+    """A heartbeat. `paused`: the user has stopped the sender, so no heartbeat follows for a while.
 
-    `refused` connections and messages from outside the job have come there so far; `last_refused`
-    says what the last was.
+    `refused` counts the connections and messages that the sender has refused so far; `last_refused`
+    describes the last of them.
     """
 
     paused: bool = False
@@ -53,7 +53,7 @@ class Record(msgspec.Struct, tag="record", frozen=True):
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):
-    """A worker has run its last epoch; its rows follow."""
+    """A worker has run its last epoch. Its share of the model follows."""
 
     seconds: float
     best_epoch: int
@@ -70,7 +70,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over: leave. `why`, where it ends before its time."""
+    """The job is over, and the receiver ends. `why` says why a job ends early."""
 
     why: str = ""
 
@@ -90,18 +90,13 @@ def pack(control: Control, source: int, dest: int) -> Message:
 
 
 def unpack(message: Message) -> Control:
-    """The control that a control message carries; Refused if its bytes are none."""
+    """The control that a control message carries; BadMessage if its bytes are none."""
     if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
-        raise Refused(
-            f"a control message of worker {message.source} was refused: it is no single small "
-            "buffer"
-        )
+        raise BadMessage(message, "it is not one small array")
     try:
         return _decoder.decode(message.arrays[0].tobytes())
     except msgspec.DecodeError as error:
-        raise Refused(
-            f"a control message of worker {message.source} was refused: {error}"
-        ) from None
+        raise BadMessage(message, str(error)) from None
 
 
 def control_in(message: Message) -> Control | None:
@@ -109,10 +104,22 @@ def control_in(message: Message) -> Control | None:
     return unpack(message) if message.kind is Kind.CONTROL else None
 
 
-def failed(error: TuxError) -> Failed:
-    """An error on its way to the launcher, with its traceback; cut where it is longer than
-    anyone reads.
+def epoch_of(message: Message, record: Record, last: int) -> int:
+    """The number of the epoch in a record that a message carries; BadMessage unless it is the one
+    after `last`, and all its costs are there.
     """
+    missing = [name for name in COSTS if name not in record.fields]
+    if missing:
+        raise BadMessage(message, f"its record has no {missing[0]}")
+    if record.fields["epoch"] != last + 1:
+        raise BadMessage(
+            message, f"its record is of epoch {record.fields['epoch']}, and {last + 1} is next"
+        )
+    return last + 1
+
+
+def failed(error: TuxError) -> Failed:
+    """An error as a message to the launcher, with its traceback. Very long texts are cut."""
     trace = "".join(traceback.format_exception(error))
     return Failed(
         error.exit_code,
@@ -124,7 +131,7 @@ def failed(error: TuxError) -> Failed:
 
 
 def as_error(failure: Failed) -> TuxError:
-    """The error again, of the kind that has its exit code."""
+    """The error that a Failed describes. Its class is the one with the same exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)

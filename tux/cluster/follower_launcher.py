@@ -16,9 +16,7 @@ class FollowerLauncher(LocalWorkers):
     """The workers of a machine other than the first; the launcher of machine 0 leads them."""
 
     def pause(self) -> None:
-        """The workers go on: the launcher of machine 0 would take those that are stopped for
-        lost.
-        """
+        """Do nothing: the launcher of machine 0 would treat stopped workers as lost."""
 
     def wait(self) -> None:
         """Until all have left. The error of the first that failed, when the others cannot go on

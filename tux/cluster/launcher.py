@@ -29,21 +29,23 @@ from tux.cluster.control import (
     Trained,
     as_error,
     control_in,
+    epoch_of,
     pack,
 )
 from tux.cluster.job import STARTING, Job
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
-from tux.engine.model import install_model_rows, is_last
+from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
-from tux.engine.spool import SpooledLists, append
+from tux.engine.spool import PIECE, SpooledLists, append
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.graph.local import Graph
 from tux.program.sources import find
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.payloads import ListPiece
 
 LOOK = 0.2
 """Seconds between two looks at the worker processes, while the launcher waits for a message."""
@@ -73,6 +75,7 @@ class Launcher(LocalWorkers):
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
         self.worker = _holder(job, bare)
+        self._model = ModelReceiver(self.worker)
         self.seconds, self.best_epoch = 0.0, 0
         self.socket_thread = SocketThread(
             job.workers,
@@ -88,7 +91,7 @@ class Launcher(LocalWorkers):
     # ---- in the socket thread
 
     def _handle(self, message: Message) -> bool:
-        """Heartbeats end here."""
+        """Take heartbeats; every other message is left to `epochs`."""
         control = control_in(message)
         if not isinstance(control, Beat):
             return False
@@ -96,10 +99,10 @@ class Launcher(LocalWorkers):
         return True
 
     def _foreign(self, message: Message) -> None:
-        """A message of this job from a worker of a machine that counts others, or from one that is
-        there already.
+        """A message from a worker that is no member: its machine has other numbers of machines or
+        workers, or another process has the same rank.
 
-        Before the job has begun, this ends it; later, only that worker gets a message.
+        Before training has begun, this ends the job. Later, only that worker is told.
         """
         hello = control_in(message)
         if not isinstance(hello, Hello):
@@ -137,7 +140,7 @@ class Launcher(LocalWorkers):
 
     @property
     def _addresses(self) -> list[str]:
-        """The workers' addresses by rank, "" where none is known; then the launcher's own."""
+        """The workers' addresses by rank ("" if unknown), then the launcher's own."""
         return self.socket_thread.addresses
 
     def _receive_hello(self, missing: set[int]) -> Message:
@@ -181,14 +184,21 @@ class Launcher(LocalWorkers):
         """
         for rank in range(self.job.workers):
             self._say(Go(self._addresses[: self.job.workers]), rank)
+        with self.socket_thread.naming_hosts():
+            yield from self._records()
+        self._refusals.warn(self._own_beat(), end=True)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """The records of the epochs, until all workers have sent their share of the model."""
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
+        last = [0] * self.job.workers  # the epoch of the last record, by worker
         training = set(range(self.job.workers))
         while training:
             message = self._receive(self.job.deadline, f"epoch {len(records) + 1}")
             match control_in(message):
-                case Record(fields):
-                    epoch = int(fields["epoch"])
-                    records[epoch][message.source] = fields
+                case Record() as record:
+                    epoch = last[message.source] = epoch_of(message, record, last[message.source])
+                    records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
                         yield merged(records.pop(epoch))
                 case Trained(seconds, best_epoch):
@@ -196,25 +206,24 @@ class Launcher(LocalWorkers):
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
-        self._refusals.warn(self._own_beat(), end=True)
 
     def _take_data(self, message: Message) -> bool:
         """A part of the model or of the lists; True if it is the last of its worker."""
         match message.kind:
             case Kind.MODEL_ROWS:
-                install_model_rows(self.worker, message)
-                return is_last(message)
+                return self._model.install(message)
             case Kind.SPOOLED_LISTS:
                 self._take_lists(message)
                 return False
-        raise Refused(f"worker {message.source} sent a {message.kind.name} to the launcher")
+        raise BadMessage(message, "it is not for the launcher")
 
     def _take_lists(self, message: Message) -> None:
         """A piece of the lists of a worker on another machine, which then sends the next."""
-        if message.source in self.ranks or len(message.arrays) != 1:
-            raise Refused(f"worker {message.source} sent lists that nobody waits for")
+        if message.source in self.ranks:
+            raise BadMessage(message, "nobody waits for its lists")
+        piece = ListPiece.read(message, PIECE)
         if self.job.lists:
-            append(self.job.list_file(message.source), message.arrays[0])
+            append(self.job.list_file(message.source), piece.content)
         self.socket_thread.send(Message(Kind.LISTS_TAKEN, self.job.workers, message.source))
 
     def lists(self) -> SpooledLists | None:

@@ -78,7 +78,7 @@ class LocalWorkers:
 
     def check(self) -> None:
         """PeerLost if a process has ended, or is stopped for long: one that is only starting sends
-        no signs of life to be missed.
+        no heartbeats to be missed.
 
         If it has left its reason in the folder, that is raised; DiskError if the folder is gone.
         """

@@ -12,22 +12,22 @@ INTERVAL = 60.0
 
 
 class Refusals:
-    """What the launcher knows of the refusals of all workers, from their signs of life.
+    """What the launcher knows of the refusals of all workers, from their heartbeats.
 
     `warn(text)` shows a warning to the user.
     """
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._beats: dict[int, Beat] = {}  # the last sign of life of each worker
+        self._beats: dict[int, Beat] = {}  # the last heartbeat of each worker
         self._shown, self._next_time = 0, 0.0
 
     def note(self, worker: int, beat: Beat) -> None:
-        """A sign of life, with what the worker has refused so far."""
+        """A heartbeat, with what the worker has refused so far."""
         self._beats[worker] = beat
 
     def warn(self, own: Beat, *, end: bool = False) -> None:
-        """Warn of what was refused by the launcher, as its `own` sign of life has it, and by the
+        """Warn of what was refused by the launcher, as its `own` heartbeat has it, and by the
         workers: of the first at once, of more every minute and at the end.
         """
         beats = {"the launcher": own} | {

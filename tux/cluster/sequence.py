@@ -30,8 +30,8 @@ class Sequences:
         )
 
     def is_from_member(self, message: Message) -> bool:
-        """Whether the source is a member, and not a second process of the same number, which
-        counts anew.
+        """Whether the source is a member. A second process with the same number is not: its
+        messages are numbered from 0 again.
         """
         source = message.source
         return source < len(self.expected) and message.sequence >= self.expected[source]

@@ -1,8 +1,8 @@
 """All workers of a job in one process, with an order of deliveries that a seed decides: the
 transport on which the protocol is tested.
 
-Messages between two members keep their order, as on a socket; which channel delivers next, and
-which worker goes on, is drawn.
+Messages between two members keep their order, as on a socket; the seed decides which channel
+delivers next and which worker runs next.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The one thread of a member that uses its sockets: it sends and receives messages, runs the
-worker's server role, and exchanges signs of life.
+"""The socket thread of a member. It is the only thread that uses the sockets: it sends and receives
+messages, runs the worker's server role, and exchanges heartbeats.
 
 So masters fold and answer while the worker computes. The thread never touches rows that kernels
 read: answers queue in `inbox` until the worker takes them.
@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
@@ -20,7 +21,7 @@ from tux.cluster.heartbeat import Heartbeat
 from tux.cluster.sequence import Sequences
 from tux.cluster.wire import Sockets
 from tux.protocol.frames import checksum, decode, encode
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
 
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
@@ -80,7 +81,7 @@ class SocketThread:
         self.sockets.wake()
 
     def send(self, message: Message) -> None:
-        """Give a message to the thread; its arrays must not be written any more."""
+        """Queue a message for the thread. Its arrays must not be written after this call."""
         (self._own if message.dest == self.number else self.outbox).append(message)
         self.sockets.wake()
 
@@ -112,6 +113,15 @@ class SocketThread:
                 raise message
             yield message
 
+    @contextmanager
+    def naming_hosts(self) -> Iterator[None]:
+        """A BadMessage of the body gets the sender's number and host as its `where`."""
+        try:
+            yield
+        except BadMessage as error:
+            error.where = self._place(error.source)
+            raise
+
     def close(self, flush: float = 5.0) -> None:
         """Send what is left, for at most `flush` seconds, and end the thread."""
         self._stop.set()
@@ -133,7 +143,8 @@ class SocketThread:
         try:
             while not self._stop.is_set() or self.outbox or self._own:
                 try:
-                    self._round()
+                    with self.naming_hosts():
+                        self._round()
                 # whatever it is, the worker must hear of it: nobody else will
                 except Exception as error:
                     self.inbox.put(error)
@@ -143,7 +154,7 @@ class SocketThread:
             self.sockets.end()
 
     def _round(self) -> None:
-        """Send what is to be sent, take what has come, and send what that asks for."""
+        """Send queued messages, handle those that have arrived, and send the answers."""
         events = self.sockets.poll(int(heartbeat.HEARTBEAT * 500))
         if events.woken:
             self._send_all()
@@ -156,7 +167,7 @@ class SocketThread:
         self._beat()
 
     def _send_all(self) -> None:
-        """What is for others: first what had to wait."""
+        """Send the messages to other members. Those that had to wait go first."""
         held, self._held = self._held, []
         for message in held:
             self._deliver(message)
@@ -164,7 +175,7 @@ class SocketThread:
             self._deliver(self.outbox.popleft())
 
     def _deliver(self, message: Message) -> None:
-        """To the member's socket; or held until the member has one."""
+        """Send a message by the socket of its member, or hold it until there is one."""
         dest = message.dest
         if not self.addresses[dest]:
             # The member has not said hello: control messages to it are dropped. Other messages are
@@ -193,10 +204,13 @@ class SocketThread:
             self._dispatch(message)
 
     def _checked(self, message: Message) -> Message:
-        """The message, if it is for this member and from one; else it is shown to `foreign`, and
-        Refused.
+        """The message, if it is for this member and from another one; else it is shown to
+        `foreign`, and Refused.
         """
-        if message.dest == self.number and self.sequences.is_from_member(message):
+        if (
+            message.dest == self.number != message.source  # own messages come by no socket
+            and self.sequences.is_from_member(message)
+        ):
             return message
         self._foreign(message)
         raise Refused(
@@ -211,7 +225,7 @@ class SocketThread:
         self.refused, self.last_refused = self.refused + 1, what
 
     def _beat(self) -> None:
-        """When it is due: send a sign of life to the partners, and check that they sent theirs."""
+        """If a heartbeat is due, send it to the partners, and check that theirs have come."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return
@@ -228,6 +242,14 @@ class SocketThread:
                         do="it died, hangs, or is cut off",
                     )
                 )
+
+    def _place(self, number: int) -> str:
+        """A member and its host, as far as they are known."""
+        address = self.addresses[number] if number < len(self.addresses) else ""
+        host = address.removeprefix("tcp://").rpartition(":")[0]
+        if not address.startswith("tcp://"):
+            host = "this machine" if address else "an unknown host"
+        return f"{self._name(number)} on {host}"
 
     def _name(self, number: int) -> str:
         return "the launcher" if number == len(self.addresses) - 1 else f"worker {number}"

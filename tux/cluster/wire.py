@@ -213,14 +213,20 @@ class Sockets:
         return member in self._dealers
 
     def _dealer(self, address: str) -> Any:
-        """A new socket, connected to a member."""
+        """A new socket, connected to a member. Refused if `address` is no address."""
         dealer = self._context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, 5000)
         dealer.setsockopt(zmq.SNDHWM, 0)
         if self._keys:
             dealer.curve_serverkey = self._keys["listen"][0]
             dealer.curve_publickey, dealer.curve_secretkey = self._keys["connect"]
-        dealer.connect(address)
+        try:
+            dealer.connect(address)
+        except zmq.ZMQError as error:
+            dealer.close(0)
+            if error.errno == errno.EMFILE:
+                raise
+            raise Refused(f"{address!r:.99} is no address of a member: {error.strerror}") from None
         return dealer
 
     def send(self, member: int, frames: Sequence[Any]) -> None:

@@ -44,7 +44,7 @@ from tux.engine.model import model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program import sources
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
 
 ABSENT = (
     "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
@@ -81,7 +81,12 @@ class Peer:
         """
         if message.kind is Kind.CONTROL:
             return self._handle_control(message)
-        assert self.worker is not None
+        if message.kind in (Kind.MODEL_ROWS, Kind.SPOOLED_LISTS):
+            raise BadMessage(message, "it is for the launcher")
+        if message.kind is Kind.LISTS_TAKEN and message.source != self.launcher:
+            raise BadMessage(message, "the sender is not the launcher")
+        if self.worker is None:
+            raise BadMessage(message, "this worker has not said hello")
         if self.worker.server.handle(message):
             return True
         if self._early is None:
@@ -92,6 +97,8 @@ class Peer:
     def _handle_control(self, message: Message) -> bool:
         """A control message; True if the worker does not need it."""
         control = control_in(message)
+        if message.source != self.launcher:
+            raise BadMessage(message, "the sender is not the launcher")
         self._paused = isinstance(control, Beat) and control.paused
         match control:
             case Bye():
@@ -148,7 +155,7 @@ class Peer:
     def _first_message(self) -> Message:
         """The launcher's message when all workers are ready.
 
-        The launcher answers to the first sign of life. Once it has, it decides how long the others
+        The launcher answers to the first heartbeat. Once it has, it decides how long the others
         are waited for: this worker waits as long as the launcher lives.
         """
         left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
@@ -199,7 +206,8 @@ class Peer:
             self.socket_thread.send(
                 Message(Kind.SPOOLED_LISTS, self.rank, self.launcher, arrays=[piece])
             )
-            self.receive()
+            if (message := self.receive()).kind is not Kind.LISTS_TAKEN:
+                raise BadMessage(message, "the launcher has not taken the lists before it")
 
 
 def ended(why: str) -> Refused:
@@ -264,7 +272,8 @@ def main() -> int:
         job = Job.read(folder)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
-        peer.run()
+        with peer.socket_thread.naming_hosts():
+            peer.run()
         failure = None
     except TuxError as error:
         failure = failed(error)

@@ -1,6 +1,4 @@
-"""What a worker refuses: stages that would lose deltas or changes, and a model that is not
-finite.
-"""
+"""Checks of a worker: no stage loses deltas or changes, and the model is finite."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from tux.protocol.clock import Clock
 from tux.protocol.gathered import Gathered, Unsent, unsent
-from tux.protocol.message import Kind
+from tux.protocol.message import BadMessage, Kind, Message
 from tux.protocol.schedule import ClockTask, clocks
-from tux.protocol.steps import Step
+from tux.protocol.steps import Pull, Step
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -34,6 +34,8 @@ class ClockLoop:
         self._next = next(self._upcoming, None)
         self._gathered = Gathered()
         self._ran = (0, 0)  # clock and position of the segment that ran last
+        # the clock of the last answer, by synchronisation and sender
+        self._answered: dict[tuple[int, int], int] = {}
 
     def run(self) -> Iterator[None]:
         """Run all clocks; yields whenever nothing can go on before another message is taken."""
@@ -104,8 +106,28 @@ class ClockLoop:
             message = worker.inbox.popleft()
             if message.kind is Kind.ANSWER or message.kind is Kind.PULL_ANSWER:
                 with worker.timed("send"):
+                    self._check_awaited(message)
                     worker.syncs[message.sync_id].install(message)
                 self.clock.answered(message.clock - self.first)
             else:
                 later.append(message)
         worker.inbox.extend(later)
+
+    def _check_awaited(self, message: Message) -> None:
+        """BadMessage unless this answer is still to come: to the segment of its clock that ran
+        last, and from a sender whose last answer to this synchronisation was to an earlier clock.
+        """
+        number, sync_id = message.clock - self.first, message.sync_id
+        if not self.clock.awaits(number):
+            raise BadMessage(message, f"no answer is waited for at clock {message.clock}")
+        segment = self._tasks[number].segments[self.clock.segments_run(number) - 1]
+        channel = sync_id, message.source
+        if (
+            not any(sync.sync_id == sync_id for sync in segment.syncs)
+            or isinstance(self.worker.syncs[sync_id], Pull) != (message.kind is Kind.PULL_ANSWER)
+            or self._answered.get(channel, -1) >= message.clock
+        ):
+            raise BadMessage(
+                message, f"clock {message.clock} waits for no answer of {sync_id} from there"
+            )
+        self._answered[channel] = message.clock

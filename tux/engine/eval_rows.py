@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.base.errors import Refused
 from tux.protocol.message import Kind, Message
+from tux.protocol.payloads import EvalRows
 from tux.protocol.replicas import DOWN, flat, of_kinds
 
 if TYPE_CHECKING:
@@ -67,11 +67,8 @@ def _next(worker: Worker, missing: set[int]) -> Message | None:
 
 
 def _install(worker: Worker, message: Message, fields: list[Field]) -> None:
-    if len(message.arrays) != len(fields):
-        raise Refused(
-            f"worker {message.source} sent {len(message.arrays)} arrays of rows for an "
-            f"evaluation; {len(fields)} were expected"
-        )
-    for (name, f), array in zip(fields, message.arrays, strict=True):
-        rows = worker.part(name).peek_up[message.source]
-        flat(worker.tables[name].arrays[f])[rows] = array
+    arrays = [worker.tables[name].arrays[f] for name, f in fields]
+    rows = [worker.part(name).peek_up[message.source] for name, _ in fields]
+    sent = EvalRows.read(message, arrays, [len(each) for each in rows])
+    for array, at, values in zip(arrays, rows, sent.values, strict=True):
+        flat(array)[at] = values

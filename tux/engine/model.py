@@ -1,5 +1,5 @@
-"""The model of a run: which fields it has, how a worker sends its share to the launcher, and how
-the shares of all workers become one.
+"""The model of a run: its fields, the messages by which a worker sends its share to the launcher,
+and how the launcher puts the shares together.
 
 A share is one MODEL_ROWS message for each piece of a vertex type (`sync_id` is the number of the
 type): dense indices (r,) of its masters, then their fields. A field is one array (r, width); a
@@ -15,18 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.arrays.ragged import Lists
-from tux.base.errors import Refused
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.payloads import ModelRows
 from tux.protocol.replicas import flat
-from tux.rows.table import Table, of_rows, pieces
+from tux.rows.table import Table, in_model, of_rows, pieces
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
-
-
-def in_model(table: Table) -> list[str]:
-    """Names of the fields that a model holds."""
-    return [name for name, field in table.declared.items() if field.in_model]
 
 
 def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
@@ -64,33 +59,40 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
     yield Message(Kind.MODEL_ROWS, worker.rank, dest, 1, len(worker.program.vertices), arrays)
 
 
-def is_last(message: Message) -> bool:
-    """Whether this is the last of a worker's `model_messages`."""
-    return message.clock == 1
+class ModelReceiver:
+    """Puts the `model_messages` of all workers into the rows of one, which holds every vertex."""
 
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._names = [*worker.program.vertices, "tau"]
+        self._tables = [worker.tables[name] for name in self._names]
+        self._sizes = [len(each.row_of) for each in worker.graph.vertices.values()]
+        self._received = [np.zeros(n, bool) for n in self._sizes]  # by dense index
+        self._over: set[int] = set()  # workers that have sent their last message
 
-def install_model_rows(worker: Worker, message: Message) -> None:
-    """Put one of the `model_messages` of a worker into the rows of this one, which holds every
-    vertex. Refused if it does not fit the program.
-    """
-    names = [*worker.program.vertices, "tau"]
-    if message.sync_id >= len(names):
-        raise _unfit(message)
-    name, arrays = names[message.sync_id], list(message.arrays)
-    table = worker.tables[name]
-    fields = in_model(table)
-    ragged = [f for f in fields if table.declared[f].ragged]
-    if len(arrays) != (name != "tau") + len(fields) + len(ragged):
-        raise _unfit(message)
-    columns = iter(arrays)
-    ids = np.zeros(1, np.int64) if name == "tau" else next(columns)
-    rows = ids if name == "tau" else worker.graph.vertices[name].row_of[ids]
-    for f in fields:
-        if f in ragged:
-            received = worker.received_lists.setdefault((name, f), [])
-            received.append((ids, next(columns), next(columns)))
+    def install(self, message: Message) -> bool:
+        """Take one message; returns whether it is the last of its worker. BadMessage if it does not
+        fit the program, or brings again what is here already.
+        """
+        part = ModelRows.read(message, self._tables, self._sizes)
+        if message.source in self._over:
+            raise BadMessage(message, "the worker's share of the model is here already")
+        name = self._names[part.table]
+        if name == "tau":
+            self._over.add(message.source)
+            rows = part.ids
         else:
-            flat(table.arrays[f])[rows] = next(columns)
+            if self._received[part.table][part.ids].any():
+                raise BadMessage(message, f"a {name} of it is here already")
+            self._received[part.table][part.ids] = True
+            rows = self._worker.graph.vertices[name].row_of[part.ids]
+        table = self._tables[part.table]
+        for field, values in part.columns.items():
+            flat(table.arrays[field])[rows] = values
+        for field, (counts, values) in part.lists.items():
+            received = self._worker.received_lists.setdefault((name, field), [])
+            received.append((part.ids, counts, values))
+        return name == "tau"
 
 
 def _arrays(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
@@ -99,7 +101,3 @@ def _arrays(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
         return [flat(table.arrays[field])[lo:hi]]
     lists = of_rows(table, field, np.arange(lo, hi))
     return [lists.counts, lists.values]
-
-
-def _unfit(message: Message) -> Refused:
-    return Refused(f"worker {message.source} sent model rows that do not fit the program")

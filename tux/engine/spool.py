@@ -1,13 +1,14 @@
-"""Lists that no stage uses: written to disk while a run goes on, and read at its end in one
-order, whatever the number of workers.
+"""Lists that no stage uses. Each worker writes them to a file during the run; at its end they are
+read in one order, which does not depend on the number of workers.
 
-A file begins with a line of JSON, the vertex type and the lists' widths; then come rows of int32,
-one for each vertex of each round:
+The first line of a file is JSON: the vertex type and the widths of the lists. Then come rows of
+int32, one for each vertex of each round:
 
-    number of the vertex (its position), the first list, full of -1 behind its end, the second, ...
+    number of the vertex (its position), first list, second list, ...
 
-A worker writes the vertices that it masters in ascending order, round after round. So each of its
-rounds has the same first numbers, and those of all workers are merged by them, a piece at a time.
+A list that is shorter than its width is filled up with -1. A worker writes the vertices that it
+masters in ascending order, round after round. So the files of all workers are merged by the numbers
+of the vertices, a piece at a time.
 """
 
 from __future__ import annotations

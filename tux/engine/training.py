@@ -12,7 +12,6 @@ import numpy as np
 
 from tux.engine.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
 from tux.engine.eval_rows import fetch_eval_rows
-from tux.engine.model import in_model
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
@@ -20,6 +19,7 @@ from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import stages_of
 from tux.program.stage import Cluster
 from tux.protocol.steps import Step
+from tux.rows.table import in_model
 
 
 class Training:

@@ -37,7 +37,7 @@ class Open:
 
 class Clock:
     """One worker's clocks. Events: `start`, `ran`, `answered`; questions: `may_start`,
-    `next_segment`, `idle`.
+    `next_segment`, `awaits`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -81,6 +81,14 @@ class Clock:
         clock.waiting = answers
         self._advance()
 
+    def awaits(self, number: int) -> bool:
+        """Whether answers to the last segment of clock `number` are still to come."""
+        return number in self._open and self._open[number].waiting > 0
+
+    def segments_run(self, number: int) -> int:
+        """How many segments of clock `number`, which is not finished, have run."""
+        return self._open[number].ran
+
     def answered(self, number: int) -> None:
         """One answer for clock `number` is installed."""
         clock = self._open.get(number)
@@ -110,14 +118,26 @@ class Gather(Generic[Payload]):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._contributions: dict[tuple[int, int], dict[int, Payload]] = {}
+        # the clock of the last contribution, by worker and synchronisation
+        self._last: dict[tuple[int, int], int] = {}
 
     def add(self, key: tuple[int, int], worker: int, payload: Payload) -> list[Payload] | None:
         """The contribution of `worker` for `key` (clock, synchronisation); all of them in worker
         order when it is the last, else None.
+
+        A worker contributes to one synchronisation clock by clock; ValueError if it does so twice
+        for one clock, or goes back.
         """
+        clock, sync_id = key
+        last = self._last.get((worker, sync_id), -1)
+        if not 0 <= worker < self.workers:
+            raise ValueError(f"there is no worker {worker}")
+        if clock <= last:
+            raise ValueError(
+                f"it is for clock {clock}, and worker {worker} has contributed to clock {last}"
+            )
+        self._last[worker, sync_id] = clock
         sent = self._contributions.setdefault(key, {})
-        if worker in sent or not 0 <= worker < self.workers:
-            raise RuntimeError(f"worker {worker} contributed to {key} twice, or does not exist")
         sent[worker] = payload
         if len(sent) < self.workers:
             return None

@@ -6,7 +6,7 @@
     ELEMENTS   the places (row in the message * width + column) of the dirty elements, and these
 
 The first array of a packed message has the form of each field; the arrays of the fields follow.
-`unpack` checks them: it is where values from other members are fitted to rows.
+`unpack` checks them against the rows that they belong to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.base.errors import Refused
 from tux.partition.compiled import compiled
 from tux.rows.table import frozen
 
@@ -103,10 +102,12 @@ def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
-    """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond."""
+    """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond
+    the rows, or they do not ascend.
+    """
     for i in range(len(places)):
         j = places[i] // width
-        if j >= len(rows):
+        if j >= len(rows) or (i > 0 and places[i] <= places[i - 1]):
             return False
         out[i] = np.int64(rows[j]) * width + places[i] % width
     return True
@@ -150,36 +151,42 @@ def _smallest(values: np.ndarray, dirty: np.ndarray) -> tuple[int, Arrays]:
 def unpack(
     arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray
 ) -> list[Picked]:
-    """What `pack` has made of `rows`, for each of `fields`, local arrays (n, *shape). Refused if
-    that cannot be about them.
+    """What `pack` has made of `rows`, for each of `fields`, local arrays (n, *shape). ValueError
+    if `arrays` do not fit these rows and fields.
     """
-    try:
-        forms, rest, rows = arrays[0], iter(arrays[1:]), frozen(rows.astype(np.int32, copy=False))
-        if forms.dtype != np.uint8 or forms.shape != (len(fields),):
-            raise ValueError(f"{forms.size} fields for {len(fields)}")
-        picked = [
-            _picked(form, rest, field, rows) if form else NEVER
-            for form, field in zip(forms.tolist(), fields, strict=True)
-        ]
-        if next(rest, None) is not None:
-            raise ValueError("arrays to spare")
-    except (IndexError, StopIteration, ValueError) as error:
-        raise Refused(f"a message that does not fit its rows was refused: {error}") from None
+    rest, rows = iter(arrays), frozen(rows.astype(np.int32, copy=False))
+    forms = _next(rest)
+    if forms.dtype != np.uint8 or forms.shape != (len(fields),):
+        raise ValueError(f"{forms.size} forms as {forms.dtype} for {len(fields)} fields")
+    picked = [
+        _picked(form, rest, field, rows) if form else NEVER
+        for form, field in zip(forms.tolist(), fields, strict=True)
+    ]
+    if next(rest, None) is not None:
+        raise ValueError("there are more arrays than its fields need")
     return picked
+
+
+def _next(arrays: Iterator[np.ndarray]) -> np.ndarray:
+    """The next array; ValueError if there is none."""
+    array = next(arrays, None)
+    if array is None:
+        raise ValueError("an array is missing")
+    return array
 
 
 def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
     width = math.prod(field.shape[1:])
-    where = next(rest) if form in (ROWS, ELEMENTS) else rows
-    values = next(rest)
+    where = _next(rest) if form in (ROWS, ELEMENTS) else rows
+    values = _next(rest)
     if values.dtype != field.dtype:
-        raise ValueError(f"{values.dtype} for {field.dtype}")
+        raise ValueError(f"its values are {values.dtype}, the field is {field.dtype}")
     if form == ROWS:
         if where.dtype != np.uint8 or where.shape != ((len(rows) + 7) // 8,):
             raise ValueError(f"a bitmap of {where.size} {where.dtype} for {len(rows)} rows")
         picked = np.empty(values.size // max(width, 1), np.int32)
         if not _rows_in(frozen(where), rows, picked):
-            raise ValueError(f"{len(picked)} rows, and others in the bitmap")
+            raise ValueError(f"it has {len(picked)} rows, and its bitmap has others")
         rows = picked
     elif form == ELEMENTS:
         if (
@@ -191,10 +198,10 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
             raise ValueError(f"{where.size} places as {where.dtype} for {values.size} values")
         picked = np.empty(len(where), np.int32 if field.size < 2**31 else np.int64)
         if not _placed(frozen(where), rows, width, picked):
-            raise ValueError("an element beyond the last row")
+            raise ValueError("its elements are not ascending, or one is beyond the last row")
         rows, width = picked, 1
     elif form != DENSE:
-        raise ValueError(f"form {form}")
+        raise ValueError(f"there is no form {form} of a field")
     if values.size != len(rows) * width:
         raise ValueError(f"{values.size} values for {len(rows)} rows of {width}")
     return Picked(frozen(rows), frozen(values.reshape(len(rows), width)), width)

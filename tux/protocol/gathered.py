@@ -1,5 +1,5 @@
-"""Deltas and changes that a clock has gathered and not sent yet, separate from those of other
-clocks that are not finished.
+"""Keeps the deltas and changes that one clock has gathered and not sent separate from those of
+other unfinished clocks.
 
 Between two segments of a clock, first segments of later clocks may run (slack >= 1). All of them
 add to the same delta fields and change the same shared fields. So when a worker switches from a
@@ -41,8 +41,8 @@ class Aside(NamedTuple):
 
 
 def set_aside(unsent: Unsent) -> Aside:
-    """Take the deltas out of their rows, which are reset to the identities; changes of shared
-    fields count as sent.
+    """Remove the deltas from their rows, which get the identities. Changes of shared fields count
+    as sent.
     """
     table, rows, mirrors = unsent
     deltas = {
@@ -55,7 +55,7 @@ def set_aside(unsent: Unsent) -> Aside:
 
 
 def bring_back(aside: Aside) -> None:
-    """Combine deltas that were set aside into their rows; the changes are to be sent again."""
+    """Combine the deltas with those in their rows. The changes will be sent later."""
     table, rows, mirrors = aside.of
     for name, gathered in aside.deltas.items():
         own = table.arrays[name]
@@ -65,7 +65,7 @@ def bring_back(aside: Aside) -> None:
 
 
 class Gathered:
-    """Ensures that what is in the rows and not sent belongs to the clock whose segment runs."""
+    """Ensures that the unsent deltas and changes in the rows are those of the running clock."""
 
     def __init__(self) -> None:
         self._running: int | None = None

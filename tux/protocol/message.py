@@ -1,17 +1,19 @@
 """Messages between the members of a job: their kinds, and what each of them carries.
 
 Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
-`tux.protocol.payloads`, in `tux.stages.apply_sync` and, for control messages, in
-`tux.cluster.control`.
+`tux.protocol.payloads` and, for control messages, in `tux.cluster.control`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
+
+from tux.base.errors import Refused
 
 
 class Kind(IntEnum):
@@ -32,7 +34,7 @@ class Kind(IntEnum):
     LISTS_TAKEN = 6
     """The launcher to a worker: the next piece may come."""
     CONTROL = 7
-    """Between the launcher and a worker: start, end, signs of life, records, errors."""
+    """Between the launcher and a worker: start, end, heartbeats, records, errors."""
     PULL_REQUEST = 8
     """A worker to a server: which rows it needs."""
     PULL_ANSWER = 9
@@ -62,3 +64,24 @@ class Message:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return sum(array.nbytes for array in self.arrays)
+
+
+class BadMessage(Refused):
+    """A message of a member of the job that is not what its kind requires. `source` is the
+    member; its host is known to the socket thread, which adds it as `where`.
+    """
+
+    def __init__(self, message: Message, why: str) -> None:
+        super().__init__(
+            f"a {message.kind.name} message of worker {message.source} was refused: {why}"
+        )
+        self.source = message.source
+
+
+@contextmanager
+def checking(message: Message) -> Iterator[None]:
+    """A ValueError of the body becomes a BadMessage, which names the sender of `message`."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadMessage(message, str(error)) from None

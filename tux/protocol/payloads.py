@@ -1,21 +1,238 @@
-"""What the arrays of the pull protocol's messages mean, by the names of their fields; they are
-checked here before they are used.
+"""What the arrays of messages mean, by the names of their fields. Arrays that came from another
+member are checked here before anything else uses them.
 
-`arrays` makes a message's arrays of a payload, `read` a payload of a message's arrays; Refused if
-they cannot be one.
+Each class is the payload of a kind of message. `read` makes it of a message, and raises BadMessage,
+which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
+
+    kind           sender      receiver     decoded by            what is checked
+    CONTRIBUTION   worker      server       Contribution.read     block, epoch, round; bitmap of the
+                                                                  touched rows; weights; fields
+    CONTRIBUTION   server      server of    Totals.read           fields of the context's row
+    (context)                  worker 0
+    TOTALS         worker      own server   Totals.read           the same
+    ANSWER         server      worker       Answer.read           blocks, ascending; bitmap of the
+                                                                  touched rows; fields
+    ANSWER         server of   worker       Answer.of_context     fields of the context's row
+    (context)      worker 0
+    EVAL_ROWS      worker      worker       EvalRows.read         types and shapes of all arrays
+    MODEL_ROWS     worker      launcher     ModelRows.read        vertex type; dense indices, each
+                                                                  once; types and shapes; lengths
+                                                                  of lists and their sum
+    SPOOLED_LISTS  worker      launcher     ListPiece.read        one array of bytes, not too many
+    LISTS_TAKEN    launcher    worker       (has no arrays)       the sender
+    CONTROL        any         any          control.unpack        size; the type of each field
+    PULL_REQUEST   worker      server       PullRequest.read      steps; row numbers are integers
+    PULL_ANSWER    server      worker       PullAnswer.read       step; types and shapes
+    PUSH           worker      server       Push.read             step is a number
+
+"fields" means: the form of each field, its value type, and that rows and elements are within those
+that the message is about, each at most once (`tux.protocol.encoding.unpack`).
+
+Some checks need what the receiver remembers, so the receiver makes them: a contribution comes once
+(`Gather.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the model comes
+once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what was pulled
+(`PullServer`). `tux.cluster.control` has `unpack`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tux.base.errors import Refused
-from tux.protocol.encoding import Arrays
-from tux.protocol.message import Message
-from tux.rows.table import frozen
+from tux.protocol.encoding import Arrays, Picked, unpack
+from tux.protocol.message import Message, checking
+from tux.rows.table import Table, frozen, in_model
+
+ROW = np.zeros(1, np.int32)
+"""The context's only row."""
+
+
+class Rows(Protocol):
+    """The rows of a vertex type that messages of an Apply are about. Both ends know them by the
+    numbers of blocks.
+
+    `numbers`: the numbers that a block may have. `masked`: a message has a bit for each row.
+    """
+
+    numbers: range
+    masked: bool
+
+    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+        """This worker's rows in these blocks whose masters are on `home`."""
+
+    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+
+
+class Contribution(NamedTuple):
+    """What a worker sends to one home for a clock of an Apply."""
+
+    number: int  # of its block
+    epoch: int
+    round: int
+    rows: np.ndarray  # (r,) masters, of the block or touched in it
+    # (r,) float32: local edges in the block, where a field is combined by "mean"
+    weights: np.ndarray | None
+    fields: list[Picked]
+
+    @staticmethod
+    def arrays(
+        head: tuple[int, int, int],
+        touched: np.ndarray | None,
+        weights: np.ndarray | None,
+        fields: Arrays,
+    ) -> Arrays:
+        """As a message's arrays: block, epoch and round; flags of the touched ones among the rows
+        of the route; weights; what `Mirrors.pack` made.
+        """
+        out: Arrays = [np.array(head, np.int32)]
+        out += [np.packbits(touched)] if touched is not None else []
+        out += [weights] if weights is not None else []
+        return [*out, *fields]
+
+    @staticmethod
+    def read(
+        message: Message, rows: Rows, fields: Arrays, *, gather: bool, weighted: bool
+    ) -> Contribution:
+        """The contribution that a message carries. Without `gather`, it has no row of `fields`."""
+        with checking(message):
+            (number, epoch, round_number), rest = _numbers(message.arrays, 3, np.int32)
+            _demand(number in rows.numbers, f"there is no block {number}")
+            _demand(epoch >= 0 and round_number >= 0, "its epoch or round is negative")
+            masters = rows.down(message.source, np.array([number]))
+            if rows.masked:
+                bitmap, rest = _first(rest)
+                masters = masters[_flags(bitmap, len(masters))]
+            sent = masters if gather else masters[:0]
+            weights = None
+            if weighted:
+                weights, rest = _first(rest)
+                _check_weights(weights, len(sent))
+            return Contribution(
+                number, epoch, round_number, masters, weights, unpack(rest, fields, sent)
+            )
+
+
+class Totals(NamedTuple):
+    """What a worker has gathered in the context, or its server together with it."""
+
+    fields: list[Picked]
+
+    @staticmethod
+    def read(message: Message, fields: Arrays) -> Totals:
+        """The totals that a message carries."""
+        with checking(message):
+            return Totals(unpack(message.arrays, fields, ROW))
+
+
+class Answer(NamedTuple):
+    """What the masters hold after a synchronisation: of an Apply, or of the context."""
+
+    fields: list[Picked]
+
+    @staticmethod
+    def arrays(numbers: np.ndarray, touched: np.ndarray | None, fields: Arrays) -> Arrays:
+        """As a message's arrays: ascending numbers of blocks (b,) int32; flags of the touched
+        ones among the rows of the route; what `Masters.read` made.
+        """
+        return [numbers, *([np.packbits(touched)] if touched is not None else []), *fields]
+
+    @staticmethod
+    def read(message: Message, rows: Rows, fields: Arrays) -> Answer:
+        """The answer to an Apply that a message carries."""
+        with checking(message):
+            numbers, rest = _first(message.arrays)
+            _demand(
+                numbers.dtype == np.int32 and numbers.ndim == 1 and len(numbers) > 0,
+                "its first array is not the numbers of blocks",
+            )
+            _demand(
+                int(numbers[0]) in rows.numbers
+                and int(numbers[-1]) in rows.numbers
+                and bool((numbers[1:] > numbers[:-1]).all()),
+                "its blocks do not exist, or do not ascend",
+            )
+            own = rows.up(message.source, numbers)
+            if rows.masked:
+                bitmap, rest = _first(rest)
+                own = own[_flags(bitmap, len(own))]
+            return Answer(unpack(rest, fields, own))
+
+    @staticmethod
+    def of_context(message: Message, fields: Arrays) -> Answer:
+        """The context's new value that a message carries."""
+        with checking(message):
+            _demand(message.source == 0, "only worker 0 answers for the context")
+            return Answer(unpack(message.arrays, fields, ROW))
+
+
+class EvalRows(NamedTuple):
+    """Rows of masters that only held-out edges need at the receiver."""
+
+    values: Arrays  # (r, width) by field
+
+    @staticmethod
+    def read(message: Message, like: Arrays, counts: Sequence[int]) -> EvalRows:
+        """The rows that a message carries: so many (`counts`) of each of the fields `like`."""
+        with checking(message):
+            return EvalRows(_values(message.arrays, like, counts))
+
+
+class ModelRows(NamedTuple):
+    """A part of the model: some vertices of a type, or the context."""
+
+    table: int  # number of the vertex type; that of the context comes after them
+    ids: np.ndarray  # (r,) dense indices
+    columns: dict[str, np.ndarray]  # (r, width) by field
+    lists: dict[str, tuple[np.ndarray, np.ndarray]]  # lengths (r,) and values, by ragged field
+
+    @staticmethod
+    def read(message: Message, tables: Sequence[Table], sizes: Sequence[int]) -> ModelRows:
+        """The part that a message carries, of one of `tables`, which have so many vertices
+        (`sizes`). The last table is the context's.
+        """
+        with checking(message):
+            number, last = message.sync_id, len(tables) - 1
+            _demand(number <= last, f"the model has no table {number}")
+            _demand(message.clock == (number == last), "only the context's part is the last one")
+            table, rest = tables[number], message.arrays
+            if number == last:
+                ids = np.zeros(1, np.int64)
+            else:
+                ids, rest = _first(rest)
+                _check_ids(ids, sizes[number])
+            columns, lists = {}, {}
+            for name in in_model(table):
+                array, rest = _first(rest)
+                if table.declared[name].ragged:
+                    values, rest = _first(rest)
+                    _check_lists(array, values, len(ids), table.arrays[name].dtype)
+                    lists[name] = array, values
+                else:
+                    (columns[name],) = _values([array], [table.arrays[name]], [len(ids)])
+            _demand(not rest, "there are more arrays than the model has fields")
+            return ModelRows(number, ids, columns, lists)
+
+
+class ListPiece(NamedTuple):
+    """A piece of a worker's file of lists."""
+
+    content: np.ndarray  # (n,) uint8
+
+    @staticmethod
+    def read(message: Message, most: int) -> ListPiece:
+        """The piece that a message carries, of at most so many bytes."""
+        with checking(message):
+            content, rest = _first(message.arrays)
+            _demand(
+                not rest and content.dtype == np.uint8 and content.ndim == 1,
+                "it is not one array of bytes",
+            )
+            _demand(0 < len(content) <= most, f"it has {len(content)} bytes")
+            return ListPiece(content)
 
 
 class PullRequest(NamedTuple):
@@ -25,7 +242,7 @@ class PullRequest(NamedTuple):
 
     step: int
     least_folded: int
-    rows: np.ndarray  # (r,) integers: numbers of the masters
+    rows: np.ndarray  # (r,) int32: numbers of the masters
 
     def arrays(self) -> Arrays:
         """As a message's arrays."""
@@ -34,10 +251,15 @@ class PullRequest(NamedTuple):
     @staticmethod
     def read(message: Message) -> PullRequest:
         """The request that a message carries."""
-        (step, least_folded), rest = _numbers(message, 2)
-        if len(rest) != 1 or rest[0].ndim != 1 or rest[0].dtype.kind != "i":
-            _refuse(message, "row numbers are missing")
-        return PullRequest(step, least_folded, frozen(rest[0]))
+        with checking(message):
+            (step, least_folded), rest = _numbers(message.arrays, 2, np.int64)
+            _demand(0 <= least_folded <= step, f"step {step} cannot need {least_folded} steps")
+            rows, rest = _first(rest)
+            _demand(
+                not rest and rows.ndim == 1 and rows.dtype == np.int32,
+                "its second array is not row numbers, or not the last",
+            )
+            return PullRequest(step, least_folded, frozen(rows))
 
 
 class PullAnswer(NamedTuple):
@@ -52,10 +274,15 @@ class PullAnswer(NamedTuple):
         return [np.array([self.step, self.folded], np.int64), *self.values]
 
     @staticmethod
-    def read(message: Message) -> PullAnswer:
-        """The answer that a message carries."""
-        (step, folded), values = _numbers(message, 2)
-        return PullAnswer(step, folded, values)
+    def read(message: Message, like: Arrays, asked: dict[int, int]) -> PullAnswer:
+        """The answer that a message carries, with values of the fields `like`. `asked`: how many
+        rows each step that has no answer yet has asked for.
+        """
+        with checking(message):
+            (step, folded), rest = _numbers(message.arrays, 2, np.int64)
+            _demand(step in asked, f"step {step} waits for no answer")
+            _demand(0 <= folded <= step, f"{folded} steps cannot be folded at step {step}")
+            return PullAnswer(step, folded, _values(rest, like, [asked[step]] * len(like)))
 
 
 class Push(NamedTuple):
@@ -71,17 +298,95 @@ class Push(NamedTuple):
     @staticmethod
     def read(message: Message) -> Push:
         """The changes that a message carries."""
-        (step,), changes = _numbers(message, 1)
-        return Push(step, [frozen(change) for change in changes])
+        with checking(message):
+            (step,), changes = _numbers(message.arrays, 1, np.int64)
+            return Push(step, [frozen(change) for change in changes])
 
 
-def _numbers(message: Message, count: int) -> tuple[list[int], Arrays]:
-    """The numbers in the first array of a message, and the other arrays."""
-    first: Sequence[np.ndarray] = message.arrays[:1]
-    if not first or first[0].dtype != np.int64 or first[0].shape != (count,):
-        _refuse(message, f"its first array is not {count} numbers")
-    return first[0].tolist(), list(message.arrays[1:])
+def _demand(is_so: bool, why: str) -> None:  # noqa: FBT001
+    """ValueError, which says why, unless it is so."""
+    if not is_so:
+        raise ValueError(why)
 
 
-def _refuse(message: Message, why: str) -> NoReturn:
-    raise Refused(f"a {message.kind.name} message of worker {message.source} was refused: {why}")
+def _first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
+    """The first of some arrays, and the others."""
+    _demand(len(arrays) > 0, "an array is missing")
+    return arrays[0], list(arrays[1:])
+
+
+def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
+    """The numbers in the first of some arrays, and the other arrays."""
+    first, rest = _first(arrays)
+    _demand(
+        first.dtype == dtype and first.shape == (count,),
+        f"its first array is {first.dtype} {first.shape}, not {count} numbers",
+    )
+    return first.tolist(), rest
+
+
+def _flags(bitmap: np.ndarray, count: int) -> np.ndarray:
+    """The flags (count,) bool in a bitmap."""
+    _demand(
+        bitmap.dtype == np.uint8 and bitmap.shape == ((count + 7) // 8,),
+        f"its bitmap is {bitmap.dtype} {bitmap.shape}, for {count} rows",
+    )
+    return np.unpackbits(bitmap, count=count).astype(bool)
+
+
+def _values(
+    arrays: Sequence[np.ndarray], like: Sequence[np.ndarray], counts: Sequence[int]
+) -> Arrays:
+    """`arrays`, which must be so many rows (count, width) of each of the fields `like`."""
+    _demand(len(arrays) == len(like), f"it has {len(arrays)} arrays for {len(like)} fields")
+    for array, field, count in zip(arrays, like, counts, strict=True):
+        shape = count, math.prod(field.shape[1:])
+        _demand(
+            array.dtype == field.dtype and array.shape == shape,
+            f"its values are {array.dtype} {array.shape}, not {field.dtype} {shape}",
+        )
+    return list(arrays)
+
+
+def _check_weights(weights: np.ndarray, count: int) -> None:
+    """Whether these are numbers of edges of so many rows."""
+    _demand(
+        weights.dtype == np.float32 and weights.shape == (count,),
+        f"its weights are {weights.dtype} {weights.shape}, for {count} rows",
+    )
+    # a NaN is in no range
+    _demand(
+        count == 0 or (weights.min() >= 0 and weights.max() < np.inf),
+        "a weight is negative or not finite",
+    )
+
+
+def _check_ids(ids: np.ndarray, n: int) -> None:
+    """Whether these are dense indices of vertices, each once."""
+    _demand(ids.ndim == 1 and ids.dtype.kind == "i", "its first array is not dense indices")
+    _demand(
+        len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
+        f"a dense index is outside 0..{n - 1}",
+    )
+    _demand(len(np.unique(ids)) == len(ids), "a dense index comes twice")
+
+
+def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:
+    """Whether these are the lengths of n lists, and the values of all."""
+    _demand(
+        counts.shape == (n,) and counts.dtype.kind == "i",
+        f"its lengths of lists are {counts.dtype} {counts.shape}, for {n} lists",
+    )
+    _demand(
+        values.ndim == 1 and values.dtype == dtype,
+        f"the values of its lists are {values.dtype} {values.shape}, not {dtype}",
+    )
+    # each length first, so that the sum does not overflow
+    _demand(
+        n == 0 or (int(counts.min()) >= 0 and int(counts.max()) <= len(values)),
+        "a length of a list is negative or too large",
+    )
+    _demand(
+        int(counts.sum(dtype=np.int64)) == len(values),
+        f"its lists do not have {len(values)} values together",
+    )

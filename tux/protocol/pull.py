@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.base.errors import Refused
 from tux.partition.compiled import compiled
 from tux.protocol.encoding import Arrays
 from tux.protocol.payloads import PullAnswer, PullRequest, Push
@@ -54,23 +53,35 @@ class PullServer:
         # requests without an answer: how many steps must be folded, and their clock
         self._unanswered: dict[tuple[int, int], tuple[int, int]] = {}
         self._pushed: dict[int, dict[int, Arrays]] = defaultdict(dict)
+        self._next = [0] * workers  # the step of the next request, by worker
+        self._marks = np.zeros(len(fields[0]) if fields else 0, bool)  # of `_distinct`
 
     def pull(self, worker: int, clock: int, request: PullRequest) -> list[Reply]:
-        """`worker` needs rows for a step; returns what can be answered now."""
+        """`worker` needs rows for a step; returns what can be answered now. ValueError if steps
+        are not asked for one by one, or rows are not here or come twice.
+        """
         step, rows = request.step, request.rows
-        if (step, worker) in self._requested or step < self.folded:
-            raise Refused(f"worker {worker} pulled twice for step {step}")
-        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.fields[0]):
-            raise Refused(f"worker {worker} pulled a row that is not here")
+        if step != self._next[worker]:
+            raise ValueError(f"it pulls for step {step}, and {self._next[worker]} is next")
+        if not _distinct(rows, self._marks):
+            raise ValueError("it pulls a row that is not here, or one row twice")
+        self._next[worker] += 1
         self._requested[step, worker] = rows
         self._unanswered[step, worker] = request.least_folded, clock
         return self._replies()
 
     def push(self, worker: int, push: Push) -> list[Reply]:
-        """`worker` has changed the rows of a step; returns what can be answered now."""
+        """`worker` has changed the rows of a step; returns what can be answered now. ValueError
+        if these are not the rows that it got for that step.
+        """
         step, rows = push.step, self._requested.get((push.step, worker))
-        if rows is None or worker in self._pushed[step] or not self._fit(push.changes, len(rows)):
-            raise Refused(f"worker {worker} pushed for step {step} what it had not pulled")
+        if (
+            rows is None
+            or (step, worker) in self._unanswered
+            or worker in self._pushed[step]
+            or not self._fit(push.changes, len(rows))
+        ):
+            raise ValueError(f"it pushes for step {step} what was not pulled")
         self._pushed[step][worker] = push.changes
         while len(self._pushed.get(self.folded, ())) == self.workers:
             self._fold_next()
@@ -83,7 +94,7 @@ class PullServer:
         ]
 
     def _fold_next(self) -> None:
-        """Fold the oldest step that is not, of which all workers have sent their changes."""
+        """Fold the oldest step that is not folded. All workers have sent its changes."""
         pushed = self._pushed.pop(self.folded)
         for worker in range(self.workers):
             rows = self._requested.pop((self.folded, worker))
@@ -147,7 +158,7 @@ def joined(pieces: Arrays) -> np.ndarray:
 
 
 def listed(lists: np.ndarray) -> np.ndarray:
-    """How many entries of each list (n, width) stand before its first -1, (n,) int32."""
+    """The length of each list (n, width), (n,) int32. A list ends at its first -1."""
     ended = lists < 0
     return (
         np.where(ended.any(axis=1), ended.argmax(axis=1), lists.shape[1]).astype(np.int32)
@@ -157,8 +168,20 @@ def listed(lists: np.ndarray) -> np.ndarray:
 
 
 @compiled
+def _distinct(rows, marks):  # type: ignore[no-untyped-def]
+    """Whether `rows` are distinct and within `marks` (n,), which are all False before and after."""
+    at = 0
+    while at < len(rows) and 0 <= rows[at] < len(marks) and not marks[rows[at]]:
+        marks[rows[at]] = True
+        at += 1
+    for j in range(at):
+        marks[rows[j]] = False
+    return at == len(rows)
+
+
+@compiled
 def _add(own, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes; a row may come once."""
+    """own[rows] += changes. No row comes twice."""
     for j in range(len(rows)):
         for k in range(own.shape[1]):
             own[rows[j], k] += changes[j, k]

@@ -55,8 +55,8 @@ def flat(array: np.ndarray) -> np.ndarray:
 
 @compiled
 def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Changes of `rows` since the last send to `out`, `dirty` where there are any; from now on
-    they are pending.
+    """Copy the changes of `rows` since the last send to `out`, and flag them in `dirty`. They are
+    pending from now on.
     """
     for j in range(len(rows)):
         r = rows[j]
@@ -71,8 +71,8 @@ def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-u
 
 @compiled
 def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """What `rows` have gathered to `out`, `dirty` where that is not the `identity`, to which they
-    return.
+    """Copy the deltas of `rows` to `out`, flag in `dirty` those that are not the `identity`, and
+    reset them to it.
     """
     for j in range(len(rows)):
         r = rows[j]
@@ -84,7 +84,7 @@ def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-
 
 @compiled
 def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
-    """`changes`, once sent, are part of the masters' values."""
+    """The masters' values now contain `changes`, so these are no longer pending."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(pending.shape[1]):
@@ -96,7 +96,7 @@ def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-de
 
 @compiled
 def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
-    """The masters' values of `rows` come in below what is pending and unsent."""
+    """Replace the masters' values of `rows`. Pending and unsent changes stay on top of them."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(shown.shape[1]):
@@ -140,7 +140,7 @@ def _mark_changed(versions, version, rows, now, before):  # type: ignore[no-unty
 
 @compiled
 def _read(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """`rows` to `out`, and which of their elements are dirty."""
+    """Copy `rows` to `out`, and flag their dirty elements in `dirty`."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
@@ -173,10 +173,15 @@ class Mirrors:
         self.row_bytes = row_bytes(table, UP)
         # this and what follows compiles, or loads, what training must not wait for
         self.pack(NO_ROWS, (-1, -1))
-        self.install(NO_ROWS, (-1, -1), empty([array for _, array, _ in self._down]))
+        self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
+
+    @property
+    def down(self) -> Arrays:
+        """The fields whose values come down."""
+        return [array for _, array, _ in self._down]
 
     def reset(self) -> None:
-        """Take what is shown now as what the masters hold: after initialisation."""
+        """After initialisation: the masters hold the same values as these rows."""
         for name, array, _ in self._up:
             if name in self.base:
                 self.base[name][...] = array
@@ -237,15 +242,13 @@ class Mirrors:
             unacked[rows] -= change != 0
             pending[rows] = np.where(unacked[rows] > 0, pending[rows] - change, 0)
 
-    def install(self, rows: np.ndarray, channel: tuple[int, int], down: Arrays) -> None:
-        """The masters' `value` and `shared` fields of `rows`, which may be more than those sent
-        to that home; answers the oldest send.
+    def install(self, channel: tuple[int, int], down: list[Picked]) -> None:
+        """The masters' values of the fields `down`; they answer the oldest send to that home, and
+        their rows may be more than those sent.
         """
         for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
             _acknowledge(flat(self.pending[name]), flat(self.unacked[name]), sent.rows, sent.values)
-        for (name, shown, _), now in zip(
-            self._down, unpack(down, [array for _, array, _ in self._down], rows), strict=True
-        ):
+        for (name, shown, _), now in zip(self._down, down, strict=True):
             if now is NEVER:
                 continue
             if name in self.base:
@@ -279,21 +282,27 @@ class Masters:
         self._versions = {
             name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
         }
-        self.fold([(NO_ROWS, empty([array for _, array, _ in self._up]), np.empty(0, np.float32))])
+        nothing = unpack(empty(self.up), self.up, NO_ROWS)
+        self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):
             self.read(NO_ROWS)
 
-    def fold(self, contributions: Iterable[tuple[np.ndarray, Arrays, np.ndarray | None]]) -> None:
-        """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
+    @property
+    def up(self) -> Arrays:
+        """The fields whose changes come up."""
+        return [array for _, array, _ in self._up]
+
+    def fold(
+        self, contributions: Iterable[tuple[np.ndarray, list[Picked], np.ndarray | None]]
+    ) -> None:
+        """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
         replicas of a row.
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
-            for (name, own, field), sent in zip(
-                self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True
-            ):
+            for (name, own, field), sent in zip(self._up, up, strict=True):
                 mean = field.kind == "shared" and field.combine == "mean"
                 if mean:
                     assert weights is not None
@@ -322,7 +331,7 @@ class Masters:
 
     @contextmanager
     def changing(self, rows: np.ndarray) -> Iterator[None]:
-        """What the body changes in the `value` and `shared` fields of `rows` becomes dirty."""
+        """Mark as dirty what the body changes in the `value` and `shared` fields of `rows`."""
         before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
         yield
         rows = frozen(rows.astype(np.int32, copy=False))
@@ -344,7 +353,7 @@ class Masters:
         return pack(fields)
 
     def clear_dirty(self) -> None:
-        """All answers are given: no element is dirty any more."""
+        """Mark every element as clean. Call this when all answers are made."""
         if self.version == 255:
             for versions in self._versions.values():
                 versions[...] = 0

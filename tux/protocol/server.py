@@ -17,22 +17,30 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tux.base.errors import Refused
 from tux.program.fields import COMBINE
 from tux.protocol.clock import Gather
-from tux.protocol.encoding import NEVER, Arrays, pack, unpack, whole
+from tux.protocol.encoding import NEVER, Arrays, pack, whole
 from tux.protocol.gathered import TotalsByClock
-from tux.protocol.message import Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message, checking
+from tux.protocol.payloads import Answer, Totals
 from tux.protocol.replicas import DOWN, UP, Masters
 from tux.protocol.steps import Fold, Pull, Sync
 from tux.rows.table import Table
 
-ROW = np.zeros(1, np.int32)
-"""The context's only row."""
+SENT_BY_WORKERS = (
+    Kind.CONTRIBUTION,
+    Kind.TOTALS,
+    Kind.PULL_REQUEST,
+    Kind.PUSH,
+    Kind.ANSWER,
+    Kind.PULL_ANSWER,
+    Kind.EVAL_ROWS,
+)
 
 
 class Server:
@@ -59,12 +67,15 @@ class Server:
         # what the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
-        self._gather: Gather[Arrays] = Gather(workers)
+        self._gather: Gather[Any] = Gather(workers)
 
     def handle(self, message: Message) -> bool:
         """One message; may send others. True if it was for the server alone, False if its worker
-        needs it (too). Refused if it belongs to no synchronisation of the program.
+        needs it (too). BadMessage if it belongs to no synchronisation of the program, or its arrays
+        are none of its kind.
         """
+        if message.kind in SENT_BY_WORKERS and message.source >= self.workers:
+            raise BadMessage(message, "the sender is no worker")
         match message.kind:
             case Kind.CONTRIBUTION:
                 self._collect(message)
@@ -74,13 +85,13 @@ class Server:
                 self._reply_to_pull(message)
             case Kind.ANSWER:
                 if self._fold(message).table == "tau":
-                    self._note_context(message.arrays)
+                    self._note_context(message)
                 return False
             case _:
                 return False
         return True
 
-    def _fold(self, message: Message) -> Fold:
+    def _fold(self, message: Message) -> Fold[Any]:
         """The synchronisation that a message belongs to, which must be a Fold."""
         sync = self._sync(message)
         if not isinstance(sync, Fold):
@@ -96,12 +107,13 @@ class Server:
     def _collect(self, message: Message) -> None:
         """A worker's contribution: when it is the last, all are folded and answered."""
         sync, clock = self._fold(message), message.clock
-        contributions = self._gather.add(
-            (clock, message.sync_id), message.source, list(message.arrays)
-        )
-        if contributions is None:
-            return
         start = time.perf_counter()
+        payload = sync.read(self, message)
+        with checking(message):
+            contributions = self._gather.add((clock, message.sync_id), message.source, payload)
+        if contributions is None:
+            self.seconds += time.perf_counter() - start
+            return
         answers = self._serve(sync, clock, contributions)
         self.seconds += time.perf_counter() - start
         for worker, arrays in enumerate(answers):
@@ -112,7 +124,9 @@ class Server:
     def _pass_on_totals(self, message: Message) -> None:
         """The own worker's context, with this server's share, goes to the special worker."""
         sync = self._fold(message)
-        arrays = self._with_totals(sync, message.clock, list(message.arrays))
+        if message.source != self.rank or sync.table != "tau":
+            raise _misplaced(message)
+        arrays = self._with_totals(sync, message)
         self._send(
             Message(Kind.CONTRIBUTION, self.rank, 0, message.clock, message.sync_id, arrays), sync
         )
@@ -128,7 +142,7 @@ class Server:
         for answer in answers:
             self._send(answer, sync)
 
-    def _serve(self, sync: Fold, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+    def _serve(self, sync: Fold[Any], clock: int, contributions: list[Any]) -> list[Arrays]:
         """The answer to each worker; what the function has added to the context is set aside for
         its clock.
         """
@@ -140,25 +154,24 @@ class Server:
             self._totals.store(clock)
         return answers
 
-    def _note_context(self, arrays: Sequence[np.ndarray]) -> None:
-        """The context's new value, before the worker goes on with it."""
+    def _note_context(self, message: Message) -> None:
+        """Copy the context's new value into the server's context."""
         fields = [array for _, array, _ in self.tau.columns(DOWN)]
-        for array, changed in zip(fields, unpack(arrays, fields, ROW), strict=True):
+        for array, changed in zip(fields, Answer.of_context(message, fields).fields, strict=True):
             if changed is not NEVER:
                 changed.of(array)[changed.rows] = changed.values
 
-    def _with_totals(self, sync: Fold, clock: int, arrays: Arrays) -> Arrays:
-        """The worker's context and what this server has added to its own up to `clock`, which
-        starts anew.
+    def _with_totals(self, sync: Fold[Any], message: Message) -> Arrays:
+        """The worker's context and what this server has added to its own up to the message's
+        clock, which starts anew.
         """
+        columns, out = self.tau.columns(UP), []
+        totals = Totals.read(message, [own for _, own, _ in columns])
         sync.aggregate_masters()
         if not sync.has_function:
-            return arrays
-        self._totals.restore(clock)
-        columns, out = self.tau.columns(UP), []
-        for (_, own, field), sent in zip(
-            columns, unpack(arrays, [own for _, own, _ in columns], ROW), strict=True
-        ):
+            return list(message.arrays)
+        self._totals.restore(message.clock)
+        for (_, own, field), sent in zip(columns, totals.fields, strict=True):
             total = whole(sent, own, field.identity)
             if field.kind == "delta":
                 total = COMBINE[field.combine](total, own)
@@ -172,16 +185,15 @@ class Server:
         self.send(message)
 
     def needs_weights(self, name: str) -> bool:
-        """Whether masters of this type, here as anywhere, fold by the number of local edges."""
+        """Whether masters of this type, on every worker, need numbers of local edges to fold."""
         return self.masters[name].needs_weights
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
-        """What has not been heard: ((clock, synchronisation), workers)."""
+        """The missing contributions: ((clock, synchronisation), workers)."""
         return self._gather.missing()
 
 
-def _misplaced(message: Message) -> Refused:
-    return Refused(
-        f"a {message.kind.name} message of worker {message.source} was refused: "
-        f"{message.sync_id} is no synchronisation that has such messages"
+def _misplaced(message: Message) -> BadMessage:
+    return BadMessage(
+        message, f"{message.sync_id} is no synchronisation that has such messages here"
     )

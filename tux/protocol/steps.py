@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tux.protocol.server import Server
 
 Rows = np.ndarray | slice
+Part = TypeVar("Part")
+"""What a worker's contribution carries: a payload of `tux.protocol.payloads`."""
 
 
 class Step(ABC):
@@ -53,8 +55,8 @@ class Step(ABC):
         """
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """The table, and its rows, of which this step sends or takes what has been gathered;
-        None: of none.
+        """The table and rows whose gathered deltas and changes this step sends or uses; None if
+        there are none.
         """
         return None
 
@@ -65,7 +67,7 @@ class BarrierStep(Step):
     """
 
     def run(self, block: Block | None = None) -> None:
-        """Nothing: the schedule sees to it."""
+        """Do nothing: the schedule makes the barrier."""
 
 
 class Blocks(Step):
@@ -94,7 +96,7 @@ class Sync(Step):
     reads_masters = True
 
     def run(self, block: Block | None = None) -> None:
-        """Send only: nobody else runs it. (`Worker.execute` calls `send`.)"""
+        """RuntimeError: a synchronisation is sent, not run."""
         raise RuntimeError(f"a synchronisation of {self.table} was run without sending")
 
     @abstractmethod
@@ -106,7 +108,7 @@ class Sync(Step):
         """Put one answer into this worker's rows."""
 
 
-class Fold(Sync):
+class Fold(Sync, Generic[Part]):
     """A Sync whose masters fold one contribution of each worker, run a function, and answer each
     worker.
 
@@ -118,7 +120,11 @@ class Fold(Sync):
     aggregated = ""
 
     @abstractmethod
-    def serve(self, server: Server, clock: int, contributions: list[Arrays]) -> list[Arrays]:
+    def read(self, server: Server, message: Message) -> Part:
+        """On the server: what a contribution carries, checked."""
+
+    @abstractmethod
+    def serve(self, server: Server, clock: int, contributions: list[Part]) -> list[Arrays]:
         """On the server: fold the contributions, in worker order; returns the answer to each
         worker.
         """

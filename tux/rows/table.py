@@ -157,6 +157,11 @@ def _context(declared: dict[str, Field]) -> Table:
     return Table("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
 
 
+def in_model(table: Table) -> list[str]:
+    """Names of the fields that a model holds."""
+    return [name for name, field in table.declared.items() if field.in_model]
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     """A read-only view. What came over the wire is read-only, so what is passed on is made so
     too: one kind of array is one compilation.

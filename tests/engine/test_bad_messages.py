@@ -1,0 +1,218 @@
+"""A member of a job that sends what its program does not send: the receiver refuses it by name,
+and raises nothing else.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from programs import random_pairs
+from team import Team, ratings
+
+from tux import Context, Edge, Graph, Program, Vertex, data, delta, shared, total, value
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.engine.model import ModelReceiver, model_fields, model_messages
+from tux.engine.worker import Worker
+from tux.graph.local import Graph as LocalGraph
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
+
+K = 2
+
+
+def rate(user, item, rating, tau):
+    user.x += rating.value
+    item.n += 1
+    item.w[0] += 1
+    tau.seen += 1
+
+
+def settle(item):
+    item.m = item.n
+
+
+def count(tau):
+    tau.all = tau.seen
+
+
+class Rated(Program):
+    """Blocks of users, the items that they touch, a mean, and the context."""
+
+    user = Vertex(x=shared("f4"))
+    item = Vertex(n=delta("i8"), m=value("i8"), w=shared("f4", 2, combine="mean"))
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(seen=total(), all=value("f8"))
+
+    def stages(self):
+        batch = MiniBatch(
+            Exchange(rate), Apply("item", settle), Apply("user"), vertices=4, over="user"
+        )
+        return [batch, GlobalSync(count)]
+
+
+def go(start, path, topology):
+    path[0] = start
+    lo, hi = topology.bounds[start], topology.bounds[start + 1]
+    if lo < hi:
+        path[1] = topology.ends[lo]
+
+
+def visit(path):
+    for i in range(len(path)):
+        path[i].page.seen += 1
+
+
+class Undirected(Graph):
+    def topology(self, program):
+        return "undirected"
+
+
+class Walked(Program):
+    """Rows that are pulled."""
+
+    input = Undirected()
+    page = Vertex(remote=True, seen=shared("i8"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [MiniBatch(Generate(go, visit, "page", path=2), vertices=7)]
+
+
+RATED = ratings()
+LINKS = from_arrays(*random_pairs(20, 20, 40, seed=3), ends=("page", "page"))
+
+
+def team(kind):
+    if kind.name.startswith("P"):  # PULL_REQUEST, PULL_ANSWER, PUSH
+        return Team(Walked(), LINKS, k=K)
+    return Team(Rated(), *RATED, k=K)
+
+
+def of_first(change):
+    def changed(message):
+        first, *rest = message.arrays
+        return [replace(message, arrays=[*change(first), *rest])]
+
+    return changed
+
+
+WRONG = {
+    "no arrays": lambda message: [replace(message, arrays=[])],
+    "one more array": lambda message: [replace(message, arrays=[*message.arrays, np.zeros(3)])],
+    "first array lacks": of_first(lambda array: []),
+    "first array of another type": of_first(lambda array: [array.astype("f8")]),
+    "first array longer": of_first(
+        lambda array: [np.resize(array, (len(array) + 1, *array.shape[1:]))]
+    ),
+    "first array of other dimensions": of_first(lambda array: [array[None]]),
+    "of no worker": lambda message: [replace(message, source=K)],
+    "all of it -1": lambda message: [
+        replace(
+            message,
+            arrays=[np.full(array.shape, -1).astype(array.dtype) for array in message.arrays],
+        )
+    ],
+}
+SYNC = {
+    "twice": lambda message: [message, message],
+    "of no synchronisation": lambda message: [replace(message, sync_id=99)],
+}
+ANSWERED = {"of a clock to come": lambda message: [replace(message, clock=message.clock + 99)]}
+BY_KIND = {
+    Kind.CONTRIBUTION: WRONG | SYNC,
+    Kind.ANSWER: WRONG | SYNC | ANSWERED,
+    Kind.PULL_REQUEST: WRONG | SYNC,
+    Kind.PULL_ANSWER: WRONG | SYNC | ANSWERED,
+    Kind.PUSH: {name: WRONG[name] for name in WRONG if name != "all of it -1"} | SYNC,
+    Kind.EVAL_ROWS: {name: WRONG[name] for name in WRONG if name != "all of it -1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [(kind, how) for kind, wrong in BY_KIND.items() for how in wrong]
+)
+def test_a_running_member_refuses_it_by_name(kind, how):
+    made, changed = team(kind), []
+
+    def send(message):
+        is_first = message.kind is kind and (message.source, message.dest) == (1, 0)
+        if is_first and not changed:
+            changed.extend(BY_KIND[kind][how](message))
+            for each in changed:
+                # in the channel of worker 1, whatever it says of its source
+                made.cluster.channels.setdefault((1, 0), type(queue)()).append(each)
+        else:
+            original(message)
+
+    original, queue = made.cluster.send, made.workers[0].inbox
+    for worker in made.workers:
+        worker.send = send
+    with pytest.raises(BadMessage) as error:
+        made.train(2)
+    assert changed and error.value.source == changed[0].source
+    assert error.value.what.startswith(f"a {kind.name} message of worker {changed[0].source} was")
+
+
+def test_totals_come_from_the_own_worker_alone():
+    made = team(Kind.TOTALS)
+    made.train(1)
+    sync = next(sync for sync in made.workers[0].syncs if sync.table == "tau")
+    sent = Message(Kind.TOTALS, 1, 0, 99, sync.sync_id, [])
+    with pytest.raises(BadMessage, match="TOTALS message of worker 1"):
+        made.workers[0].server.handle(sent)
+    own = replace(sent, source=0)
+    with pytest.raises(BadMessage, match="TOTALS message of worker 0 was refused: an array"):
+        made.workers[0].server.handle(own)
+
+
+def test_only_worker_0_folds_the_context():
+    made = team(Kind.TOTALS)
+    made.train(1)
+    sync = next(sync for sync in made.workers[1].syncs if sync.table == "tau")
+    with pytest.raises(BadMessage, match="the context's master is on worker 0"):
+        made.workers[1].server.handle(Message(Kind.CONTRIBUTION, 0, 1, 99, sync.sync_id, []))
+
+
+@pytest.fixture(scope="module")
+def shares():
+    """The messages of the model of both workers of a run."""
+    made = Team(Rated(), RATED[0], k=K)
+    made.train(1)
+    return [list(model_messages(worker, K)) for worker in made.workers]
+
+
+@pytest.fixture
+def holder():
+    """A worker that holds every vertex, as the launcher has one."""
+    none, bare = np.empty(0, np.int32), RATED[0]
+    edges = EdgeData(bare.ends, bare.ids, none, none, {"value": np.empty(0, np.float32)})
+    return Worker(Rated(), LocalGraph.whole(Rated(), edges, None, 0), jit=False)
+
+
+def test_a_vertex_of_the_model_comes_once(shares, holder):
+    receiver = ModelReceiver(holder)
+    assert not receiver.install(shares[0][0])
+    with pytest.raises(BadMessage, match="worker 0 was refused: a user of it is here already"):
+        receiver.install(shares[0][0])
+    with pytest.raises(BadMessage, match="worker 1 was refused: a user of it is here already"):
+        receiver.install(replace(shares[0][0], source=1))
+
+
+def test_a_share_ends_once(shares, holder):
+    receiver = ModelReceiver(holder)
+    assert [receiver.install(message) for message in shares[1]][-1]
+    with pytest.raises(BadMessage, match="share of the model is here already"):
+        receiver.install(shares[1][-1])
+
+
+def test_a_refused_part_changes_nothing(shares, holder):
+    before = model_fields(holder, "item")["m"].copy()
+    items = next(message for message in shares[0] if message.sync_id == 1)
+    ids, *rest = items.arrays
+    receiver = ModelReceiver(holder)
+    for wrong in (ids - ids.max() - 1, ids + 1000, np.full_like(ids, ids[0])):
+        with pytest.raises(BadMessage, match="a dense index"):
+            receiver.install(replace(items, arrays=[wrong, *rest]))
+    assert np.array_equal(model_fields(holder, "item")["m"], before)
+    assert not receiver.install(items)
