@@ -22,7 +22,7 @@ from tux.cli.main import main
 from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.program.report import Model
-from tux.run.folder import read_run, tables_of
+from tux.run.folder import model_of, read_run
 
 # By the rules, in plain Python.
 
@@ -375,6 +375,7 @@ def test_kos(real_data):
     known = test.dst < len(share)
     alone = np.exp(-np.average(np.log(share[test.dst[known]]), weights=test.fields["count"][known]))
     assert record["test_perplexity"] < 0.7 * alone
-    told = tables_of(worker, training.edges())
-    summary = worker.program.report.summary(worker.program, told, [])
+    report, program = worker.program.report, worker.program
+    told = report.tables(program, model_of(worker, training.edges()))
+    summary = report.summary(program, told, [])
     assert len(told["topics"]["npmi"]) == 100 and summary["npmi"] > 0.05

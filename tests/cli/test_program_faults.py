@@ -11,7 +11,7 @@ from tux.program import fields
 from tux.rows import table
 
 PROGRAM = """
-from tux import Edge, Program, Ratings, Report, Vertex, delta, value
+from tux import Edge, Program, Ratings, Report, Vertex, delta, param, value
 from tux.stages import Apply, Exchange, Score
 
 
@@ -58,11 +58,13 @@ def tux(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.csv").write_text("1,2\n")
 
-    def run(command, old="", new="", name="degrees.py"):
+    def run(command, old="", new="", name="degrees.py", printed=None):
         assert old in PROGRAM
         (tmp_path / name).write_text(PROGRAM.replace(old, new) if old else PROGRAM)
         code = main.main(command.replace("PROGRAM", name).split())
-        err = capsys.readouterr().err
+        out, err = capsys.readouterr()
+        if printed is not None:
+            printed.append(out)
         assert "Traceback" not in err and "fault of tux" not in err
         return code, err
 
@@ -122,6 +124,34 @@ def test_declarations_that_are_no_such_thing_are_told_with_their_place(tux, old,
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "at", "what"),
+    [
+        (TABLES, "    def exports(self, p):\n", "def exports", "Whole.exports(self, p)"),
+        (TABLES, "    def export(self):\n", "def export", "did you mean exports"),
+        (STAGES, f"    context: int = param(3)\n\n{STAGES}", "context:", "context cannot name"),
+        (STAGES, f"    monitor = 'loss'\n\n{STAGES}", "monitor", "monitors loss, which is no"),
+        (STAGES, f"    epoch = 3\n\n{STAGES}", "epoch =", "did you mean epochs?"),
+    ],
+)
+def test_hooks_and_names_are_told_with_their_line(tux, old, new, at, what):
+    code, err = tux("run PROGRAM --epochs 1 --no-jit", old, new)
+    lines = PROGRAM.replace(old, new).splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if text.strip().startswith(at))
+    assert code == 2 and what in err and f"degrees.py:{line}\n" in err
+
+
+def test_whole_numbers_and_texts_of_a_summary_are_shown(tux, capsys):
+    numbers = "{'pages': 2_000, 'share': 0.5, 'kind': 'plain', 'all': True}"
+    summary = f"    def summary(self, program, tables, records):\n        return {numbers}\n\n"
+    printed = []
+    for command in ("run PROGRAM --epochs 1 --no-jit --out out", "info out"):
+        assert tux(command, TABLES, f"{summary}{TABLES}", printed=printed) == (0, "")
+    assert "\npages 2,000\nshare 0.5000\nkind plain\nall True\n" in printed[0]
+    assert "scores      pages 2,000, share 0.5000, kind plain, all True\n" in printed[1]
+    assert "epochs 1\n" not in printed[0] and "model_epoch" not in "".join(printed)
+
+
+@pytest.mark.parametrize(
     "returned", ["{'x': 3}", "{'x': {'a': [1], 'b': [1, 2]}}", "{'x': {'a': 1}}", "[1]"]
 )
 def test_tables_that_are_none(tux, returned):
@@ -150,6 +180,32 @@ def test_an_error_in_another_command_names_the_line_too(tux, command, old, new):
         and "error: ZeroDivisionError: division by zero\n" in err
         and f"{name}:{line}\n" in err
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "returned", "what"),
+    [
+        ("word2vec", "{'id': model.ids['page']}", "needs the arrays id (n,) and vector (n, width)"),
+        ("picture", "{'id': [1], 'vector': [1]}", "but has id (1,), vector (1,)"),
+        ("all", "[1]", "the function of the format all returns an object of type list"),
+        ("all", "{'x': [[1], [1, 2]]}", "x of all is no array"),
+        ("all", "{'x': [None]}", "x of all holds object"),
+    ],
+)
+def test_what_a_format_may_not_return(tux, form, returned, what):
+    old = '{"all": lambda program, model: {"x": model.ids["page"]}}'
+    new = f'{{"{form}": lambda program, model: {returned}}}'
+    assert tux("run PROGRAM --epochs 1 --no-jit --out out", old, new)[0] == 0
+    out = "all.png" if form == "picture" else "all.npz"
+    code, err = tux(f"export out --format {form} --out {out}", old, new)
+    line = 1 + next(i for i, text in enumerate(PROGRAM.splitlines()) if old in text)
+    assert code == 2 and what in err and f"degrees.py:{line}\n" in err
+
+
+def test_a_prediction_that_is_no_score(tux):
+    assert tux("run PROGRAM --epochs 1 --no-jit --out out")[0] == 0
+    code, err = tux("predict out --pairs pairs.csv", "return Score(degree)", "return degree")
+    assert code == 2 and "Degrees.predict() must return a Score or None, not " in err
 
 
 def test_more_memory_than_there_is(tux):

@@ -17,7 +17,7 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.rows.table import PIECE, Table, pieces
-from tux.run.folder import RunFolder, fill, tables_of
+from tux.run.folder import RunFolder, fill, model_of
 from tux.stages import Apply, Exchange
 
 #   bag 30: 2 x word 0, 1 x word 1;   bag 10: nothing;   bag 20: 3 x word 1, 1 x word 2
@@ -156,12 +156,12 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
     worker = start(Bags(), BAGS, jit=False)
     training = Training(worker)
     list(training.epochs(1))
-    tables = tables_of(worker, training.edges())
-    RunFolder(tmp_path / "out").write_model(worker, tables)
-    assert (
-        tables["pairs"]["pair"] == ["20 1", "20 2", "30 0", "30 1"]
-        and tables_of(worker)["pairs"]["pair"] == []
-    )
+    tables = [
+        worker.program.report.tables(worker.program, model_of(worker, edges))
+        for edges in (training.edges(), ())
+    ]
+    RunFolder(tmp_path / "out").write_model(worker)
+    assert [each["pairs"]["pair"] for each in tables] == [["20 1", "20 2", "30 0", "30 1"], []]
     stored = read_parquet(tmp_path / "out" / "model" / "bag.parquet")
     assert stored["id"].tolist() == [10, 20, 30] and list(stored) == ["id", "held", "every", "most"]
     found = model(worker)

@@ -39,7 +39,7 @@ def same(found, part):
     def equal(one, other):
         assert one.dtype == other.dtype and np.array_equal(one, other)
 
-    for name in ("src", "dst", "test_src", "test_dst", "test_index"):
+    for name in ("src", "dst", "test_src", "test_dst"):
         equal(getattr(found, name), getattr(part, name))
     for one, other in ((found.fields, part.fields), (found.test_fields, part.test_fields)):
         assert list(one) == list(other)
@@ -295,7 +295,7 @@ def test_a_damaged_header(folder, content):
         ("part-0/types.user.rows", np.full(3, 1000, np.int32)),
         ("part-0/types.item.up.bounds", np.array([0, 5, 2])),
         ("part-0/types.item.down", np.full(3, 1000, np.int32)),
-        ("part-0/test_index", np.zeros((1, 1), np.int64)),
+        ("part-0/test_src", np.zeros((1, 1), np.int64)),
         ("user.home", np.full(3, 7, np.int16)),
         ("user.order", np.zeros(1, np.int64)),
         ("degrees.1", np.zeros(1, np.int32)),

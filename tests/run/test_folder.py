@@ -276,7 +276,9 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
         for array in table.arrays.values():
             array[...] = rng.integers(0, 100, array.shape)
     with RunFolder(tmp_path / "out") as folder:
-        folder.write_model(worker, {"notes": {"what": ["a\tb", "c"], "n": [1, 2.5]}})
+        folder.write_model(worker)
+        folder.write_tables({"notes": {"what": ["a\tb", "c"], "n": [1, 2.5]}})
+    assert (tmp_path / "out/model/notes.tsv").read_text() == "what\tn\na b\t1\nc\t2.5\n"
     fill(tmp_path / "out", again)
     assert read_ids(tmp_path / "out", Shapes())["page"] == edges.ids["page"]
     for name in "abcde":
@@ -331,7 +333,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing(trained, tmp_path):
     with RunFolder(tmp_path / "other") as folder:
         (tmp_path / "other" / "model").write_text("in the way")
         with pytest.raises(DiskError, match="model cannot be written"):
-            folder.write_model(result.worker, result.tables)
+            folder.write_model(result.worker)
     assert os.listdir(tmp_path / "other") == ["model"]
 
 

@@ -149,7 +149,8 @@ def test_patience_without_the_metric_is_told(small):
     run(MF(rank=4), small, options=RunOptions(epochs=3, patience=1, jit=False), watch=told)
     assert told.warnings == [
         f"{plural(small.duplicates, 'row')} of the data repeat a (user, item) pair; kept",
-        "test_rmse has no value, so --patience does nothing; it may need --test FILE",
+        "test_rmse, which MF monitors, has no value after the first evaluation, so no epoch is the "
+        "best and --patience does nothing; evaluate() may not set it, or it may need --test FILE",
     ]
     assert len(told.records) == 3
 

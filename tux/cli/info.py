@@ -13,7 +13,7 @@ from tux.base.errors import DataError
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.read import read_edges
-from tux.run.folder import Run, read_metrics, read_run
+from tux.run.folder import RESULTS, Run, read_metrics, read_run
 from tux.run.sizes import COUNTED
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -83,17 +83,22 @@ def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
                 {key: number(value) for key, value in run.results[name].items()}
             )
     findings["model"] = model_epoch(run.results)
-    scores = {
-        name: number(value)
-        for name, value in run.results.items()
-        if isinstance(value, float) and name != "seconds"
-    }
-    findings |= {"scores": _listed(scores)} if scores else {}
+    told = scores(run.results)
+    findings |= {"scores": _listed(told)} if told else {}
     return findings | {
         "training": (
             f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M "
             "edges/s"
         )
+    }
+
+
+def scores(results: dict[str, Any]) -> dict[str, str]:
+    """What the program's report has said of a finished run, by name."""
+    return {
+        name: str(value) if isinstance(value, str | bool) else number(value)
+        for name, value in results.items()
+        if name not in RESULTS
     }
 
 

@@ -97,7 +97,7 @@ def _train(source: Source, argv: list[str]) -> int:
 
 def _tell(result: Result, out: str | None) -> None:
     """The lines at a run's end: its tables, what it has found, and where it is."""
-    from tux.cli.info import model_epoch
+    from tux.cli.info import model_epoch, scores
     from tux.run.sizes import left_out
 
     for name, columns in result.tables.items():
@@ -107,9 +107,8 @@ def _tell(result: Result, out: str | None) -> None:
             show.say(
                 f"and {len(rows) - SHOWN} more {name}{f' in {out}/model/{name}.tsv' if out else ''}"
             )
-    for name, value in result.results.items():
-        if isinstance(value, float) and name != "seconds":
-            show.say(f"{name} {show.number(value)}")
+    for name, value in scores(result.results).items():
+        show.say(f"{name} {value}")
     if "best" in result.results:
         show.say(f"the model is that of {model_epoch(result.results)}")
     end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"

@@ -68,7 +68,6 @@ class Part:
     test_src: np.ndarray
     test_dst: np.ndarray
     test_fields: dict[str, np.ndarray]
-    test_index: np.ndarray  # place of each held-out edge in the file
     # arrays of a `tux.graph.topology.Topology`, the same on all workers
     topology: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -140,7 +139,6 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
             nothing,
             nothing,
             {},
-            np.empty(0, np.int64),
         )
         out.append(bare)
     return hold_out(out, test, seed) if test is not None else out
@@ -184,7 +182,6 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
                 test_src=src,
                 test_dst=dst,
                 test_fields=fields,
-                test_index=members[at],
             )
         )
     return out

@@ -24,7 +24,8 @@ from tux.graph.stored_arrays import array, check_length, damaged, indices, lists
 from tux.partition.capacity import MOST_PARTS
 
 FORMAT, MANIFEST = 2, "manifest.json"
-_ANY = 2**31  # numbers of no list's places: counts, and places of edges in a file
+MOST_EDGES = 2**31 - 1
+"""Edges of one vertex: degrees are int32."""
 
 
 class TypeEntry(msgspec.Struct):
@@ -148,7 +149,6 @@ def _arrays(part: Part) -> dict[str, np.ndarray]:
         "dst": part.dst,
         "test_src": part.test_src,
         "test_dst": part.test_dst,
-        "test_index": part.test_index,
     }
     out |= {f"fields.{name}": array for name, array in part.fields.items()}
     out |= {f"test_fields.{name}": array for name, array in part.test_fields.items()}
@@ -243,8 +243,8 @@ def load(folder: Path, number: int) -> Part:
         for name in manifest.test_fields
     }
     degrees = (
-        indices(folder / "degrees.0.npy", _ANY, first.vertices),
-        indices(folder / "degrees.1.npy", _ANY, second.vertices),
+        indices(folder / "degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        indices(folder / "degrees.1.npy", MOST_EDGES + 1, second.vertices),
     )
     return Part(
         types,
@@ -255,7 +255,6 @@ def load(folder: Path, number: int) -> Part:
         test_src,
         test_dst,
         test_fields,
-        indices(part / "test_index.npy", _ANY, len(test_src)),
         {name: array(folder / f"topology.{name}.npy") for name in manifest.topology},
     )
 

@@ -17,6 +17,7 @@ from tux.base.errors import DataError, ProgramError
 from tux.graph.parts import Part, order_of
 from tux.program.fields import data
 from tux.program.program import Program
+from tux.program.returns import called
 from tux.rows.table import Table
 
 
@@ -99,13 +100,7 @@ class Topology:
 
 def topology_kind(program: Program) -> str:
     """Which topology a program asks for: "directed", "undirected" or ""; else ProgramError."""
-    kind = program.input.topology(program)
-    if kind not in ("directed", "undirected", ""):
-        raise ProgramError(
-            f"{type(program.input).__name__}.topology returns {kind!r}",
-            do='return "directed", "undirected", or "" for none',
-        )
-    return kind
+    return called(program.input, "topology", program)
 
 
 def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
@@ -151,18 +146,11 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
 
 
 def _with_tables(program: Program, topology: Topology) -> Topology:
-    """The topology with the arrays that the program's input computes from it. ProgramError for one
-    without a dimension.
-    """
-    more = {}
-    for name, table in program.input.extra_tables(program, topology).items():
-        if not np.ndim(table):
-            raise ProgramError(
-                f"{type(program.input).__name__}.extra_tables returns a single number as {name}",
-                do="return an array of one entry",
-            )
-        more[name] = np.ascontiguousarray(table)
-    return replace(topology, more=more)
+    """The topology with the arrays that the program's input computes from it."""
+    tables = called(program.input, "extra_tables", program, topology)
+    return replace(
+        topology, more={name: np.ascontiguousarray(table) for name, table in tables.items()}
+    )
 
 
 def _spec(array: np.ndarray) -> tuple[str | int, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError
+from tux.program.hooks import NEAR
 from tux.program.input import Input
+from tux.program.naming import described, place, place_of_member
 from tux.program.params import Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from tux.program.program import Program
 
 RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
+CHOSEN = ("epochs", "monitor", "input", "report")
+"""Attributes of a program, besides its methods, to which a user gives a value."""
 
 
 def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
@@ -78,42 +83,59 @@ def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
 
 
 def check_members(cls: type[Program], base: type[Program]) -> None:
-    """ProgramError where something else stands in the place of a method, of a number or text, or
-    of the input or report. `base` is Program.
+    """ProgramError where something else stands in the place of a number or text, or of the input
+    or report. `base` is Program.
     """
     for name, member in vars(cls).items():
-        usual = vars(base).get(name)
-        if (
-            inspect.isfunction(usual)
-            and not callable(member)
-            and not isinstance(member, classmethod | staticmethod)
-        ):
-            what = f"{cls.__name__}.{name} is a {type(member).__name__}, not a method"
-            raise ProgramError(what, where=place(cls), do=f"write it as: def {name}(self, ...)")
-        if name in ("epochs", "monitor") and type(member) is not type(usual):
+        if name in ("epochs", "monitor") and type(member) is not type(vars(base)[name]):
             what = f"{cls.__name__}.{name} is {member!r}"
-            raise ProgramError(
-                what, where=place(cls), do=f"give it a value of type {type(usual).__name__}"
-            )
+            do = f"give it a value of type {type(vars(base)[name]).__name__}"
+            raise ProgramError(what, where=place_of_member(cls, name), do=do)
         for companion, kind in (("input", Input), ("report", Report)):
             if name == companion and not isinstance(member, kind):
                 what = f"{cls.__name__}.{name} is {described(member)}"
                 do = f"give it an object of a class derived from tux.{kind.__name__}"
-                raise ProgramError(what, where=place(cls), do=do)
+                raise ProgramError(what, where=place_of_member(cls, name), do=do)
 
 
-def check_moved(cls: type[Program]) -> None:
-    """ProgramError for a method of an input or a report that stands in the program, where nothing
-    would call it.
+def check_names(cls: type[Program], base: type[Program], inherited: Container[str]) -> None:
+    """ProgramError for parameters and methods that have the name of an attribute of all programs,
+    and for plain values whose name is nearly one. `base` is Program, `inherited` are the names of
+    parameters, which a plain value gives another default.
     """
-    for kind in (Input, Report):
-        hooks = {name for name in vars(kind) if not name.startswith("_")} - {"fault"}
-        for name, member in vars(cls).items():
-            if name in hooks and inspect.isfunction(member):
-                what = f"{cls.__name__}.{name}() is never called: it is a method of {kind.__name__}"
-                attribute = kind.__name__.lower()
-                do = f"move it to a class derived from tux.{kind.__name__}: {attribute} = Mine()"
-                raise ProgramError(what, where=place(member), do=do)
+    for name, member in vars(cls).items():
+        taken = name == "parameters" or (hasattr(base, name) and not name.startswith("_"))
+        method = inspect.isfunction(member) and not inspect.isfunction(getattr(base, name, None))
+        if taken and (isinstance(member, Param) or (method and name not in CHOSEN)):
+            kind = "parameter" if isinstance(member, Param) else "method"
+            raise ProgramError(
+                f"{cls.__name__}: {name} cannot name a {kind}: every program has an attribute "
+                "of that name",
+                where=place_of_member(cls, name) if kind == "parameter" else place(member),
+                do=f"rename it, for instance to {name}_",
+            )
+        plain = isinstance(member, str | int | Input | Report) and not isinstance(member, bool)
+        if not plain or taken or name.startswith("_") or name in inherited:
+            continue
+        # e.g. `epoch = 3`
+        if near := difflib.get_close_matches(name.lower(), CHOSEN, 1, NEAR):
+            raise ProgramError(
+                f"{cls.__name__}.{name} is not read by tux; did you mean {near[0]}?",
+                where=place_of_member(cls, name),
+                do=f"rename it to {near[0]}; if it is a value of your own, call it _{name}",
+            )
+
+
+def check_monitor(cls: type[Program]) -> None:
+    """ProgramError for a monitored metric that the context does not declare."""
+    metrics = [name for name, field in cls.context.fields.items() if field.reported]
+    if cls.monitor and cls.monitor not in metrics:
+        raise ProgramError(
+            f"{cls.__name__} monitors {cls.monitor}, which is no metric of its context; metrics: "
+            f"{', '.join(metrics) or 'none'}",
+            where=place_of_member(cls, "monitor"),
+            do=f"declare it: tau = Context({cls.monitor}=metric())",
+        )
 
 
 def check_input(cls: type[Program]) -> None:
@@ -124,18 +146,3 @@ def check_input(cls: type[Program]) -> None:
             where=place(cls),
             do="declare such types, or another input",
         )
-
-
-def described(thing: Any) -> str:
-    """A value as messages name it."""
-    if isinstance(thing, type):
-        return f"the class {thing.__name__}"
-    return "None" if thing is None else f"an object of type {type(thing).__name__}"
-
-
-def place(thing: Callable[..., Any] | type) -> str:
-    """``file:line`` of a class or function, as far as Python knows it."""
-    try:
-        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
-    except (OSError, TypeError):
-        return getattr(thing, "__qualname__", str(thing))

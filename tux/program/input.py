@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tux.program.hooks import check_hooks
 from tux.program.types import Edge
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class Input:
 
     Methods get the program, whose parameters are attributes. An input has no state of its own.
     """
+
+    def __init_subclass__(cls) -> None:
+        check_hooks(cls)
 
     def fault(self, program: type[Program]) -> str:
         """Why the types that a program declares do not fit this input; nothing if they do."""

@@ -18,13 +18,14 @@ from tux.base.errors import ProgramError, UsageError
 from tux.program.checks import (
     check_input,
     check_members,
-    check_moved,
+    check_monitor,
+    check_names,
     check_types,
-    described,
-    place,
     typed,
 )
+from tux.program.hooks import check_hooks
 from tux.program.input import Graph, Input
+from tux.program.naming import described, place
 from tux.program.params import Param
 from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
@@ -71,6 +72,7 @@ class Program:
             for base in reversed(cls.__mro__[1:])
             for n, p in getattr(base, "params", {}).items()
         }
+        check_names(cls, Program, inherited)
         for name, member in members.items():
             # `rank = 64` in a subclass: another default
             if name in inherited and isinstance(member, (bool, int, float, str)):
@@ -88,13 +90,14 @@ class Program:
         contexts = {n: v for n, v in own.items() if isinstance(v, Context)}
         check_types(cls, Program, edges, contexts)
         check_members(cls, Program)
-        check_moved(cls)
+        check_hooks(cls)
         if edges:
             cls.edge_name, cls.edge = next(iter(edges.items()))
         if contexts:
             cls.context = next(iter(contexts.values()))
         if cls.edge_name:
             check_input(cls)
+            check_monitor(cls)
 
     def __init__(self, **parameters: Any) -> None:
         unknown = [name for name in parameters if name not in self.params]
@@ -165,6 +168,22 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
                 f"{what}one with {described(stage)} in it", where=place(function), do=do
             )
     return [*returned]
+
+
+def score_of(program: Program) -> Any:
+    """The `tux.stages.Score` that `program.predict()` returns. ProgramError if it is none."""
+    stage: Any = program.predict()
+    name = type(program).__name__
+    if stage is None:
+        raise ProgramError(f"{name} predicts nothing", do="give it predict(), e.g. Score(f)")
+    # This package does not know the class, only what it has alone.
+    if not isinstance(stage, Stage) or not hasattr(stage, "enumerated"):
+        raise ProgramError(
+            f"{name}.predict() must return a Score or None, not {described(stage)}",
+            where=place(program.predict),
+            do="e.g. return Score(f)",
+        )
+    return stage
 
 
 def scalars(program: Program) -> dict[str, Any]:

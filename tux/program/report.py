@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tux.program.hooks import check_hooks
+
 if TYPE_CHECKING:
     from tux.arrays.edges import EdgeData
     from tux.program.program import Program
@@ -72,6 +74,9 @@ class Report:
 
     Methods get the program, whose parameters are attributes. A report has no state of its own.
     """
+
+    def __init_subclass__(cls) -> None:
+        check_hooks(cls)
 
     def tables(self, program: Program, model: Model) -> Tables:
         """Tables of the model, by name. Their first rows are shown, all are kept as

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tux.arrays.ids import Ids
-from tux.base.errors import ProgramError, UsageError
+from tux.base.errors import UsageError
 from tux.base.text import named, plural
 from tux.engine.training import Training
 from tux.engine.worker import Worker
@@ -20,6 +20,7 @@ from tux.io import vertex_labels
 from tux.partition import recommended as recommended_partitioner
 from tux.program import sources
 from tux.program.program import Program
+from tux.program.returns import called
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
@@ -45,22 +46,10 @@ def load_for(
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
     if inputs.test is None and not inputs.folder:
-        returned = program.input.hold_out(program, inputs.train)
-        if not isinstance(returned, tuple) or len(returned) != 2:
-            raise ProgramError(
-                f"{type(program.input).__name__}.hold_out returns a {type(returned).__name__}",
-                do="return the edges to train on, and the held-out edges or None",
-            )
-        train, held_out = returned
+        train, held_out = called(program.input, "hold_out", program, inputs.train)
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
-    special = program.input.specialise(program, inputs.train)
-    if not isinstance(special, Program) or special.edge.ends != program.edge.ends:
-        what = special.__name__ if isinstance(special, type) else type(special).__name__
-        raise ProgramError(
-            f"{type(program.input).__name__}.specialise returns {what}",
-            do="return the program, or an instance of another one with the same edge type",
-        )
+    special = called(program.input, "specialise", program, inputs.train)
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")

@@ -18,8 +18,10 @@ from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
+from tux.program.naming import described, place
 from tux.program.program import Program
 from tux.program.report import Export, Model
+from tux.program.returns import check_exports
 from tux.run import plots
 from tux.run.folder import finite, model_file, read_ids, read_run
 from tux.run.predict import reopened
@@ -46,17 +48,38 @@ def export(
     """
     check_format(folder, form)
     program, formats = _formats(folder, warn)
-    exported = formats[form](program, _model(folder, program))
-    arrays = {name: np.asarray(array) for name, array in exported.items()}
-    arrays = {
-        name: np.array(array.tolist(), "U") if array.dtype == STRING else array
-        for name, array in arrays.items()
-    }
-    for name, array in arrays.items():
+    return _as_arrays(form, formats[form], formats[form](program, _model(folder, program)))
+
+
+def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarray]:
+    """What the function of a format has returned, as arrays of numbers or of text. ProgramError for
+    anything else, and for a form with a kind of file of its own without the arrays that it needs.
+    """
+
+    def fault(what: str, do: str) -> ProgramError:
+        return ProgramError(what, where=place(function), do=do)
+
+    if not isinstance(exported, Mapping):
+        what = f"the function of the format {form} returns {described(exported)}"
+        raise fault(what, "return arrays by name")
+    arrays = {}
+    for name, given in exported.items():
+        try:
+            array = np.asarray(given)
+        except ValueError as error:  # rows of several lengths
+            do = "give arrays of numbers or of text"
+            raise fault(f"{name} of {form} is no array: {error}", do) from None
+        array = np.array(array.tolist(), "U") if array.dtype == STRING else array
         if array.dtype.kind not in "biufU":
-            raise ProgramError(
-                f"{name} of {form} holds {array.dtype}", do="give arrays of numbers or of text"
-            )
+            what = f"{name} of {form} holds {array.dtype}"
+            raise fault(what, "give arrays of numbers or of text")
+        arrays[str(name)] = array
+    if form in (*WORD2VEC, PICTURE):
+        id_, vector = arrays.get("id"), arrays.get("vector")
+        if id_ is None or vector is None or vector.ndim != 2 or id_.shape != vector.shape[:1]:
+            what = f"the format {form} needs the arrays id (n,) and vector (n, width), but has "
+            has = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise fault(what + (has or "none"), 'return {"id": ids, "vector": vectors}')
     return arrays
 
 
@@ -79,7 +102,7 @@ def _formats(
     arrays as they are.
     """
     program = reopened(read_run(folder), warn)
-    return program, {ARRAYS: _arrays, **program.report.exports()}
+    return program, {ARRAYS: _arrays, **check_exports(program)}
 
 
 def _arrays(program: Program, model: Model) -> dict[str, Any]:

@@ -4,7 +4,7 @@ and `run.json`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import version
 from platform import python_version
 from typing import Any, Protocol
@@ -18,9 +18,11 @@ from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 from tux.program import sources
+from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
-from tux.run.folder import App, Origin, Run, RunFolder, check_tables, model_of, tables_of
+from tux.program.returns import called
+from tux.run.folder import RESULTS, App, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
@@ -89,9 +91,18 @@ def carry_out(
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
         folder.write_run(record)
-    records = _train(training, plan, keep_best, folder, clock.watch)
-    tables = _tables(training, records, folder, clock.watch)
-    record.results = _report(training, records, keep_best, truth, tables, clock.watch)
+    watch = clock.watch
+    records = _train(training, plan, keep_best, folder, watch)
+    record.results = _results(training, records, keep_best)
+    if folder:
+        # before the report, whose mistakes should not lose the model
+        watch.phase("save")
+        _write(training, folder)
+        folder.write_run(record)
+    tables = _tables(training, records, watch)
+    if folder:
+        folder.write_tables(tables)
+    record.results |= _report(training, records, truth, tables, watch)
     if folder:
         folder.write_run(record)
     return records, tables
@@ -104,6 +115,7 @@ def _train(
     records: list[dict[str, Any]] = []
     monitor, every = training.worker.program.monitor, plan.options.every
     patience, most = plan.options.patience, plan.epochs
+    first = min(every, most)  # the epoch that is evaluated first
     watch.phase("epoch 1")
     try:
         for record in training.epochs(most, every=every, patience=patience, keep_best=keep_best):
@@ -111,10 +123,8 @@ def _train(
             if folder:
                 folder.append(record)
             watch.epoch(record, most)
-            if patience and len(records) == every and monitor not in record:
-                watch.warn(
-                    f"{monitor} has no value, so --patience does nothing; it may need --test FILE"
-                )
+            if (patience or keep_best) and len(records) == first and monitor not in record:
+                watch.warn(_without_value(monitor, training.worker.program))
             watch.phase(f"epoch {len(records) + 1}")
     except KeyboardInterrupt:
         held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
@@ -124,25 +134,18 @@ def _train(
     return records
 
 
-def _tables(
-    training: Trainer, records: list[dict[str, Any]], folder: RunFolder | None, watch: Watcher
-) -> Tables:
-    """The report's tables; they and the model are written."""
-    watch.phase("tables")
-    program = training.worker.program
-    tables = {
-        **tables_of(training.worker, training.edges()),
-        **check_tables(program, "history", program.report.history(program, records)),
-    }
-    if folder:
-        watch.phase("save")
-        _write(training, tables, folder)
-    return tables
+def _without_value(monitor: str, program: Program) -> str:
+    """What to say of a monitored metric that the first evaluation has not set."""
+    return (
+        f"{monitor}, which {type(program).__name__} monitors, has no value after the first "
+        "evaluation, so no epoch is the best and --patience does nothing; evaluate() may not set "
+        "it, or it may need --test FILE"
+    )
 
 
-def _write(training: Trainer, tables: Tables, folder: RunFolder) -> None:
+def _write(training: Trainer, folder: RunFolder) -> None:
     """Write the model, and have the report write the lists that no stage uses."""
-    folder.write_model(training.worker, tables)
+    folder.write_model(training.worker)
     if (spooled := training.lists()) is None:
         return
     with spooled:
@@ -151,53 +154,54 @@ def _write(training: Trainer, tables: Tables, folder: RunFolder) -> None:
             training.worker.graph.vertices[spooled.head.over],
         )
         ids = vertices.ids.values[: vertices.n_train][spooled.order]
-        program.report.write(program, folder.path, spooled.pieces(), ids)
+        called(program.report, "write", program, folder.path, spooled.pieces(), ids)
+
+
+def _tables(training: Trainer, records: list[dict[str, Any]], watch: Watcher) -> Tables:
+    """The report's tables of the model and of the records."""
+    watch.phase("tables")
+    program, model = training.worker.program, model_of(training.worker, training.edges())
+    return {
+        **called(program.report, "tables", program, model),
+        **called(program.report, "history", program, records),
+    }
 
 
 def _report(
     training: Trainer,
     records: list[dict[str, Any]],
-    keep_best: bool,
     truth: GroundTruth,
     tables: Tables,
     watch: Watcher,
 ) -> dict[str, Any]:
-    """The run's results. The model is judged when it has been written: it should not be lost to
-    a file of labels.
-    """
+    """The report's numbers about the run and about the model; its warnings are told."""
     program = training.worker.program
     report = program.report
-    results = _results(training, records, keep_best)
-    results |= _numbers(report, "summary", report.summary(program, tables, records), results)
-    for text in report.remarks(program, records):
+    numbers = _numbers(report, "summary", (program, tables, records))
+    for text in called(report, "remarks", program, records):
         watch.warn(text)
     if truth.held_out is not None or truth.labels is not None:
         watch.phase("judge")
-        scores = report.judge(program, model_of(training.worker, training.edges()), truth)
-        results |= _numbers(report, "judge", scores, ())
-    return results
-
-
-def _numbers(
-    report: Report, method: str, returned: Mapping[str, Any], taken: Container[str]
-) -> dict[str, Any]:
-    """What a method of the report has returned, as Python's numbers. ProgramError for anything
-    else, and for a name that the run's own results have `taken`.
-    """
-    where = f"{type(report).__name__}.{method}"
-    numbers = {}
-    for name, value in returned.items():
-        number = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(number, bool | int | float | str):
-            raise ProgramError(
-                f"{where} returns a {type(value).__name__} as {name}", do="return numbers by name"
-            )
-        if name in taken:
-            raise ProgramError(
-                f"{where} returns {name}, which is the run's own", do="give it another name"
-            )
-        numbers[name] = number
+        model = model_of(training.worker, training.edges())
+        numbers |= _numbers(report, "judge", (program, model, truth))
     return numbers
+
+
+def _numbers(report: Report, hook: str, given: tuple[Any, ...]) -> dict[str, Any]:
+    """What a hook of the report returns, as Python's numbers. ProgramError for a name that one of
+    the run's own results has.
+    """
+    returned = called(report, hook, *given)
+    if own := [name for name in returned if name in RESULTS]:
+        raise ProgramError(
+            f"{type(report).__name__}.{hook}() returns {own[0]}, which is the run's own",
+            where=place(getattr(report, hook)),
+            do="give it another name",
+        )
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in returned.items()
+    }
 
 
 def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:

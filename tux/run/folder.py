@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,6 +28,9 @@ from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import Model, Tables
 from tux.run.claim import claim, release
+
+RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
+"""The run's own results in `run.json`; all others are the report's."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
@@ -108,9 +110,9 @@ class RunFolder:
         with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
             file.write(msgspec.json.encode(finite(record)) + b"\n")
 
-    def write_model(self, worker: Worker, tables: Tables) -> None:
+    def write_model(self, worker: Worker) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
-        then the fields kept; and the tables.
+        then the fields kept.
 
         Raises DiskError.
         """
@@ -123,15 +125,19 @@ class RunFolder:
                         part / f"{name}.parquet",
                         {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
                     )
-                for name, table in tables.items():
-                    lines = [list(table), *zip(*table.values(), strict=True)]
-                    text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
-                    (part / f"{name}.tsv").write_text(text, encoding="utf-8")
                 if context := _columns(worker, "tau"):
                     write_parquet(part / "tau.parquet", context)
                 part.rename(self.path / "model")
             finally:
                 shutil.rmtree(part, ignore_errors=True)
+
+    def write_tables(self, tables: Tables) -> None:
+        """Write each of the report's tables into `model/`. Raises DiskError."""
+        for name, table in tables.items():
+            lines = [list(table), *zip(*table.values(), strict=True)]
+            text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+            with replacing(self.path / "model" / f"{name}.tsv") as part:
+                part.write_text(text, encoding="utf-8")
 
 
 def finite(value: Any) -> Any:
@@ -143,40 +149,6 @@ def finite(value: Any) -> Any:
             if not (isinstance(entry, float) and not math.isfinite(entry))
         }
     return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
-    """The report's tables about the model that a worker holds and the training edges."""
-    program = worker.program
-    return check_tables(program, "tables", program.report.tables(program, model_of(worker, edges)))
-
-
-def check_tables(program: Program, method: str, tables: Any) -> Tables:
-    """What a method of the report has returned as tables; ProgramError if it is none, or if a name
-    cannot be that of a file.
-    """
-    where = f"{type(program.report).__name__}.{method}()"
-    if not isinstance(tables, Mapping) or not all(map(_is_table, tables.values())):
-        raise ProgramError(
-            f"{where} must return tables by name, each with columns of equal length",
-            do='e.g. return {"ranks": {"page": pages, "rank": ranks}}',
-        )
-    for name in tables:
-        if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-            raise ProgramError(
-                f"{where} returns a table named {name!r}, which cannot be a file's name",
-                do="use letters, digits and _",
-            )
-    return tables
-
-
-def _is_table(table: Any) -> bool:
-    """Whether something is columns of equal length by name."""
-    if not isinstance(table, Mapping) or not all(
-        isinstance(column, Sized) for column in table.values()
-    ):
-        return False
-    return len({len(column) for column in table.values()}) <= 1
 
 
 def model_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Model:

@@ -23,6 +23,7 @@ from tux.io.read import read_edges
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
 from tux.program.report import Report
+from tux.program.returns import called
 from tux.run.generated import generated
 from tux.run.options import Reading
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
@@ -76,7 +77,7 @@ def load(
     if not folder:
         _warn_of_two_types(data, train, reading.columns, warn)
     held_out = _read(test, program, train, reading) if test is not None else None
-    if folder and test is None and program.input.hold_out(program, train)[1] is not None:
+    if folder and test is None and called(program.input, "hold_out", program, train)[1] is not None:
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",

@@ -4,15 +4,19 @@ does it, and what is kept.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
 
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.text import closest
 from tux.io.detect import Form
+from tux.io.samples import FORMS
 from tux.io.text import OnBadRow
 from tux.partition import PARTITIONERS
 from tux.program.program import Program
@@ -25,6 +29,89 @@ File = str | os.PathLike[str]
 
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
+
+
+class Allowed(NamedTuple):
+    """What an option may be: `form` in words, and `read`, which gives the value as the run keeps
+    it; None for one that may not be.
+    """
+
+    form: str
+    read: Callable[[Any], Any]
+
+
+def _whole(low: int | None = None, high: int | None = None) -> Allowed:
+    """Whole numbers, both bounds included; those of numpy too."""
+    bounds = [f"at {w} {x:,}" for w, x in (("least", low), ("most", high)) if x is not None]
+
+    def read(given: Any) -> int | None:
+        if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer):
+            return None
+        number = int(given)
+        inside = (low is None or number >= low) and (high is None or number <= high)
+        return number if inside else None
+
+    return Allowed(" ".join(["a whole number", " and ".join(bounds)]).strip(), read)
+
+
+def _seconds(given: Any) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+        return None
+    return float(given) if math.isfinite(given) and given > 0 else None
+
+
+def _commands(given: Any) -> Sequence[str] | None:
+    listed = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
+    return given if listed else None
+
+
+def _place(given: Any) -> Any:
+    from tux.cluster.place import Place
+
+    return given if isinstance(given, Place) else None
+
+
+def _one_of(*values: str) -> Allowed:
+    form = " or ".join(f'"{value}"' for value in values)
+    return Allowed(
+        form, lambda given: given if isinstance(given, str) and given in values else None
+    )
+
+
+_TEXT = Allowed("a str", lambda given: given if isinstance(given, str) else None)
+_FILE = Allowed(
+    "a path: a str or an os.PathLike",
+    lambda given: given if isinstance(given, str | os.PathLike) else None,
+)
+_SWITCH = Allowed(
+    "True or False", lambda given: bool(given) if isinstance(given, bool | np.bool_) else None
+)
+
+ALLOWED: dict[str, Allowed] = {
+    "columns": _TEXT,
+    "on_bad_row": _one_of(*get_args(OnBadRow)),
+    "form": _one_of(*dict.fromkeys([*get_args(Form), *FORMS])),
+    "vocab": _FILE,
+    "stop": _FILE,
+    "label": _TEXT,
+    "weight": _TEXT,
+    "labels": _FILE,
+    "out": _FILE,
+    "seed": _whole(),
+    "epochs": _whole(1),
+    "every": _whole(1),
+    "patience": _whole(0),
+    "jit": _SWITCH,
+    "check": _SWITCH,
+    "workers": _whole(1),
+    "slack": _whole(0, MOST_SLACK),
+    "partitioner": _TEXT,
+    "deadline": Allowed("a number of seconds above 0", _seconds),
+    "place": Allowed("a tux.cluster.place.Place", _place),
+    "judge_repeats": _whole(1),
+    "command": Allowed("a list of str", _commands),
+}
+"""Of each option, what it may be besides the default None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +128,17 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     labels: File | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a field of another type or value than it may have."""
+        for each in fields(self):
+            given = getattr(self, each.name)
+            kept = ALLOWED[each.name].read(given) if given is not None else None
+            if kept is None and (given is not None or each.default is not None):
+                do = f"{each.name} must be {ALLOWED[each.name].form}"
+                raise UsageError(f"the option {each.name} is {given!r}", do=do)
+            if kept is not given:
+                object.__setattr__(self, each.name, kept)
 
     def named(self) -> dict[str, Any]:
         """What is said of how files are read, by name; `on_bad_row` left out."""
@@ -86,13 +184,7 @@ class RunOptions(Reading):
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        epochs, workers = self.epochs, self.workers
-        if (epochs is not None and epochs < 1) or self.every < 1 or self.patience < 0:
-            raise UsageError("epochs and every are at least 1, patience at least 0")
-        if (workers is not None and workers < 1) or self.judge_repeats < 1:
-            raise UsageError("workers and judge_repeats are at least 1")
-        if not 0 <= self.slack <= MOST_SLACK:
-            raise UsageError(f"a slack of {self.slack} clocks", do=f"give 0 to {MOST_SLACK:,}")
+        super().__post_init__()
         if self.partitioner not in (None, "auto", *PARTITIONERS):
             known = ", ".join(PARTITIONERS)
             raise UsageError(
@@ -141,6 +233,7 @@ class Plan:
         return {
             **{name: getattr(options, name) for name in ("every", "patience", "jit", "check")},
             "slack": options.slack,
+            "judge_repeats": options.judge_repeats,
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,

@@ -22,7 +22,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.packed import is_npz
 from tux.arrays.piped import STANDARD
 from tux.base.disk import check_folder
-from tux.base.errors import DataError, ProgramError, UsageError
+from tux.base.errors import DataError, UsageError
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -35,7 +35,7 @@ from tux.io.read import read_edges
 from tux.io.text import blocks, without_skipping
 from tux.program import sources
 from tux.program.input import Samples
-from tux.program.program import Program
+from tux.program.program import Program, score_of
 from tux.run.folder import Run, fill, read_ids, read_run
 from tux.run.options import Reading
 from tux.run.samples import NAMED
@@ -120,11 +120,7 @@ def opened(folder: str | os.PathLike[str], warn: Warn) -> tuple[Run, Program, An
     """
     run = read_run(folder)
     program = reopened(run, warn)
-    stage: Any = program.predict()
-    if stage is None:
-        raise ProgramError(
-            f"{type(program).__name__} predicts nothing", do="give it predict(), e.g. Score(f)"
-        )
+    stage = score_of(program)
     return run, program, stage, stage.enumerated(program)
 
 

@@ -13,6 +13,7 @@ from tux.base.text import plural
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
+from tux.program.returns import check_exports
 from tux.run.begin import (
     introduce,
     keeps_best,
@@ -61,13 +62,14 @@ def run(
     PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
     options, clock = options or RunOptions(), Phases(watch or Silent())
-    plan = options.of(program)
-    check_names(program)
+    options.of(program)  # what the program has no use for is told before data are read
+    _check(program)
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(options.out)) if options.out is not None else None
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
-            plan = stored(plan, inputs)
+            _check(program)
+            plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, inputs, clock.watch)
@@ -94,6 +96,12 @@ def run(
         records, tables = carry_out(training, plan, keep_best, truth, record, folder, clock)
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
+
+
+def _check(program: Program) -> None:
+    """ProgramError for what would be found at the end of a run only."""
+    check_names(program)
+    check_exports(program)
 
 
 def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:

@@ -1,0 +1,40 @@
+"""How messages name what a user has written: values, and places in a source file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+
+def described(thing: Any) -> str:
+    """A value as messages name it."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    return "None" if thing is None else f"an object of type {type(thing).__name__}"
+
+
+def place(thing: Callable[..., Any] | type) -> str:
+    """``file:line`` of a class or function, as far as Python knows it."""
+    try:
+        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
+    except (OSError, TypeError):
+        return getattr(thing, "__qualname__", str(thing))
+
+
+def place_of_member(cls: type, name: str) -> str:
+    """``file:line`` where the body of a class gives `name` a value; else that of the class."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return place(cls)
+    body = [node for each in tree.body if isinstance(each, ast.ClassDef) for node in each.body]
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return f"{inspect.getsourcefile(cls)}:{first + node.lineno - 1}"
+    return place(cls)

@@ -1,0 +1,202 @@
+"""What the hooks of inputs and reports return, checked where tux calls them: a wrong return is an
+error of the user's program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sized
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import ProgramError
+from tux.program.hooks import check_parameters
+from tux.program.input import Input
+from tux.program.naming import described, place
+from tux.program.program import Program
+from tux.program.report import Report
+
+
+def called(owner: Input | Report, hook: str, *given: Any) -> Any:
+    """What the hook of an input or a report returns. ProgramError, with the place of the hook, for
+    what it may not return.
+    """
+    returned = getattr(owner, hook)(*given)
+    fault, form, do = RETURNS[hook]
+    if wrong := fault(returned, given):
+        raise ProgramError(
+            f"{type(owner).__name__}.{hook}() must return {form}, not {wrong}",
+            where=place(getattr(owner, hook)),
+            do=do,
+        )
+    return returned
+
+
+def check_exports(program: Program) -> dict[str, Callable[..., Any]]:
+    """The report's functions by the name of a format. ProgramError for what is none, and for one
+    with other parameters than tux gives it.
+    """
+    report = program.report
+    formats = called(report, "exports")
+    for name, function in formats.items():
+        what = f"{type(report).__name__}.exports(), format {name}: {_named(function)}"
+        check_parameters(what, function, ("program", "model"), "give it two: program, model")
+    return dict(formats)
+
+
+def _named(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+# Each says what is wrong with a return, or nothing; the second argument is what the hook was given.
+
+
+def _topology(returned: Any, given: tuple[Any, ...]) -> str:
+    if isinstance(returned, str):
+        return "" if returned in ("directed", "undirected", "") else repr(returned)
+    return described(returned)
+
+
+def _extra_tables(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, Mapping):
+        return described(returned)
+    for name, table in returned.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            return f"one named {name!r}, which UDFs cannot read as topology.NAME"
+        if name in ("bounds", "ends", "sums"):
+            return f"one named {name}, which the topology has already"
+        if isinstance(table, int | float | np.generic):
+            return f"a single number as {name}"
+        if not _is_numbers(table):
+            return f"{described(table)} as {name}"
+    return ""
+
+
+def _is_numbers(table: Any) -> bool:
+    """Whether something is an array of numbers, or can be made one."""
+    try:
+        return np.asarray(table).dtype.kind in "biuf" and np.ndim(table) > 0
+    except ValueError:  # rows of several lengths
+        return False
+
+
+def _hold_out(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, tuple):
+        return described(returned)
+    if len(returned) != 2:
+        return f"{len(returned)} of them"
+    train, held_out = returned
+    if not isinstance(train, EdgeData):
+        return f"{described(train)} first"
+    if not isinstance(held_out, EdgeData | None):
+        return f"{described(held_out)} second"
+    return ""
+
+
+def _specialise(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, Program):
+        return described(returned)
+    one, other = returned.edge, given[0].edge
+    if one.ends != other.ends or one.columns != other.columns:
+        return f"a {type(returned).__name__}, whose edge type differs"
+    return ""
+
+
+def _tables(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, Mapping):
+        return described(returned)
+    for name, table in returned.items():
+        if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+            return f"a table named {name!r}, which cannot be a file's name"
+        if not isinstance(table, Mapping):
+            return f"{described(table)} as {name}"
+        for column, values in table.items():
+            if not isinstance(column, str):
+                return f"a column named {column!r} in {name}"
+            if not isinstance(values, Sized) or isinstance(values, str):
+                return f"{described(values)} as the column {column} of {name}"
+        if len({len(values) for values in table.values()}) > 1:
+            return f"columns of several lengths in {name}"
+    return ""
+
+
+def _numbers(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, Mapping):
+        return described(returned)
+    for name, value in returned.items():
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(name, str):
+            return f"one named {name!r}"
+        if not isinstance(number, bool | int | float | str):
+            return f"{described(value)} as {name}"
+    return ""
+
+
+def _remarks(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, list | tuple):
+        return described(returned)
+    wrong = [each for each in returned if not isinstance(each, str)]
+    return f"one with {described(wrong[0])} in it" if wrong else ""
+
+
+def _exports(returned: Any, given: tuple[Any, ...]) -> str:
+    if not isinstance(returned, Mapping):
+        return described(returned)
+    for name, function in returned.items():
+        if not isinstance(name, str):
+            return f"one named {name!r}"
+        if not callable(function):
+            return f"{described(function)} as {name}"
+    return ""
+
+
+def _nothing(returned: Any, given: tuple[Any, ...]) -> str:
+    return ""
+
+
+_TABLES = (
+    "tables by name, each with columns of equal length",
+    'e.g. return {"ranks": {"page": pages, "rank": ranks}}; return {} for none',
+)
+_SCORES = "numbers by name", 'e.g. return {"error": 0.5}; return {} for none'
+
+RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
+    "topology": (
+        _topology,
+        '"directed", "undirected" or ""',
+        'return "" if UDFs do not read the topology',
+    ),
+    "extra_tables": (
+        _extra_tables,
+        "arrays of numbers by name",
+        'e.g. return {"degree": np.diff(topology.bounds)}; return {} for none',
+    ),
+    "hold_out": (
+        _hold_out,
+        "two of tux.arrays.edges.EdgeData, of which the second may be None",
+        "return the edges to train on, and the held-out edges or None",
+    ),
+    "specialise": (
+        _specialise,
+        "a program of the same edge type",
+        "return the program, or an instance of another one with the same edge type",
+    ),
+    "tables": (_tables, *_TABLES),
+    "history": (_tables, *_TABLES),
+    "summary": (_numbers, *_SCORES),
+    "judge": (_numbers, *_SCORES),
+    "remarks": (
+        _remarks,
+        "a list of sentences",
+        'e.g. return ["the run has ended early"]; return [] for none',
+    ),
+    "exports": (
+        _exports,
+        "functions by the name of a format",
+        'e.g. return {"ranks": ranks_of}; return {} for none',
+    ),
+    "write": (_nothing, "nothing", ""),
+}
+"""Of each hook: what finds a wrong return, what it must return, and what to do."""
