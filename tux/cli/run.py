@@ -65,30 +65,34 @@ def _train(source: Source, argv: list[str]) -> int:
             "strangers out"
         )
 
+    options = RunOptions(
+        out=given.out,
+        seed=given.seed,
+        epochs=given.epochs,
+        every=given.eval_every,
+        patience=given.patience,
+        columns=given.columns,
+        on_bad_row=given.on_bad_row,
+        **{name: getattr(given, name, None) for name in FORMS_OF_DATA},
+        jit=not given.no_jit,
+        check=given.check,
+        workers=given.workers,
+        slack=given.slack,
+        partitioner=given.partitioner,
+        deadline=given.timeout,
+        place=place,
+        judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
+        command=["tux", "run", *argv],
+    )
+    if given.verify:
+        from tux.cli.verify import verified
+
+        return verified(program, given.data, given.test, options)
     with show.watcher() as watch:
         chosen = ", ".join(
             f"{name} {value}" for name, value in program.parameters.items() if value != ""
         )
         watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
-        options = RunOptions(
-            out=given.out,
-            seed=given.seed,
-            epochs=given.epochs,
-            every=given.eval_every,
-            patience=given.patience,
-            columns=given.columns,
-            on_bad_row=given.on_bad_row,
-            **{name: getattr(given, name, None) for name in FORMS_OF_DATA},
-            jit=not given.no_jit,
-            check=given.check,
-            workers=given.workers,
-            slack=given.slack,
-            partitioner=given.partitioner,
-            deadline=given.timeout,
-            place=place,
-            judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
-            command=["tux", "run", *argv],
-        )
         result = run(program, given.data, given.test, options, watch)
     if result.worker is not None:
         _tell(result, given.out)

@@ -40,6 +40,11 @@ def run_flags(source: Source, app: str) -> Flags:
     flags.section("other").add_argument("--no-jit", action="store_true", help=plain)
     check = "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower"
     flags.section("other").add_argument("--check", action="store_true", help=check)
+    verify = (
+        "train 2 epochs on a sample of DATA with 1, 2 and 3 workers and as plain Python, and tell "
+        "which results differ"
+    )
+    flags.section("other").add_argument("--verify", action="store_true", help=verify)
     add_parameters(flags, program, own)
     return flags
 

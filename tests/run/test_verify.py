@@ -1,0 +1,128 @@
+"""--verify: what depends on the number of workers is found and named, and nothing else is."""
+
+import numpy as np
+import pytest
+from programs import random_pairs
+
+from tux import Context, Edge, Program, Vertex, delta, metric, shared, total, value
+from tux.arrays.networks import from_arrays
+from tux.base.errors import UsageError
+from tux.cli.main import main
+from tux.run.options import RunOptions
+from tux.run.verify import verify
+from tux.stages import Apply, Exchange, GlobalSync
+
+EDGES = from_arrays(*random_pairs(20, 20, 70, seed=0), ends=("page", "page"))
+SEED = RunOptions(seed=3)
+
+
+def give(src, dst):
+    dst.got += src.x
+
+
+def keep(page, tau):
+    page.x = 1 + page.got / 4
+    tau.sum += page.x
+
+
+def show(tau):
+    tau.shown = tau.sum
+
+
+class Sums(Program):
+    page = Vertex(got=delta("f8"), x=value("f8", init=1))
+    link = Edge("page", "page")
+    tau = Context(sum=total(), shown=metric())
+
+    def stages(self):
+        return [Exchange(give), Apply("page", keep), GlobalSync(show)]
+
+
+class OwnWorkers(Sums):
+    """Other stages on several workers."""
+
+    def stages(self, cluster):
+        return [Exchange(give)] * cluster.workers + super().stages()
+
+
+def halve(src, dst):
+    dst.x *= 0.5
+    src.x += 1
+
+
+class InPlace(Program):
+    page = Vertex(x=shared("f8", init=1))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Exchange(halve), Apply("page")]
+
+
+def test_what_is_right_is_the_same_but_for_rounding():
+    found = verify(Sums(), EDGES, options=SEED)
+    assert found.fields == ["page.x", "tau.shown"] and not found.in_place and not found.refused
+    assert found.edges == len(EDGES)
+    assert [each for each in found.differences if not each.is_rounding] == []
+
+
+def test_what_depends_on_the_number_of_workers_is_named():
+    found = verify(OwnWorkers(), EDGES, options=SEED)
+    assert found.of(0, jit=False) == []
+    wrong = found.of(0)
+    assert {each.field for each in wrong} == {"page.x", "tau.shown"}
+    assert {each.setting.workers for each in wrong} == {2, 3}
+    worst = next(each for each in wrong if each.field == "page.x")
+    assert worst.vertex in EDGES.ids["page"].values and worst.on_one != worst.here
+    assert np.isclose(worst.here - 1, 2 * (worst.on_one - 1), rtol=0.5)
+
+
+def test_fields_changed_in_place_are_named():
+    assert verify(InPlace(), EDGES, options=SEED).in_place == ["page.x"]
+
+
+PROGRAM = """
+from tux import Edge, Program, Vertex, value
+from tux.stages import Apply
+
+
+
+
+def take(page):
+    page.x = page.x + 1
+
+
+class Count(Program):
+    page = Vertex(x=value("i8"))
+    link = Edge("page", "page")
+
+    def stages(self, cluster):
+        return [Apply("page", take)] * (2 if cluster.workers == {workers} else 1)
+"""
+
+
+@pytest.mark.parametrize(("workers", "code"), [(9, 0), (3, 2)])
+def test_the_command(tmp_path, monkeypatch, capsys, workers, code):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "count.py").write_text(PROGRAM.replace("{workers}", str(workers)))
+    (tmp_path / "links.txt").write_text("".join(f"{i} {i * 7 % 11}\n" for i in range(11)))
+    assert main(["run", "count.py", "links.txt", "--verify"]) == code
+    out, err = capsys.readouterr()
+    assert "2 epochs on 11 links" in out and "page.x" in out
+    assert ("the same on 1, 2 and 3 workers" in out) == (code == 0)
+    if code:
+        assert "differs by 100.0%" in out and "2 on 1 worker, 4 on 3 workers" in out
+        assert "error: page.x depends on the number of workers" in err and "count.py:" in err
+
+
+def test_it_keeps_nothing_and_cuts_the_data_itself(tmp_path, capsys):
+    assert main(["run", "mf", "--verify", "--out", str(tmp_path / "o")]) == 2
+    assert "--verify keeps no model" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_partitioned_folder_is_refused(tmp_path):
+    links = tmp_path / "links.txt"
+    links.write_text("".join(f"{i} {i * 7 % 11}\n" for i in range(11)))
+    assert main(["partition", str(links), "--parts", "2", "--out", str(tmp_path / "cut")]) == 0
+    with pytest.raises(UsageError, match="is cut already"):
+        verify(Sums(), tmp_path / "cut")

@@ -1,0 +1,97 @@
+"""What ``tux run APP DATA --verify`` tells: which fields differ on several workers, or as plain
+Python, from those of one worker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tux.base.errors import ProgramError, UsageError
+from tux.base.text import plural
+from tux.cli import show
+
+if TYPE_CHECKING:
+    from tux.program.program import Program
+    from tux.run.inputs import Data
+    from tux.run.options import RunOptions
+    from tux.run.verify import Difference, Verified
+
+
+def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
+    """Verify `program` and show what was found. ProgramError if a result depends on the number of
+    workers though no field is changed in place, or if plain Python computes something else.
+    """
+    from tux.program.checks import place
+    from tux.run.verify import EPOCHS, verify
+
+    if options.out is not None or options.place is not None:
+        raise UsageError(
+            "--verify keeps no model and runs on this machine alone",
+            do="leave out --out and --nnodes, or --verify",
+        )
+    with show.watcher() as watch:
+        found = verify(program, data, test, options, watch)
+    show.say(
+        f"{plural(EPOCHS, 'epoch')} on {plural(found.edges, program.edge_name)}, compared with 1 "
+        "worker:"
+    )
+    show.grid(["field", "plain Python", "slack 0", "slack 2"], _rows(found))
+    if not found.fields:
+        show.say("the program has no field to compare")
+    for setting, error in found.refused.items():
+        show.say(f"{setting}: refused: {error.what}")
+    told: set[str] = set()
+    for each in (*found.of(0, jit=False), *found.of(0), *found.of(2)):
+        if each.field not in told:
+            told.add(each.field)
+            show.say(_sentence(each))
+    if not told:
+        show.say("the same on 1, 2 and 3 workers, but for rounding")
+        return 0
+    if found.in_place:
+        show.say(
+            f"the stages may change {', '.join(found.in_place)} in place, so values depend on the "
+            "order of the changes; compare the metrics of longer runs instead"
+        )
+        return 0
+    worst = (found.of(0, jit=False) or found.of(0) or found.of(2))[0]
+    raise ProgramError(
+        f"{worst.field} depends on {_cause(worst)}",
+        where=place(type(program)),
+        do="docs/program.md, 'Right on several workers', has the usual reasons",
+    )
+
+
+def _rows(found: Verified) -> list[list[str]]:
+    """A row for each field: how far it is apart in each group of settings."""
+    groups = ((0, False), (0, True), (2, True))
+    return [[field, *(_cell(found, field, *group) for group in groups)] for field in found.fields]
+
+
+def _cell(found: Verified, field: str, slack: int, jit: bool) -> str:
+    """The largest difference of one field in one group of settings."""
+    here = [
+        each
+        for each in found.differences
+        if each.field == field and (each.setting.slack, each.setting.jit) == (slack, jit)
+    ]
+    if not here:
+        return "same"
+    if all(each.is_rounding for each in here):
+        return "rounding"
+    return f"differs by {max(each.share for each in here):.1%}"
+
+
+def _sentence(each: Difference) -> str:
+    where = f"{each.field} of {each.vertex}" if each.vertex is not None else each.field
+    return f"{where}: {_number(each.on_one)} on 1 worker, {_number(each.here)} on {each.setting}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _cause(each: Difference) -> str:
+    if not each.setting.jit:
+        return "whether functions are compiled"
+    return "the slack" if each.setting.slack else "the number of workers"

@@ -1,0 +1,117 @@
+"""A small part of a graph on which a program can be tried: vertices with all of their edges, as
+single edges drawn at random would leave most vertices with one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+
+
+def sample(
+    edges: EdgeData, test: EdgeData | None, most: int, seed: int
+) -> tuple[EdgeData, EdgeData | None]:
+    """About `most` edges, and the held-out edges between their vertices; all, if there are no more.
+
+    Between two vertex types: all edges of vertices of the first end, such as users or samples, that
+    are drawn at random. Of one type: all edges among vertices that a breadth-first search meets. At
+    least one vertex is taken, so that `most` is exceeded where it has more edges.
+    """
+    if len(edges) <= most:
+        return edges, test
+    draw = np.random.default_rng(seed)
+    first, second = edges.ends
+    if first == second:
+        inside = _neighbourhood(edges, most, draw)
+        chosen = inside[edges.src] & inside[edges.dst]
+        kept = {first: inside}
+    else:
+        taken = _drawn(edges.src, len(edges.ids[first]), most, draw)
+        chosen = taken[edges.src]
+        other = np.zeros(len(edges.ids[second]), bool)
+        other[edges.dst[chosen]] = True
+        kept = {first: taken, second: other}
+    held_out = None if test is None else _held_out(test, kept, most, draw)
+    return _part(edges, chosen, kept), held_out
+
+
+def _drawn(src: np.ndarray, n: int, most: int, draw: np.random.Generator) -> np.ndarray:
+    """Which of n vertices are taken, (n,): at random, as many as have `most` edges together."""
+    degrees = np.bincount(src, minlength=n)
+    order = draw.permutation(np.flatnonzero(degrees))
+    fit = max(1, int(np.searchsorted(np.cumsum(degrees[order]), most, "right")))
+    taken = np.zeros(n, bool)
+    taken[order[:fit]] = True
+    return taken
+
+
+def _neighbourhood(edges: EdgeData, most: int, draw: np.random.Generator) -> np.ndarray:
+    """Which vertices a breadth-first search takes, along edges in both directions, until there are
+    `most` edges among them, (n,).
+    """
+    n = len(edges.ids[edges.ends[0]])
+    ends = np.concatenate([edges.src, edges.dst])
+    order = np.argsort(ends, kind="stable")
+    neighbours = np.concatenate([edges.dst, edges.src])[order]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))])
+    starts = iter(draw.permutation(np.unique(ends)))
+    taken, seen, queue, count = np.zeros(n, bool), np.zeros(n, bool), deque[int](), 0
+    while count < most:
+        if not queue:
+            start = next(v for v in starts if not seen[v])
+            seen[start] = True
+            queue.append(start)
+        v = queue.popleft()
+        taken[v] = True
+        near = neighbours[bounds[v] : bounds[v + 1]]
+        count += int(taken[near].sum())
+        new = np.unique(near[~seen[near]])
+        seen[new] = True
+        queue.extend(draw.permutation(new))
+    return taken
+
+
+def _part(edges: EdgeData, chosen: np.ndarray, kept: dict[str, np.ndarray]) -> EdgeData:
+    """The chosen edges, and the vertices that are kept of each type."""
+    index = {name: np.cumsum(inside, dtype=np.int32) - 1 for name, inside in kept.items()}
+    first, second = edges.ends
+    return replace(
+        edges,
+        ids={name: Ids(edges.ids[name].values[inside]) for name, inside in kept.items()},
+        src=index[first][edges.src[chosen]],
+        dst=index[second][edges.dst[chosen]],
+        fields={name: values[chosen] for name, values in edges.fields.items()},
+        vertex_fields={
+            kind: {name: values[kept[kind]] for name, values in fields.items()}
+            for kind, fields in edges.vertex_fields.items()
+        },
+        unseen={},
+    )
+
+
+def _held_out(
+    test: EdgeData, kept: dict[str, np.ndarray], most: int, draw: np.random.Generator
+) -> EdgeData:
+    """At most about `most` held-out edges. Vertices of the first end that only the test file has,
+    such as new samples, are drawn as those of training are; other new vertices are left out.
+    """
+    known = {kind: len(inside) for kind, inside in kept.items()}
+    more = {
+        kind: np.concatenate([inside, np.zeros(len(test.ids[kind]) - len(inside), bool)])
+        for kind, inside in kept.items()
+    }
+    first, second = test.ends
+    inside = more[second][test.dst]
+    if first != second:
+        new = inside & (test.src >= known[first])
+        if new.any():
+            more[first] |= _drawn(test.src[new], len(more[first]), most, draw)
+    chosen = np.flatnonzero(inside & more[first][test.src])
+    if len(chosen) > most:
+        chosen = np.sort(draw.choice(chosen, most, replace=False))
+    return _part(test, chosen, more)
