@@ -17,7 +17,7 @@ from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.io.metis import is_metis
+from tux.io.detect import Format, detect
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.partition.capacity import capacity
@@ -68,18 +68,17 @@ def _graph(given: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
     how = {name: getattr(given, name) for name in ("label", "weight", "labels")}
     asked = any(value is not None for value in how.values())
-    why = ""
+    why, format = "", detect(given.graph)
     if asked or not (given.one_type or given.columns):
         try:
-            if (sampled := read_sampled(given.graph, asked=asked, **how)) is not None:
+            if (sampled := read_sampled(given.graph, format, asked=asked, **how)) is not None:
                 return sampled
         except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
                 raise
             why = error.what
-    graph = read_graph(
-        given.graph, True if given.bipartite else False if given.one_type else None, given.columns
-    )
+    bipartite = True if given.bipartite else False if given.one_type else None
+    graph = read_graph(given.graph, format, bipartite, given.columns)
     return graph._replace(unlabelled=why)
 
 
@@ -165,7 +164,7 @@ def _told(path: str, graph: Graph, k: int) -> str:
     if not graph.why:
         return told
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if is_metis(path) or graph.sampled else f"; {other} if that is wrong"
+    doubt = "" if graph.format is Format.METIS or graph.sampled else f"; {other} if that is wrong"
     return f"{told}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 
@@ -202,7 +201,7 @@ def _write(
         whole = (
             graph.edges
             if graph.sampled
-            else read_whole(given.graph, graph.bipartite, given.columns)
+            else read_whole(given.graph, graph.format, graph.bipartite, given.columns)
         )
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now

@@ -46,11 +46,13 @@ def read_edge_table(
     columns: str | None,
     on_bad_row: OnBadRow,
     against: Mapping[str, Ids] | None,
+    *,
+    parquet: bool,
 ) -> EdgeData:
-    """The edges of a table, text or Parquet. See `tux.io.read.read_edges`."""
+    """The edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
-    pieces, told = (parquet_pieces if arrow.is_parquet(path) else text_pieces)(bad, wanted)
+    pieces, told = (parquet_pieces if parquet else text_pieces)(bad, wanted)
     if pieces.rows == 0:
         raise DataError(
             f"{path} holds no edge"

@@ -23,9 +23,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import is_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import MOST, Ids, believed
+from tux.arrays.packed import head_of
 from tux.base.errors import DataError
 
 HEADER, ALIGNED, PIECE = 128, 8, 1 << 20
@@ -258,7 +258,7 @@ def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
     """A file and its byte order, and `DataError` for what goes wrong within."""
-    is_parquet(path)  # raises if there is no such file
+    head_of(path, 1)  # raises if there is no such file
     with open(path, "rb") as file:
         try:
             header = file.read(HEADER)

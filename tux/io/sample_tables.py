@@ -42,9 +42,9 @@ CELLS = 1 << 22  # cells of a Parquet file that are read at a time
 F8 = np.dtype("f8")
 
 
-def read_table(asked: BagSpec, heads: Heads) -> Rows:
+def read_table(asked: BagSpec, heads: Heads, *, parquet: bool) -> Rows:
     """The rows of a table, numbered from 1, bad ones counted. See `tux.io.samples.read_samples`."""
-    if not arrow.is_parquet(asked.path):
+    if not parquet:
         return _read_text(asked, heads)
     try:
         return _read_parquet(asked, heads)

@@ -19,7 +19,8 @@ import numpy as np
 from tux.arrays.arrow import STRING, WRITTEN
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.mat import is_mat, read_mat_labels
+from tux.io.detect import Format, detect
+from tux.io.mat import read_mat_labels
 from tux.io.text import WHOLE, blocks
 
 MOST = 1 << 32  # vertices times labels
@@ -41,7 +42,7 @@ class VertexLabels(NamedTuple):
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raises DataError if a file has no labels, of whatever vertices, or cannot be read."""
-    if not len(read_mat_labels(path)[0] if is_mat(path) else list(_rows(path))):
+    if not len(read_mat_labels(path)[0] if detect(path) is Format.MAT else list(_rows(path))):
         raise DataError(f"{path} holds no label")
 
 
@@ -52,7 +53,7 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     Blank lines and lines that begin with # are passed over. Raises `DataError`, with file and line,
     for a line that is no pair, and if none of the ids is known.
     """
-    if is_mat(path):
+    if detect(path) is Format.MAT:
         found, kinds = read_mat_labels(path)
     else:
         rows = list(_rows(path))
