@@ -1,9 +1,9 @@
 """Labelled samples as edges from samples to features, with a label of two kinds and a weight for
 each sample.
 
-Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns or Parquet
-(`tux.io.sample_tables`); and "npz", a sparse matrix of scipy (`tux.io.sample_matrix`). A sample
-without entries is a vertex without edges.
+Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns
+(`tux.io.sample_tables`) or Parquet (`tux.io.sample_parquet`); and "npz", a sparse matrix of scipy
+(`tux.io.sample_matrix`). A sample without entries is a vertex without edges.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from tux.io.sample_labels import (
     signs,
 )
 from tux.io.sample_matrix import read_matrix
-from tux.io.sample_tables import read_table
+from tux.io.sample_parquet import read_parquet_table
+from tux.io.sample_tables import read_text_table
 from tux.io.text import ADVICE, Bad, OnBadRow
 
 Form = Literal["svm", "table", "npz"]
@@ -191,7 +192,7 @@ def _read(
 ) -> Rows:
     """The rows of a file of some form, as they are."""
     if form == "table":
-        return read_table(asked, heads, parquet=parquet)
+        return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
     if form == "npz":
         return read_matrix(asked, None if given is None else len(given.codes))
     entries = read_lines(asked, "svm")

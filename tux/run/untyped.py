@@ -13,13 +13,13 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
-from tux.io.cells import SEPARATORS
+from tux.io.cells import cells_of, separator_of
 from tux.io.detect import Format
-from tux.io.edge_table import ITEMS, USERS
+from tux.io.edge_columns import ITEMS, USERS
 from tux.io.market import shape
 from tux.io.mat import mat_shape
 from tux.io.read import read_edges
-from tux.io.text import NUMBER
+from tux.io.text import NUMERIC
 
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
@@ -162,7 +162,7 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
         return True
     rows = _rows(path, 2)
     wide = bool(rows) and all(len(cells) > 2 for cells in rows)
-    return wide and NUMBER.fullmatch(rows[-1][2]) is not None
+    return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
 
 def _by_format(
@@ -246,5 +246,4 @@ def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
 
 
 def _cells(line: str) -> list[str]:
-    separator = next((each for each in SEPARATORS if each in line), " ")
-    return line.split() if separator == " " else line.split(separator)
+    return cells_of(line, separator_of([line], 2)[0])
