@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
@@ -22,7 +22,7 @@ class TextLayout(NamedTuple):
     width: int  # columns of every line
     picks: list[int]  # 0-based places of the wanted columns
     skip: int  # lines before the first row
-    told: str = ""  # which columns these are, in words, where that is not plain
+    names: Mapping[str, str] = {}  # see `tux.arrays.edges.EdgeData.columns`
 
     @property
     def quotes(self) -> bool:

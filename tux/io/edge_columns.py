@@ -169,13 +169,13 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]
     return places
 
 
-def described(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> str:
-    """Which column was taken for what, in words; nothing where the caller has said it, or the
-    names are the wanted ones.
+def taken(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> dict[str, str]:
+    """The name of the column that was taken for each wanted one; nothing where the caller has said
+    it, or the names are the wanted ones.
     """
     if wanted.columns is not None:
-        return ""
+        return {}
     pairs = [(label, names[place]) for label, place in zip(wanted.labels, picks, strict=True)]
     if all(plain_name(name) == plain_name(label) for label, name in pairs):
-        return ""
-    return ", ".join(f"{label} from {name}" for label, name in pairs)
+        return {}
+    return dict(pairs)

@@ -22,7 +22,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
-from tux.io.edge_columns import Wanted, described, find_columns, plain_name
+from tux.io.edge_columns import Wanted, find_columns, plain_name, taken
 from tux.io.text import (
     ADVICE,
     EMPTY,
@@ -51,7 +51,7 @@ def read_edge_table(
     """The edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
-    pieces, told = (parquet_pieces if parquet else text_pieces)(bad, wanted)
+    pieces, names = (parquet_pieces if parquet else text_pieces)(bad, wanted)
     if pieces.rows == 0:
         raise DataError(
             f"{path} holds no edge"
@@ -66,7 +66,7 @@ def read_edge_table(
         dst,
         values,
         against=against,
-        columns=told,
+        columns=names,
         skipped=bad.count,
         first_skipped=bad.first,
     )
@@ -99,13 +99,13 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     table = [cells_of(line, separator) for _, line in rows]
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
         picks = find_columns(table[0], wanted, path)
-        told = described(table[0], picks, wanted)
-        return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, told=told)
+        names = taken(table[0], picks, wanted)
+        return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, names=names)
     if given:
         return layout._replace(picks=[int(name) - 1 for name in given])
     if width > needed:
         return layout._replace(
-            told=described([f"column {place + 1}" for place in range(width)], layout.picks, wanted)
+            names=taken([f"column {place + 1}" for place in range(width)], layout.picks, wanted)
         )
     return layout
 
@@ -134,7 +134,7 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
 # ---- reading
 
 
-def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
+def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, Mapping[str, str]]:
     """The columns of a text file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
     layout: TextLayout | None = None
@@ -147,7 +147,7 @@ def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
         if layout is not None:
             _add(pieces, rows, number + block.count(b"\n") - rows.count(b"\n"), layout, wanted, bad)
         number += block.count(b"\n")
-    return pieces, layout.told if layout else ""
+    return pieces, layout.names if layout else {}
 
 
 def _add(
@@ -221,7 +221,7 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     return ""
 
 
-def parquet_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
+def parquet_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, Mapping[str, str]]:
     """The columns of a Parquet file, and which these are."""
     pieces = arrow.Pieces(wanted.kinds)
     names = arrow.parquet_names(bad.path)
@@ -231,4 +231,4 @@ def parquet_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, str]:
         for row in left_out:
             bad.note(int(row), "a value is null, empty or not finite", "row ")
         pieces.add(table)
-    return pieces, described(names, picks, wanted)
+    return pieces, taken(names, picks, wanted)

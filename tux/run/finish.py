@@ -63,6 +63,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
         return record
     record.app.digest = source.digest
     record.data.digest = inputs.digest()
+    record.data.columns = dict(inputs.train.columns)
     if inputs.test is not None:
         record.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
     record.command, record.sizes = list(options.command), inputs.sizes

@@ -50,6 +50,7 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     path: str
     digest: str
+    columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

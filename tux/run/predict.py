@@ -19,17 +19,16 @@ from tux.arrays.arrow import WRITTEN, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.disk import check_folder
-from tux.base.errors import DataError, ProgramError, UsageError
+from tux.base.errors import ProgramError, UsageError
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.io.read import read_edges
-from tux.io.text import without_skipping
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.folder import Run, fill, read_ids, read_run
 from tux.run.new_vertices import read_rows
 from tux.run.options import Reading
+from tux.run.pairs import read_pairs
 
 Warn = Callable[[str], None]
 
@@ -57,11 +56,7 @@ def predict(
             do=f"tux predict {folder} FILE OF {role.upper()}S",
         )
     ids = read_ids(folder, program)
-    try:
-        asked = read_edges(pairs, program.edge.ends, {}, columns=columns, against=ids)
-    except DataError as error:  # each row has its score
-        raise without_skipping(error) from None
-    _warn_of_header(asked, ids, named(pairs), warn)
+    asked = read_pairs(pairs, run, program, ids, columns, warn)
     for kind, count in asked.unseen.items():
         if count:
             warn(
@@ -81,25 +76,6 @@ def predict(
         second: asked.ids[ends[1]].decode(asked.dst),
         stage.name: scores,
     }
-
-
-def _warn_of_header(asked: EdgeData, ids: dict[str, Ids], name: str, warn: Warn) -> None:
-    """Warn of a first row that may be a header: it was read as a pair of two unknown ids, both
-    text.
-    """
-    if asked.columns or not len(asked):
-        return
-    first = [
-        asked.ids[end].decode(column[:1])[0]
-        for end, column in zip(asked.ends, (asked.src, asked.dst), strict=True)
-        if column[0] >= len(ids[end])
-    ]
-    if len(first) == 2 and all(isinstance(each, str) for each in first):
-        header = ",".join(first)
-        warn(
-            f"the first row of {name}, {header}, is scored as a pair of unknown ids; if it is a "
-            f"header, say --columns {header}"
-        )
 
 
 def opened(folder: str | os.PathLike[str], warn: Warn) -> tuple[Run, Program, Any, str]:

@@ -89,7 +89,7 @@ def check_one_type(
     both, first, second = _shared(edges)
     if not both:
         return ""
-    names = arrow.parquet_names(path) if parquet else next(iter(_rows(path, 1)), [])
+    names = arrow.parquet_names(path) if parquet else next(iter(first_rows(path, 1)), [])
     plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
     user, item = (
         next((name for key, name in plain.items() if key in family), "")
@@ -160,7 +160,7 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
         except DataError:
             return False
         return True
-    rows = _rows(path, 2)
+    rows = first_rows(path, 2)
     wide = bool(rows) and all(len(cells) > 2 for cells in rows)
     return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
@@ -180,7 +180,7 @@ def _by_format(
         case _ if format.bags is not None:
             return True, f"it is a {format.bags} file"
         case _:
-            names = next(iter(_rows(path, 1)), [])
+            names = next(iter(first_rows(path, 1)), [])
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
     return (True, f"it has a column {known[0]!r}") if known else (None, "")
 
@@ -225,7 +225,7 @@ def _counted(
     return f"sides count their ids from {one[0]} to {one[-1]} and from {other[0]} to {other[-1]}"
 
 
-def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
+def first_rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
     """The cells of the first rows of a text file, cut by the first separator that stands in
     each.
     """
