@@ -45,7 +45,7 @@ def partition(given: Namespace) -> None:
         )
         rows, best = _compete(judge, methods, given.imports or [], watch)
     show.grid(*table(rows, best, judge))
-    for text in (*legend(rows), *judge.beyond(rows), *refused(rows)):
+    for text in (*judge.barred(rows), *legend(rows), *refused(rows)):
         show.say(text)
     if best is None:
         raise UsageError(
