@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import detect
@@ -76,6 +77,9 @@ def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
         ),
         "versions": _listed(run.versions),
     }
+    if run.interrupted is not None:
+        done = f"{plural(epochs, 'epoch')} done, no model written"
+        return findings | {"state": f"interrupted in epoch {run.interrupted}; {done}"}
     if not run.results:
         return findings | {"state": f"{epochs} epochs done; the run goes on, or ended early"}
     for name in ("last", "best"):

@@ -90,7 +90,7 @@ def carry_out(
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
         folder.write_run(record)
-    records = _train(training, plan, keep_best, folder, clock.watch)
+    records = _train(training, plan, keep_best, record, folder, clock.watch)
     tables = _tables(training, records, folder, clock.watch)
     record.results = _report(training, records, keep_best, truth, tables, clock.watch)
     if folder:
@@ -99,9 +99,16 @@ def carry_out(
 
 
 def _train(
-    training: Trainer, plan: Plan, keep_best: bool, folder: RunFolder | None, watch: Watcher
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    run: Run,
+    folder: RunFolder | None,
+    watch: Watcher,
 ) -> list[dict[str, Any]]:
-    """Run the epochs; each record goes to the folder and the watcher as it comes."""
+    """Run the epochs; each record goes to the folder and the watcher as it comes. The `run` notes
+    an interrupt.
+    """
     records: list[dict[str, Any]] = []
     monitor, every = training.worker.program.monitor, plan.options.every
     patience, most = plan.options.patience, plan.epochs
@@ -118,6 +125,9 @@ def _train(
                 )
             watch.phase(f"epoch {len(records) + 1}")
     except KeyboardInterrupt:
+        run.interrupted = len(records) + 1
+        if folder:
+            folder.write_run(run)
         held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}", do=f"{held}no model was written"
