@@ -106,12 +106,12 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
     }
     none = np.empty(0, np.int32)
     numbers = {name: np.empty(0, dtype) for name, dtype in wanted.items()}
-    given = {
+    vertex_fields = {
         name: store.vertex_fields(folder, stored[entry])
         for entry, name in zip(manifest.ends, ends, strict=True)
     }
     return EdgeData(
-        ends, ids, none, none, numbers, vertex_fields=given, classes=tuple(manifest.classes)
+        ends, ids, none, none, numbers, vertex_fields=vertex_fields, classes=tuple(manifest.classes)
     )
 
 
@@ -195,12 +195,12 @@ def _bare(data: EdgeData) -> EdgeData:
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.run.inputs.Inputs` are, or are cut into."""
     if inputs.folder:
-        made = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
-        return replace(made, parts=with_topology(program, made.parts, None, seed))
+        cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     test = None if inputs.test is None else _declared(program, inputs.test)
-    made = Partitioned.of(_declared(program, inputs.train), test, partitioner, k, seed, whole)
-    return replace(made, parts=with_topology(program, made.parts, inputs.train, seed))
+    cut_graph = Partitioned.of(_declared(program, inputs.train), test, partitioner, k, seed, whole)
+    return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
 
 
 def _declared(program: Program, edges: EdgeData) -> EdgeData:

@@ -45,16 +45,16 @@ class Wanted(NamedTuple):
             *self.fields,
         ]
 
-    def given(self) -> list[str]:
+    def asked(self) -> list[str]:
         """The columns asked for by the caller, if any."""
         if self.columns is None:
             return []
-        given = [name.strip() for name in self.columns.split(",")]
+        asked = [name.strip() for name in self.columns.split(",")]
         if (
-            len(given) != len(self.kinds)
-            or len(set(given)) != len(given)
-            or "0" in given
-            or "" in given
+            len(asked) != len(self.kinds)
+            or len(set(asked)) != len(asked)
+            or "0" in asked
+            or "" in asked
         ):
             raise UsageError(
                 f"columns {self.columns!r} do not say where to find {', '.join(self.labels)}",
@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
                     "between them."
                 ),
             )
-        return given
+        return asked
 
     def names(self, at: int, *, alias: bool) -> set[str]:
         """Header names, plain, of wanted column `at`: its own, or others in use."""
@@ -84,7 +84,7 @@ def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
     """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
     not there.
     """
-    asked = wanted.given()
+    asked = wanted.asked()
     places = _asked_for(header, asked) if asked else _by_name(header, wanted, path)
     for at, name in enumerate(asked or wanted.labels):
         if at not in places:

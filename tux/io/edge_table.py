@@ -86,8 +86,8 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     )
     if not rows:
         return None
-    given = wanted.given()
-    needed = max([len(wanted.kinds), *(int(name) for name in given if name.isdecimal())])
+    asked = wanted.asked()
+    needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
     separator, width = separator_of([line for _, line in rows], needed)
     if width < needed:
         raise DataError(
@@ -97,12 +97,12 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
         )
     layout = TextLayout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
     table = [cells_of(line, separator) for _, line in rows]
-    if any(not name.isdecimal() for name in given) or _titled(table, wanted):
+    if any(not name.isdecimal() for name in asked) or _titled(table, wanted):
         picks = find_columns(table[0], wanted, path)
         names = taken(table[0], picks, wanted)
         return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, names=names)
-    if given:
-        return layout._replace(picks=[int(name) - 1 for name in given])
+    if asked:
+        return layout._replace(picks=[int(name) - 1 for name in asked])
     if width > needed:
         return layout._replace(
             names=taken([f"column {place + 1}" for place in range(width)], layout.picks, wanted)

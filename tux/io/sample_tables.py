@@ -196,20 +196,20 @@ class _Text:
                 if faulty(self.asked, roles[at], numbers[at]).any():
                     raise arrow.Unreadable("a number that may not be")
                 continue
-            found = Words.of(column.combine_chunks())
+            cells = Words.of(column.combine_chunks())
             absent = GAPS if roles[at] == "number" else ABSENT
-            found = Words(
-                found.codes,
-                ["" if text.strip() in absent else text.strip() for text in found.texts],
+            cells = Words(
+                cells.codes,
+                ["" if text.strip() in absent else text.strip() for text in cells.texts],
             )
             if not number:
-                words[at] = found
-            elif any(self._fault(at, text) for text in found.texts):
+                words[at] = cells
+            elif any(self._fault(at, text) for text in cells.texts):
                 raise arrow.Unreadable("a cell that is no number")
             else:
-                numbers[at] = np.array([_value(text) for text in found.texts])[found.codes]
+                numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
                 missing[at] = int(
-                    np.count_nonzero(np.array([not text for text in found.texts])[found.codes])
+                    np.count_nonzero(np.array([not text for text in cells.texts])[cells.codes])
                 )
         return numbers, words, table.num_rows, missing
 

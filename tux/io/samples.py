@@ -165,18 +165,18 @@ def _rows(
     *,
     parquet: bool,
 ) -> Rows:
-    """The rows of a file of some form, at least one, with the labels of another file if these
-    are `given`.
+    """The rows of a file of some form, at least one, with the labels of another file, if there is
+    one (`apart`).
     """
-    given = None if labels is None else read_sample_labels(labels)
-    rows = _read(asked, form, heads, given, parquet=parquet)
+    apart = None if labels is None else read_sample_labels(labels)
+    rows = _read(asked, form, heads, apart, parquet=parquet)
     if not len(rows.entries.rows):
         raise DataError(
             f"no {asked.row} of {asked.path} is usable"
             + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
         )
-    if given is not None and labels is not None:
-        return _joined(rows, given, asked, os.fspath(labels))
+    if apart is not None and labels is not None:
+        return _joined(rows, apart, asked, os.fspath(labels))
     if rows.labels is None and heads.required:
         rule = (
             "Begin each line with one, or give a file of labels."
@@ -188,13 +188,13 @@ def _rows(
 
 
 def _read(
-    asked: BagSpec, form: Form, heads: Heads, given: SampleLabels | None, *, parquet: bool
+    asked: BagSpec, form: Form, heads: Heads, apart: SampleLabels | None, *, parquet: bool
 ) -> Rows:
     """The rows of a file of some form, as they are."""
     if form == "table":
         return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
     if form == "npz":
-        return read_matrix(asked, None if given is None else len(given.codes))
+        return read_matrix(asked, None if apart is None else len(apart.codes))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
         return Rows(entries, lambda row: f"{asked.path}:{row}")
@@ -211,13 +211,13 @@ def _read(
     return Rows(entries, lambda row: f"{asked.path}:{line_of(asked.path, row, LINE)[0]}", labels)
 
 
-def _joined(rows: Rows, given: SampleLabels, asked: BagSpec, path: str) -> Rows:
+def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, path: str) -> Rows:
     """Rows with the labels of another file, which are those of all rows, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
-    if there != len(given.codes):
-        raise DataError(f"{len(given.codes):,} labels, but {there:,} {asked.row}s", where=path)
-    codes = given.codes[rows.entries.rows - 1]
-    return rows._replace(labels=SampleLabels(codes, given.texts), where=lambda row: f"{path}:{row}")
+    if there != len(apart.codes):
+        raise DataError(f"{len(apart.codes):,} labels, but {there:,} {asked.row}s", where=path)
+    codes = apart.codes[rows.entries.rows - 1]
+    return rows._replace(labels=SampleLabels(codes, apart.texts), where=lambda row: f"{path}:{row}")
 
 
 def _signs(

@@ -54,11 +54,11 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     for a line that is no pair, and if none of the ids is known.
     """
     if detect(path) is Format.MAT:
-        found, kinds = read_mat_labels(path)
+        vertices, kinds = read_mat_labels(path)
     else:
         rows = list(_rows(path))
-        found, kinds = (_column([row[at] for row in rows]) for at in range(2))
-    if not len(found):
+        vertices, kinds = (_column([row[at] for row in rows]) for at in range(2))
+    if not len(vertices):
         raise DataError(f"{path} holds no label")
     names, label = np.unique(kinds, return_inverse=True)
     if len(ids) * len(names) > MOST:
@@ -66,16 +66,16 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
             f"{path} has {len(names):,} different labels, too many for {len(ids):,} vertices",
             do="Is the label's column second?",
         )
-    index = ids.encode(found)
+    index = ids.encode(vertices)
     known = index >= 0
     if not known.any():
         raise DataError(
             f"no id of {path} is one of the graph",
-            do=f"The first there is {found[0]}; the graph's first is {ids.values[0]}.",
+            do=f"The first there is {vertices[0]}; the graph's first is {ids.values[0]}.",
         )
     member = np.zeros((len(ids), len(names)), np.bool_)
     member[index[known], label[known]] = True
-    return VertexLabels(member, names, len(np.unique(found[~known])))
+    return VertexLabels(member, names, len(np.unique(vertices[~known])))
 
 
 def _column(words: list[str]) -> np.ndarray:

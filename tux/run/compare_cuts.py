@@ -205,14 +205,20 @@ def table(
 
     order = sorted(rows, key=place)
     marks = [("*", "", "x", "")[place(row)[0]] for row in order]
-    found = [row.quality for row in order if row.quality is not None]
-    divisor, unit = _unit(max((q.volume for q in found), default=0))
+    qualities = [row.quality for row in order if row.quality is not None]
+    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
     places = (
-        0 if divisor == 1 else 1 if max((q.volume for q in found), default=0) >= 10 * divisor else 2
+        0
+        if divisor == 1
+        else 1
+        if max((q.volume for q in qualities), default=0) >= 10 * divisor
+        else 2
     )
-    exact = max((q.seconds or 0 for q in found), default=0) < 10
-    types = [t.name for t in found[0].types] if found and len(found[0].types) > 1 else []
-    empty = any(q.empty_parts for q in found)
+    exact = max((q.seconds or 0 for q in qualities), default=0) < 10
+    types = (
+        [t.name for t in qualities[0].types] if qualities and len(qualities[0].types) > 1 else []
+    )
+    empty = any(q.empty_parts for q in qualities)
     header = [
         "method",
         "RF",
@@ -248,14 +254,18 @@ def refused(rows: Sequence[Judged]) -> Iterator[str]:
 
 def legend(rows: Sequence[Judged]) -> Iterator[str]:
     """What the columns mean, and by what the rows were judged."""
-    found = next((row.quality for row in rows if row.quality is not None), None)
-    if found is None:
+    judged = next((row.quality for row in rows if row.quality is not None), None)
+    if judged is None:
         return
-    told = [f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in found.types]
+    sizes_of_rows = [
+        f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in judged.types
+    ]
     sizes = (
-        told[0]
-        if len(set(told)) == 1
-        else "; ".join(f"{t.name} {text}" for t, text in zip(found.types, told, strict=True))
+        sizes_of_rows[0]
+        if len(set(sizes_of_rows)) == 1
+        else "; ".join(
+            f"{t.name} {text}" for t, text in zip(judged.types, sizes_of_rows, strict=True)
+        )
     )
     yield (
         "RF: parts that hold a vertex, on average.  edges, vertices, masters: the most in one part "
