@@ -39,15 +39,15 @@ def best(
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
     limit = capacity(m, k, 1.03 if cap is None else cap)
-    found = grown(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
+    parts = grown(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
     if m == 0 or k == 1:
-        return found
-    fewest = len(replicas(edges, found, k).part)
+        return parts
+    fewest = len(replicas(edges, parts, k).part)
     lists = by_neighbour(adjacency(edges))
     dealt = lower_degree(edges, lists.degree, clustered(edges, lists, k), k, limit)
-    searches = [Annealing(edges, lists, start, k, limit, seed) for start in (found.copy(), dealt)]
+    searches = [Annealing(edges, lists, start, k, limit, seed) for start in (parts.copy(), dealt)]
     for search in searches:
         search.run(_RACE)
     winner = min(searches, key=lambda search: search.replicas)
     winner.run(1.0, progress)
-    return winner.parts if winner.replicas < fewest else found
+    return winner.parts if winner.replicas < fewest else parts

@@ -132,16 +132,16 @@ def quality(
     homes_of = None if masters is None else _checked(masters, edges.vertices)
     judged = _types(_ranges(edges, bipartite), held, homes_of, k, row_bytes, syncs)
     vertices, mastered, sent, received = np.sum([tally for _, tally in judged], axis=0)
-    found = np.flatnonzero(held.counts)
-    counts, degrees = held.counts[found], held.degrees()[found]
+    present = np.flatnonzero(held.counts)
+    counts, degrees = held.counts[present], held.degrees()[present]
     loads = np.bincount(parts, minlength=k) if len(edges.src) else np.zeros(k, np.int64)
     most = int(loads.max()) if cap is None else capacity(len(edges.src), k, cap)
     return Quality(
         k=k,
         edges=len(edges.src),
-        vertices=len(found),
-        replication=_ratio(int(counts.sum()), len(found)),
-        bound=_ratio(int((-(-degrees // max(most, 1))).sum()), len(found)),
+        vertices=len(present),
+        replication=_ratio(int(counts.sum()), len(present)),
+        bound=_ratio(int((-(-degrees // max(most, 1))).sum()), len(present)),
         edge_balance=_balance(loads),
         vertex_balance=_balance(vertices),
         master_balance=_balance(mastered),

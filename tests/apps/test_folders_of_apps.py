@@ -124,7 +124,7 @@ def test_what_is_told_of_samples(samples, tux):
         and " samples and " in out
         and "two types, as they are samples, labelled -1 or +1" in out
     )
-    assert "Methods that cut samples do not win" in out and read_manifest(
+    assert "x: cannot win, as samples are cut: " in out and read_manifest(
         samples / "parts"
     ).partitioner in ("bicut", "aweto")
     found = info("parts")

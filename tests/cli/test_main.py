@@ -198,6 +198,8 @@ def test_interrupt(tux, here, ratings):
     ]
     assert len((here / "out" / "metrics.jsonl").read_text().splitlines()) == 1
     assert not (here / "out" / "model").exists()
+    code, out, _ = tux("info", "out")
+    assert code == 0 and "interrupted in epoch 2; 1 epoch done, no model written" in out
 
 
 def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch):

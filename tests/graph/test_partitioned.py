@@ -2,6 +2,8 @@
 plain words where the two do not fit.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from watchers import Told
@@ -103,6 +105,18 @@ def test_types_and_fields_go_by_their_places(folder):
         run(MF(rank=2), edges, options=RunOptions(epochs=1, workers=2, jit=False)),
         run(MF(rank=2), stored, options=RunOptions(epochs=1, jit=False)),
     )
+
+
+def test_columns_that_no_program_reads_may_have_any_name():
+    edges, _, _ = known()
+    more = replace(
+        edges,
+        fields=dict(edges.fields) | {"paid in €": np.ones(len(edges))},
+        vertex_fields={"user": {"../full name": np.ones(len(edges.ids["user"]))}},
+    )
+    options = RunOptions(epochs=1, workers=2, jit=False)
+    runs = [run(MF(rank=2), data, data, options) for data in (edges, more)]
+    assert same(*runs) and "test_rmse" in runs[1].records[-1]
 
 
 def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):

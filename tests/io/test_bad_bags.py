@@ -43,6 +43,7 @@ LINES = [  # form, line, what is wrong with it
     ("svm", "1 3:1e39", "'1e39', not finite"),
     ("svm", "1 3:1e400", "'1e400', not finite"),
     ("svm", "1 3:x", "'x', not a number"),
+    ("svm", "1 3:0,5", "'0,5', with a decimal comma: write it as 0.5"),
     ("svm", "1 3:1e", "'1e', not a number"),
     ("svm", "1 3:0x10", "'0x10', not a number"),
     ("svm", "1 3:", "'', not a number"),

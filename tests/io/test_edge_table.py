@@ -209,6 +209,32 @@ def test_whatever_the_ids_they_come_back(tmp_path_factory, cells, block):
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("u1;i1;3,5\nu2;i2;4,0\n", 1),
+        ("1;1;3,5\n2;2;4,0\n", 1),
+        ("1;1;3,5;1,5\n2;2;4,0;2,5\n", 1),  # as many columns with commas as are needed
+        ("user;item;value\nu1;i1;3,5\n", 2),
+        ("Kunde;Artikel;Preis\nu1;i1;2\nu2;i2;3,5\n", 3),
+        ("u1\ti1\t3,5\n", 1),
+        ('u1,i1,"3,5"\n', 1),
+    ],
+)
+def test_decimal_commas_are_named(file, text, line):
+    path = file(text)
+    with pytest.raises(DataError, match="'3,5', with a decimal comma: write it as 3.5") as caught:
+        read_edges(path, ENDS, VALUE)
+    assert caught.value.where == f"{path}:{line}"
+
+
+def test_decimal_commas_are_no_separators(file):
+    edges = read_edges(file("from;to;cost, in all\n1;2;0,5\n2;3;0,7\n"), ENDS, {})
+    assert rows(edges) == [(1, 2), (2, 3)]
+    edges = read_edges(file("a;b,c\nd;e,f\n"), ENDS, {})
+    assert rows(edges) == [("a;b", "c"), ("d;e", "f")]
+
+
+@pytest.mark.parametrize(
     ("bad", "words"),
     [
         ("1,2", "2 columns instead of 3"),

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from sampled import entries, fails, told, writer
 
-from tux.io import sample_tables
+from tux.io import sample_parquet, sample_tables
 from tux.io import text as io_text
 from tux.io.samples import read_samples
 
@@ -103,7 +103,20 @@ def test_the_column_of_labels(file):
     )
 
 
+def test_decimal_commas_are_named(file):
+    for text, line in (
+        ("y;age;c\n1;3,5;a\n0;2;b\n", 2),
+        ("# a comment\ny\tage\n1\t2\n\n0\t\n1\t3,5\n", 6),
+        ('y,age\n1,"3,5"\n0,"2,5"\n', 2),
+    ):
+        fails("age is '3,5', with a decimal comma: write it as 3.5", file(text, "s.csv"), line)
+    samples = read_samples(file("y;size\n1;3,5\n0;large\n", "s.csv"))
+    assert samples.edges.ids["feature"].values.tolist() == ["size=3,5", "size=large"]
+
+
 ROWS = [
+    ("3,5,b,1,1", "5 columns instead of 4"),
+    ('"3,5",b,1,1', "a is '3,5', with a decimal comma: write it as 3.5"),
     ("nan,b,1,1", "a is 'nan', not finite"),
     ("inf,b,1,1", "a is 'inf', not finite"),
     ("-1e39,b,1,1", "a is '-1e39', not finite"),
@@ -195,7 +208,7 @@ def test_parquet(tmp_path):
 
 
 def test_bad_rows_of_parquet(tmp_path, monkeypatch):
-    monkeypatch.setattr(sample_tables, "CELLS", 6)
+    monkeypatch.setattr(sample_parquet, "CELLS", 6)
     path = parquet(
         tmp_path / "s.parquet",
         a=[1.0, 2.0, float("nan"), 4.0, 5.0, 6.0],

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sampled import entries, fails, told, writer
 
 from tux.base.errors import UsageError
-from tux.io import sample_tables
+from tux.io import sample_parquet
 from tux.io import text as io_text
 from tux.io.samples import read_samples
 
@@ -293,7 +293,7 @@ def test_one_set_of_samples_in_four_forms(tmp_path_factory, seed, chunked):
     with pytest.MonkeyPatch.context() as patch:
         if chunked:
             patch.setattr(io_text, "BLOCK", 40)
-            patch.setattr(sample_tables, "CELLS", 12)
+            patch.setattr(sample_parquet, "CELLS", 12)
         read = [
             read_samples(folder / f"s.{end}", labels=folder / "y.npy" if end == "npz" else None)
             for end in ("svm", "npz", "parquet", "csv")

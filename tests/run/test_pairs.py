@@ -1,4 +1,6 @@
-"""Pairs to be scored: a header that names no known column is told, and --columns names it."""
+"""Pairs to be scored: which first row is a header, and that --columns names its columns."""
+
+from pathlib import Path
 
 import pytest
 
@@ -12,18 +14,59 @@ def trained(tmp_path, monkeypatch):
     (tmp_path / "plain.csv").write_text("\n".join(["Kunde,Produkt,Sterne", *rows]) + "\n")
     words = ["run", "mf", "plain.csv", "--rank", "2", "--epochs", "1", "--no-jit", "--out", "m"]
     assert main(words) == 0
-    (tmp_path / "pairs.csv").write_text("Kunde,Produkt\nu1,i2\nu3,i4\n")
+
+
+def predicted(capsys, text, *more):
+    """Exit code of `tux predict` for a file of this text, the pairs scored, and messages."""
+    capsys.readouterr()
+    Path("pairs.csv").write_text(text)
+    code = main(["predict", "m", "--pairs", "pairs.csv", *more])
+    out, err = capsys.readouterr()
+    return code, [line.rpartition(",")[0] for line in out.splitlines()[1:]], err
+
+
+PAIRS = ["u1,i2", "u3,i4"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Kunde,Produkt\nu1,i2\nu3,i4\n",
+        "Produkt,Kunde\ni2,u1\ni4,u3\n",
+        "Sterne;Kunde;Produkt\n3;u1;i2\n5;u3;i4\n",
+    ],
+)
+def test_the_header_of_training_is_known(trained, capsys, text):
+    assert predicted(capsys, text) == (0, PAIRS, "")
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("user,Artikel", "u1,i2\nu3,i4\n"),
+        ("Mensch,item_id", "u1,i2\nu3,i4\n"),
+        ("Mensch,Artikel", "7,i2\n8,i4\n"),
+    ],
+)
+def test_a_first_row_that_is_surely_a_header_is_refused(trained, capsys, header, rows):
+    code, pairs, err = predicted(capsys, f"{header}\n{rows}")
+    assert code == 3 and not pairs
+    assert f"the first row, {header}, is a header" in err and f"Say --columns {header}" in err
+    code, pairs, _ = predicted(capsys, f"{header}\n{rows}", "--columns", header)
+    assert code == 0 and pairs == rows.split()
 
 
 def test_a_first_row_of_unknown_words_is_told(trained, capsys):
-    capsys.readouterr()
-    assert main(["predict", "m", "--pairs", "pairs.csv"]) == 0
-    assert "if it is a header, say --columns Kunde,Produkt" in capsys.readouterr().err
+    code, pairs, err = predicted(capsys, "Mensch,Artikel\nu1,i2\nu3,i4\n")
+    assert code == 0 and pairs == ["Mensch,Artikel", *PAIRS]
+    assert "if it is a header, say --columns Mensch,Artikel" in err
+
+
+def test_a_first_pair_below_a_header_is_a_pair(trained, capsys):
+    code, pairs, err = predicted(capsys, "user,item\nnew,none\n7,i4\n")
+    assert code == 0 and pairs == ["new,none", "7,i4"] and "header" not in err
 
 
 def test_columns_name_the_header(trained, capsys):
-    capsys.readouterr()
-    assert main(["predict", "m", "--pairs", "pairs.csv", "--columns", "Kunde,Produkt"]) == 0
-    out, err = capsys.readouterr()
-    assert [line.rpartition(",")[0] for line in out.splitlines()[1:]] == ["u1,i2", "u3,i4"]
-    assert not err
+    text = "Mensch,Artikel\nu1,i2\nu3,i4\n"
+    assert predicted(capsys, text, "--columns", "Mensch,Artikel") == (0, PAIRS, "")

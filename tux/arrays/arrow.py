@@ -44,11 +44,6 @@ class Unreadable(ValueError):
     """A block of text in which at least one line is not what it should be."""
 
 
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as a Parquet file does. Raises `DataError` if it cannot be opened."""
-    return head_of(path, 4) == b"PAR1"
-
-
 def open_stream(path: str | os.PathLike[str]) -> Any:
     """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary
     file to ``read(n)`` from and to close.

@@ -35,8 +35,9 @@ class EdgeData:
     src: np.ndarray  # (m,) int32, index into ids[ends[0]]
     dst: np.ndarray  # (m,) int32, index into ids[ends[1]]
     fields: Mapping[str, np.ndarray]  # each (m,)
-    # which columns of the file were taken for what, in words, where that is not plain
-    columns: str = ""
+    # by what was wanted, the name of the column of the file that was taken for it, where that is
+    # not plain
+    columns: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
     rows: int | None = None  # of the file that were read; None: as many as edges
     skipped: int = 0  # bad rows left out while reading

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
-from tux.arrays.arrow import is_parquet
+from tux.arrays.packed import head_of
 from tux.arrays.piped import readable
 from tux.base.disk import writing
 from tux.base.errors import DataError
@@ -41,7 +41,7 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """The one array of a .npy file: a row of numbers or of strings of fixed length. Raises
     `DataError` for any other, such as objects.
     """
-    is_parquet(path)  # raises if there is no such file
+    head_of(path, 1)  # raises if there is no such file
     with open(readable(path), "rb") as file:
         return _array(file, os.path.getsize(readable(path)), str(path))
 
@@ -50,7 +50,7 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
     """Those of the named arrays that a .npz file holds. Raises `DataError` if it is damaged, or
     an array cannot be as it is announced.
     """
-    is_parquet(path)
+    head_of(path, 1)
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}

@@ -46,11 +46,18 @@ def packing(head: bytes) -> str | None:
     return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
 
 
-def is_npz(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an archive of numpy's arrays: a zip file of members called .npy."""
+def is_packed(head: bytes) -> bool:
+    """Whether the first bytes of a file show that it is packed, whether or not it can be read."""
+    return packing(head) is not None or head.startswith((XZ, ZIP, SEVEN))
+
+
+def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
+    """Whether a file that begins with `head` is an archive of numpy's arrays: a zip file of members
+    called .npy.
+    """
     import zipfile
 
-    if head_of(path, 4) != ZIP:
+    if not head.startswith(ZIP):
         return False
     try:
         with zipfile.ZipFile(readable(path)) as archive:

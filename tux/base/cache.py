@@ -27,9 +27,9 @@ def keeping() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = disk_error(f"the cache of compiled kernels in {cache_folder()}", error)
-        told.do = "free space there, or set TUX_CACHE_DIR to a folder on another disk"
-        raise told from error
+        failure = disk_error(f"the cache of compiled kernels in {cache_folder()}", error)
+        failure.do = "free space there, or set TUX_CACHE_DIR to a folder on another disk"
+        raise failure from error
 
 
 def _candidates() -> Iterator[Path]:
@@ -43,10 +43,10 @@ def _own(folder: Path) -> str:
     """Make `folder` ours and private; returns why it cannot be, or nothing."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.stat()
-        if found.st_uid != os.getuid():
+        status = folder.stat()
+        if status.st_uid != os.getuid():
             return "it belongs to another user"
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             folder.chmod(0o700)
         if not os.access(folder, os.W_OK | os.X_OK):
             return "it is not writable"

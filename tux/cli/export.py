@@ -34,13 +34,13 @@ def command(argv: list[str]) -> int:
         metavar="FILE",
         help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
     )
-    given = flags.parse(argv)
-    check_format(given.dir, given.format)
-    write = exporter(given.out, given.format, given.labels, warn=show.warn)
-    arrays = export(given.dir, given.format, warn=show.warn)
+    args = flags.parse(argv)
+    check_format(args.dir, args.format)
+    write = exporter(args.out, args.format, args.labels, warn=show.warn)
+    arrays = export(args.dir, args.format, warn=show.warn)
     write(arrays)
     shapes = ", ".join(
         f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items()
     )
-    show.say(f"{given.out}: {shapes}")
+    show.say(f"{args.out}: {shapes}")
     return 0

@@ -79,21 +79,21 @@ def _generate_ratings(argv: list[str]) -> int:
         type=real,
         help="share of ratings to hold out [default 0.1 with --test]",
     )
-    given = _sized(flags, argv, users=2_000, items=1_000, ratings=100_000)
+    args = _sized(flags, argv, users=2_000, items=1_000, ratings=100_000)
     from tux.synthetic.ratings import ratings, write_ratings
 
-    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
+    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     made = ratings(
-        given.users,
-        given.items,
-        given.ratings,
-        rank=given.rank,
-        noise=given.noise,
+        args.users,
+        args.items,
+        args.ratings,
+        rank=args.rank,
+        noise=args.noise,
         test_share=share,
-        seed=given.seed,
+        seed=args.seed,
     )
-    rows = write_ratings(made, given.out, given.test)
-    for path, count in zip((given.out, given.test), rows, strict=True):
+    rows = write_ratings(made, args.out, args.test)
+    for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
             show.say(f"{path}: {count:,} ratings")
     show.say(f"the truth itself has an RMSE of {made.floor:.4f}")
@@ -130,16 +130,16 @@ def _generate_corpus(argv: list[str]) -> int:
     flags.add_argument(
         "--vocab", metavar="FILE", help="write the words' names to this file, one a line"
     )
-    given = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
+    args = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
     from tux.synthetic.corpus import corpus, write_corpus, written_as
 
-    written_as(given.out, given.vocab)
-    sizes = (given.documents, given.vocabulary, given.topics, given.tokens)
-    made = corpus(*sizes, alpha=given.alpha, beta=given.beta, seed=given.seed)
-    write_corpus(made, given.out, given.vocab)
+    written_as(args.out, args.vocab)
+    sizes = (args.documents, args.vocabulary, args.topics, args.tokens)
+    made = corpus(*sizes, alpha=args.alpha, beta=args.beta, seed=args.seed)
+    write_corpus(made, args.out, args.vocab)
     show.say(
-        f"{given.out}: {given.documents:,} documents, {len(made):,} pairs of document and word, "
-        f"{given.tokens:,} tokens"
+        f"{args.out}: {args.documents:,} documents, {len(made):,} pairs of document and word, "
+        f"{args.tokens:,} tokens"
     )
     return 0
 
@@ -170,7 +170,7 @@ def _generate_clicks(argv: list[str]) -> int:
         type=real,
         help="share of samples to hold out [default 0.1 with --test]",
     )
-    given = _sized(
+    args = _sized(
         flags,
         argv,
         "file to write: .svm (libsvm's format), or .svm.gz",
@@ -179,12 +179,12 @@ def _generate_clicks(argv: list[str]) -> int:
     )
     from tux.synthetic.clicks import check_names, clicks, write_clicks
 
-    check_names(given.out, given.test)
-    share = given.test_share if given.test_share is not None else 0.1 if given.test else 0.0
-    weights = given.weights or max(1, given.features // 10)
-    made = clicks(given.samples, given.features, given.entries, weights, given.seed, share)
-    rows = write_clicks(made, given.out, given.test)
-    for path, count in zip((given.out, given.test), rows, strict=True):
+    check_names(args.out, args.test)
+    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+    weights = args.weights or max(1, args.features // 10)
+    made = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
+    rows = write_clicks(made, args.out, args.test)
+    for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
             show.say(f"{path}: {count:,} samples")
     show.say(
@@ -200,12 +200,12 @@ def _generate_graph(argv: list[str]) -> int:
         "A random directed graph with power-law degrees.",
         "[flags] --out FILE",
     )
-    given = _sized(flags, argv, vertices=2_000, edges=20_000)
+    args = _sized(flags, argv, vertices=2_000, edges=20_000)
     from tux.run.predict import writer
     from tux.synthetic.graph import graph
 
-    write = writer(given.out)
-    source, target = graph(given.vertices, given.edges, seed=given.seed)
+    write = writer(args.out)
+    source, target = graph(args.vertices, args.edges, seed=args.seed)
     write({"source": source, "target": target})
-    show.say(f"{given.out}: {len(source):,} edges")
+    show.say(f"{args.out}: {len(source):,} edges")
     return 0

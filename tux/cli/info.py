@@ -10,8 +10,10 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
+from tux.io.detect import detect
 from tux.io.read import read_edges
 from tux.run.folder import RESULTS, Run, read_metrics, read_run
 from tux.run.sizes import COUNTED
@@ -75,6 +77,9 @@ def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
         ),
         "versions": _listed(run.versions),
     }
+    if run.interrupted is not None:
+        done = f"{plural(epochs, 'epoch')} done, no model written"
+        return findings | {"state": f"interrupted in epoch {run.interrupted}; {done}"}
     if not run.results:
         return findings | {"state": f"{epochs} epochs done; the run goes on, or ended early"}
     for name in ("last", "best"):
@@ -183,6 +188,7 @@ def of_edges(edges: EdgeData) -> dict[str, str]:
 
 def _read(path: str, ends: tuple[str, str], columns: str | None) -> EdgeData:
     """Edges with a number if there is one, else without."""
+    format = detect(path)
     if columns is not None:
         return read_edges(
             path,
@@ -190,12 +196,12 @@ def _read(path: str, ends: tuple[str, str], columns: str | None) -> EdgeData:
             {"value": "f4"} if columns.count(",") == 2 else {},
             columns=columns,
             on_bad_row="skip",
+            format=format,
         )
     try:
-        edges = read_edges(path, ends, {"value": "f4"}, on_bad_row="skip")
+        return read_edges(path, ends, {"value": "f4"}, on_bad_row="skip", format=format)
     except DataError:
-        return read_edges(path, ends, {}, on_bad_row="skip")
-    return edges
+        return read_edges(path, ends, {}, on_bad_row="skip", format=format)
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -39,13 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0; 2 usage, 3 data, 4 peer lost, 5 timeout, 6
     disk, 7 refused, 130 interrupted; else 1.
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in given
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
     streams.open_missing()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
         warnings.showwarning = lambda message, *_: show.warn(str(message))
         try:
-            return _command(given)
+            return _command(words)
         except TuxError as error:
             # The compiler calls what a dropped interrupt kept from it a mistake of the UDF.
             if interrupts.pending():
@@ -208,16 +208,16 @@ def _info(argv: list[str]) -> int:
         metavar="A,B,..",
         help="names, or numbers from 1, of the columns of source, target and value",
     )
-    given = flags.parse(argv)
+    args = flags.parse(argv)
     from tux.cli.info import info
 
-    first, _, second = given.types.partition(",")
+    first, _, second = args.types.partition(",")
     if not first or not second or "," in second:
         raise UsageError(
-            f"--types {given.types} are not two types",
+            f"--types {args.types} are not two types",
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
-    show.pairs(info(given.path, (first, second), given.columns))
+    show.pairs(info(args.path, (first, second), args.columns))
     return 0
 
 

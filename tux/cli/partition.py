@@ -17,7 +17,7 @@ from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.io.metis import is_metis
+from tux.io.detect import Format, detect
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.partition.capacity import capacity
@@ -27,25 +27,25 @@ from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report,
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
 
 
-def partition(given: Namespace) -> None:
+def partition(args: Namespace) -> None:
     """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
-    methods = chosen(given.method) if given.method else [] if given.imports else chosen("all")
-    _check(given)
+    methods = chosen(args.method) if args.method else [] if args.imports else chosen("all")
+    _check(args)
     with show.watcher() as watch:
-        watch.phase(f"reading {given.graph}")
-        graph = _read(given)
-        for text in _told(given.graph, graph, given.parts).splitlines():
+        watch.phase(f"reading {args.graph}")
+        graph = _read(args)
+        for text in _told(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         src, dst = graph.edges.src, graph.edges.dst
-        sizes = _per_type(given.row_bytes, graph.bipartite, "--row-bytes")
-        syncs = [often for often, _ in _per_type(given.syncs, graph.bipartite, "--syncs")]
+        sizes = _per_type(args.row_bytes, graph.bipartite, "--row-bytes")
+        syncs = [often for often, _ in _per_type(args.syncs, graph.bipartite, "--syncs")]
         whole = graph.edges.ends[0] if graph.sampled else ""
         judge = Judge(
-            src, dst, given.parts, graph.bipartite, given.seed, given.cap, sizes, syncs, whole
+            src, dst, args.parts, graph.bipartite, args.seed, args.cap, sizes, syncs, whole
         )
-        rows, best = _compete(judge, methods, given.imports or [], watch)
+        rows, best = _compete(judge, methods, args.imports or [], watch)
     show.grid(*table(rows, best, judge))
-    for text in (*legend(rows), *judge.beyond(rows), *refused(rows)):
+    for text in (*judge.barred(rows), *legend(rows), *refused(rows)):
         show.say(text)
     if best is None:
         raise UsageError(
@@ -53,33 +53,32 @@ def partition(given: Namespace) -> None:
             do="name others with --method; the lines above say why",
         )
     show.say(f"winner: {judge.reason(best, rows)}")
-    _write(given, graph, judge, rows, best)
+    _write(args, graph, judge, rows, best)
 
 
-def _read(given: Namespace) -> Graph:
+def _read(args: Namespace) -> Graph:
     """The graph. Every row counts, as an assignment has a line for each."""
     try:
-        return _graph(given)
+        return _graph(args)
     except DataError as error:
         raise without_skipping(error) from None
 
 
-def _graph(given: Namespace) -> Graph:
+def _graph(args: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
-    how = {name: getattr(given, name) for name in ("label", "weight", "labels")}
+    how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     asked = any(value is not None for value in how.values())
-    why = ""
-    if asked or not (given.one_type or given.columns):
+    why, format = "", detect(args.graph)
+    if asked or not (args.one_type or args.columns):
         try:
-            if (sampled := read_sampled(given.graph, asked=asked, **how)) is not None:
+            if (sampled := read_sampled(args.graph, format, asked=asked, **how)) is not None:
                 return sampled
         except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
                 raise
             why = error.what
-    graph = read_graph(
-        given.graph, True if given.bipartite else False if given.one_type else None, given.columns
-    )
+    bipartite = True if args.bipartite else False if args.one_type else None
+    graph = read_graph(args.graph, format, bipartite, args.columns)
     return graph._replace(unlabelled=why)
 
 
@@ -104,29 +103,29 @@ def _compete(
     return rows, judge.best(rows)
 
 
-def _check(given: Namespace) -> None:
+def _check(args: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
-    if given.bipartite and given.one_type:
+    if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
-    if (given.one_type or given.columns) and (given.label or given.weight or given.labels):
+    if (args.one_type or args.columns) and (args.label or args.weight or args.labels):
         raise UsageError(
             "samples with labels have two types of vertices, and no columns of edges",
             do="leave --one-type or --columns out",
         )
     try:
-        capacity(1, given.parts, given.cap)
+        capacity(1, args.parts, args.cap)
     except ValueError as error:
         raise UsageError(str(error), do="see tux partition --help") from None
     for flag in ("json", "plot", "assignment", "out"):
-        path = getattr(given, flag)
+        path = getattr(args, flag)
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise UsageError(
                 f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
             )
-    if given.plot:
-        plots.check(given.plot)
-    if given.out:
-        disk.check_new(Path(given.out))
+    if args.plot:
+        plots.check(args.plot)
+    if args.out:
+        disk.check_new(Path(args.out))
 
 
 def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
@@ -160,52 +159,52 @@ def _told(path: str, graph: Graph, k: int) -> str:
         f"{len(ids):,} {'vertices' if name == 'vertex' else name + 's'}"
         for name, ids in edges.ids.items()
     )
-    told = f"{os.path.basename(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
-    told += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
+    text = f"{os.path.basename(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
+    text += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
     if not graph.why:
-        return told
+        return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if is_metis(path) or graph.sampled else f"; {other} if that is wrong"
-    return f"{told}\nvertices of {kinds}, as {graph.why}{doubt}"
+    doubt = "" if graph.format is Format.METIS or graph.sampled else f"; {other} if that is wrong"
+    return f"{text}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 
 def _write(
-    given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged], best: Judged
+    args: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged], best: Judged
 ) -> None:
     """The files that were asked for."""
     order = sorted(
         (row for row in rows if row.quality),
         key=lambda row: row.quality.volume if row.quality else 0,
     )
-    if given.json:
+    if args.json:
         about = {
-            "graph": os.path.abspath(given.graph),
+            "graph": os.path.abspath(args.graph),
             "parts": judge.k,
             "bipartite": judge.bipartite,
             "seed": judge.seed,
             "cap": judge.cap,
         }
-        with disk.replacing(given.json) as part:
+        with disk.replacing(args.json) as part:
             part.write_bytes(
                 msgspec.json.format(msgspec.json.encode(report(rows, best, **about)), indent=2)
                 + b"\n"
             )
-        show.say(f"{given.json}: all figures")
-    if given.plot:
-        plots.save(given.plot, [(row.name, row.quality) for row in order if row.quality], best.name)
-        show.say(f"{given.plot}: pictures of them")
+        show.say(f"{args.json}: all figures")
+    if args.plot:
+        plots.save(args.plot, [(row.name, row.quality) for row in order if row.quality], best.name)
+        show.say(f"{args.plot}: pictures of them")
     assert best.parts is not None
-    if given.assignment:
-        write_assignment(given.assignment, best.parts)
-        show.say(f"{given.assignment}: the part of each edge by {best.name}")
-    if given.out:
+    if args.assignment:
+        write_assignment(args.assignment, best.parts)
+        show.say(f"{args.assignment}: the part of each edge by {best.name}")
+    if args.out:
         whole = (
             graph.edges
             if graph.sampled
-            else read_whole(given.graph, graph.bipartite, given.columns)
+            else read_whole(args.graph, graph.format, graph.bipartite, args.columns)
         )
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
-        write_folder(given.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
-        show.say(f"{given.out}: cut by {best.name}, for tux run APP {given.out}")
+        write_folder(args.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
+        show.say(f"{args.out}: cut by {best.name}, for tux run APP {args.out}")

@@ -19,42 +19,42 @@ def command(argv: list[str]) -> int:
     """Do what ``tux predict`` with these arguments says. Raises what `predict` and
     `predict_rows` do.
     """
-    given = _flags().parse(argv)
-    if sum(each is not None for each in (given.data, given.pairs, given.nearest)) != 1:
+    args = _flags().parse(argv)
+    if sum(each is not None for each in (args.data, args.pairs, args.nearest)) != 1:
         raise UsageError(
             "tux predict needs DATA or --pairs FILE or --nearest ID, one of them",
             do="tux predict --help",
         )
-    if given.nearest is None and (given.count is not None or given.field):
+    if args.nearest is None and (args.count is not None or args.field):
         raise UsageError(
-            f"{'--field' if given.field else '--count'} without --nearest ID",
+            f"{'--field' if args.field else '--count'} without --nearest ID",
             do="name the vertex first",
         )
-    write = writer(given.out) if given.out else shown
-    if given.nearest is not None:
+    write = writer(args.out) if args.out else shown
+    if args.nearest is not None:
         columns = nearest_of(
-            given.dir,
-            given.nearest,
-            COUNT if given.count is None else given.count,
-            given.field or "",
+            args.dir,
+            args.nearest,
+            COUNT if args.count is None else args.count,
+            args.field or "",
             warn=show.warn,
         )
-    elif given.pairs:
-        columns = predict(given.dir, given.pairs, columns=given.columns, warn=show.warn)
+    elif args.pairs:
+        columns = predict(args.dir, args.pairs, columns=args.columns, warn=show.warn)
     else:
         reading = Reading(
-            form=given.form,
-            vocab=given.vocab,
-            stop=given.stop,
-            columns=given.columns,
-            on_bad_row=given.on_bad_row,
+            form=args.form,
+            vocab=args.vocab,
+            stop=args.stop,
+            columns=args.columns,
+            on_bad_row=args.on_bad_row,
         )
-        columns = predict_rows(given.dir, given.data, reading, warn=show.warn)
+        columns = predict_rows(args.dir, args.data, reading, warn=show.warn)
     write(columns)
-    if given.out:
+    if args.out:
         first, *_ = columns
         count = len(columns[first])
-        show.say(f"{given.out}: {f'{count:,} scores' if given.pairs else plural(count, first)}")
+        show.say(f"{args.out}: {f'{count:,} scores' if args.pairs else plural(count, first)}")
     return 0
 
 

@@ -46,19 +46,19 @@ def command(argv: list[str]) -> int:
 def _train(source: Source, argv: list[str]) -> int:
     from tux.cli.run_flags import run_flags
 
-    given = run_flags(source, argv[0]).parse(argv[1:])
-    program = source.program(**parameters(given))
+    args = run_flags(source, argv[0]).parse(argv[1:])
+    program = source.program(**parameters(args))
     from tux.base.crash import advise
     from tux.cluster.place import find
     from tux.program.report import REPEATS
     from tux.run.options import RunOptions
     from tux.run.session import run
 
-    if not (given.check or given.no_jit):
+    if not (args.check or args.no_jit):
         advise()
-    place = find(given.nnodes, given.node_rank, given.rdzv, given.key_file, insecure=given.insecure)
-    if place and place.rank and given.out:
-        given.out = None  # machine 0 writes
+    place = find(args.nnodes, args.node_rank, args.rdzv, args.key_file, insecure=args.insecure)
+    if place and place.rank and args.out:
+        args.out = None  # machine 0 writes
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "
@@ -66,36 +66,36 @@ def _train(source: Source, argv: list[str]) -> int:
         )
 
     options = RunOptions(
-        out=given.out,
-        seed=given.seed,
-        epochs=given.epochs,
-        every=given.eval_every,
-        patience=given.patience,
-        columns=given.columns,
-        on_bad_row=given.on_bad_row,
-        **{name: getattr(given, name, None) for name in FORMS_OF_DATA},
-        jit=not given.no_jit,
-        check=given.check,
-        workers=given.workers,
-        slack=given.slack,
-        partitioner=given.partitioner,
-        deadline=given.timeout,
+        out=args.out,
+        seed=args.seed,
+        epochs=args.epochs,
+        every=args.eval_every,
+        patience=args.patience,
+        columns=args.columns,
+        on_bad_row=args.on_bad_row,
+        **{name: getattr(args, name, None) for name in FORMS_OF_DATA},
+        jit=not args.no_jit,
+        check=args.check,
+        workers=args.workers,
+        slack=args.slack,
+        partitioner=args.partitioner,
+        deadline=args.timeout,
         place=place,
-        judge_repeats=getattr(given, "judge_repeats", None) or REPEATS,
+        judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
         command=["tux", "run", *argv],
     )
-    if given.verify:
+    if args.verify:
         from tux.cli.verify import verified
 
-        return verified(program, given.data, given.test, options)
+        return verified(program, args.data, args.test, options)
     with show.watcher() as watch:
         chosen = ", ".join(
             f"{name} {value}" for name, value in program.parameters.items() if value != ""
         )
-        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {given.seed}")
-        result = run(program, given.data, given.test, options, watch)
+        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
+        result = run(program, args.data, args.test, options, watch)
     if result.worker is not None:
-        _tell(result, given.out)
+        _tell(result, args.out)
     return 0
 
 

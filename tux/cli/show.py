@@ -76,23 +76,28 @@ def table(columns: dict[str, Any]) -> None:
         sys.stdout.flush()
 
 
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]], best: int | None = None) -> None:
-    """Rows of text under a header, the first column to the left and the others to the right; row
-    `best` stands out.
+def grid(
+    header: Sequence[str], rows: Sequence[Sequence[str]], marks: Sequence[str] | None = None
+) -> None:
+    """Rows of text under a header, the first column to the left and the others to the right. Each
+    may have a mark before it; a row with "*" stands out.
     """
+    marks = marks or [""] * len(rows)
     if _rich():
         from rich.console import Console
         from rich.table import Table
 
-        shown = Table(*header, box=None, header_style="bold", pad_edge=False)
-        for column in shown.columns[1:]:
+        first = [""] * any(marks)
+        shown = Table(*first, *header, box=None, header_style="bold", pad_edge=False)
+        for column in shown.columns[len(first) + 1 :]:
             column.justify = "right"
         for column in shown.columns:
             column.no_wrap = True
-        for at, row in enumerate(rows):
-            shown.add_row(*row, style="bold green" if at == best else None)
+        for mark, row in zip(marks, rows, strict=True):
+            cells = [mark, *row] if first else row
+            shown.add_row(*cells, style="bold green" if mark == "*" else None)
         return Console(highlight=False).print(shown)
-    marked = [("", *header), *(("*" if at == best else "", *row) for at, row in enumerate(rows))]
+    marked = [("", *header), *((mark, *row) for mark, row in zip(marks, rows, strict=True))]
     widths = [max(map(len, column)) for column in zip(*marked, strict=True)]
     for row in marked:
         cells = [

@@ -252,7 +252,7 @@ class Graph:
                 f"{' to '.join(program.edge.ends)}"
             )
         last = train if test is None else test
-        given = lambda name: {  # noqa: E731
+        fields_of = lambda name: {  # noqa: E731
             **train.vertex_fields.get(name, {}),
             **last.vertex_fields.get(name, {}),
         }
@@ -263,7 +263,7 @@ class Graph:
                 last.ids[name],
                 len(train.ids[name]),
                 seed,
-                given(name),
+                fields_of(name),
             )
             for name in program.vertices
             if name in last.ids
@@ -290,18 +290,18 @@ def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | Non
 
 
 def _repeated(
-    program: Program, src: np.ndarray, dst: np.ndarray, given: Mapping[str, np.ndarray]
+    program: Program, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
 ) -> Edges:
     """Edges (m,) of given fields, each as often as its field `repeats` says, if the program has
     one.
     """
     if (repeats := program.edge.repeats) and len(src):
-        if repeats not in given:
+        if repeats not in columns:
             raise DataError(
                 f"these edges have no {repeats}, which says how often each is there",
-                do=f"fields: {', '.join(given) or 'none'}",
+                do=f"fields: {', '.join(columns) or 'none'}",
             )
-        times = given[repeats]
+        times = columns[repeats]
         if not np.array_equal(times, np.floor(times)):
             raise DataError(
                 f"an edge is there {times[times != np.floor(times)][0]} times",
@@ -313,26 +313,26 @@ def _repeated(
                 f"an edge is there {times.min()} times", do=f"{repeats} must be 0 or more"
             )
         src, dst = np.repeat(src, times), np.repeat(dst, times)
-        given = {
+        columns = {
             name: np.repeat(array, times, axis=0)
-            for name, array in given.items()
+            for name, array in columns.items()
             if name != repeats
         }
-    return Edges(program.edge, src, dst, _fields(program, given, len(src)))
+    return Edges(program.edge, src, dst, _fields(program, columns, len(src)))
 
 
-def _fields(program: Program, given: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
+def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
     """The fields of m edges: `given` where they are data, else their initial value, which is a
     constant.
     """
     fields = {}
     for name, f in program.edge.fields.items():
         if m and f.kind == "data":
-            if name not in given:
+            if name not in columns:
                 what = f"these edges have no {name}, which {type(program).__name__} reads"
-                raise DataError(what, do=f"fields: {', '.join(given) or 'none'}")
+                raise DataError(what, do=f"fields: {', '.join(columns) or 'none'}")
             # Kernels read arrays row after row, whatever their strides.
-            fields[name] = np.ascontiguousarray(given[name], f.dtype)
+            fields[name] = np.ascontiguousarray(columns[name], f.dtype)
             continue
         f = f.sized(program.parameters)
         if f.init.law != "constant":  # type: ignore[union-attr]

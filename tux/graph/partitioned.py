@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.edges import EdgeData
+from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
 from tux.graph.parts import Part, cut, hold_out
@@ -106,12 +106,12 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
     }
     none = np.empty(0, np.int32)
     numbers = {name: np.empty(0, dtype) for name, dtype in wanted.items()}
-    given = {
+    vertex_fields = {
         name: store.vertex_fields(folder, stored[entry])
         for entry, name in zip(manifest.ends, ends, strict=True)
     }
     return EdgeData(
-        ends, ids, none, none, numbers, vertex_fields=given, classes=tuple(manifest.classes)
+        ends, ids, none, none, numbers, vertex_fields=vertex_fields, classes=tuple(manifest.classes)
     )
 
 
@@ -195,11 +195,29 @@ def _bare(data: EdgeData) -> EdgeData:
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.run.inputs.Inputs` are, or are cut into."""
     if inputs.folder:
-        made = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
-        return replace(made, parts=with_topology(program, made.parts, None, seed))
+        cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
-    made = Partitioned.of(inputs.train, inputs.test, partitioner, k, seed, whole)
-    return replace(made, parts=with_topology(program, made.parts, inputs.train, seed))
+    test = None if inputs.test is None else _declared(program, inputs.test)
+    cut_graph = Partitioned.of(_declared(program, inputs.train), test, partitioner, k, seed, whole)
+    return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
+
+
+def _declared(program: Program, edges: EdgeData) -> EdgeData:
+    """The same edges without columns that the program does not read: workers would store them in
+    vain, and their names need not be names of files.
+    """
+    fields = {name: each for name, each in edges.fields.items() if name in program.edge.columns}
+    vertex_fields = {
+        kind: {
+            name: each
+            for name, each in known.items()
+            if name == TOGETHER or name in program.vertices[kind].fields
+        }
+        for kind, known in edges.vertex_fields.items()
+        if kind in program.vertices
+    }
+    return replace(edges, fields=fields, vertex_fields=vertex_fields)
 
 
 def with_topology(

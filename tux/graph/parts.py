@@ -114,9 +114,9 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
     for name, n in counts.items():
         sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
         placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
-        given = data.vertex_fields.get(name, {})
+        known = data.vertex_fields.get(name, {})
         types[name] = [
-            replace(each, data=given)
+            replace(each, data=known)
             for each in _type_parts(name, data.ids[name], orders[name], placed, k)
         ]
     degrees = [

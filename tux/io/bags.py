@@ -19,7 +19,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
-from tux.io.detect import Form, recognised
+from tux.io.detect import Form, detect
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
@@ -55,8 +55,8 @@ def read_bags(
     """Read a file of bags as edges between the types `ends`; `fields` maps the edge's one data
     field, if any, to its dtype [count, i4].
 
-    `form` is found by `recognised`, but for "text". Rows have as ids the document's number, or that
-    of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
+    `form` is found by `tux.io.detect`, but for "text". Rows have as ids the document's number, or
+    that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
     words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1 of lda-c.
     `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c. With text,
     words that are not in `vocab` are left out, and those in the file `stop` too.
@@ -73,7 +73,7 @@ def read_bags(
     """
     wanted = {"count": np.int32} if fields is None else fields
     kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
-    chosen = _checked(path, ends, kinds, form or recognised(path), stop, against, unknown)
+    chosen = _checked(path, ends, kinds, form or detect(path).bags, stop, against, unknown)
     words = None if vocab is None else read_vocabulary(vocab)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
@@ -109,7 +109,7 @@ def bag_edges(
     against: Mapping[str, Ids] | None,
     on_bad_row: OnBadRow,
 ) -> EdgeData:
-    """The edges of a file of a form that was `recognised`. See `tux.io.read.read_edges` and
+    """The edges of a file of a form that was detected. See `tux.io.read.read_edges` and
     `read_bags`.
     """
     if columns is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
+DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
 
 
@@ -21,7 +22,7 @@ class TextLayout(NamedTuple):
     width: int  # columns of every line
     picks: list[int]  # 0-based places of the wanted columns
     skip: int  # lines before the first row
-    told: str = ""  # which columns these are, in words, where that is not plain
+    names: Mapping[str, str] = {}  # see `tux.arrays.edges.EdgeData.columns`
 
     @property
     def quotes(self) -> bool:
@@ -66,14 +67,27 @@ def is_row(line: str) -> bool:
 
 def separator_of(lines: list[str], needed: int) -> tuple[str, int]:
     """The separator that cuts most lines into one number of columns, enough of them if any does;
-    and that number.
+    and that number. A comma is none where it is a decimal comma between semicolons.
     """
     best = ((0, False, 0), BLANKS, 1)
     for rank, separator in enumerate(SEPARATORS):
         widths = Counter(len(cells_of(line, separator)) for line in lines)
         width, times = widths.most_common(1)[0]
         best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
+    if best[1] == "," and (width := _decimal_width(lines, best[0][0])) >= needed:
+        return ";", width
     return best[1], best[2]
+
+
+def _decimal_width(lines: list[str], times: int) -> int:
+    """The columns that semicolons make of as many lines as commas do, where all commas of these,
+    but for a header, are decimal commas; else 0.
+    """
+    rows = [cells_of(line, ";") for line in lines]
+    width, same = Counter(map(len, rows)).most_common(1)[0]
+    commas = [cell for row in rows[len(rows) > 1 :] for cell in row if "," in cell]
+    decimal = commas and all(DECIMAL.fullmatch(cell) for cell in commas)
+    return width if width > 1 and same >= times and decimal else 0
 
 
 def cells_of(line: str, separator: str) -> list[str]:

@@ -1,17 +1,51 @@
-"""Which files hold bags of columns rather than a table of edges, by their first lines."""
+"""The format of a file, which is found once, by its name and its first bytes; callers match on it.
+
+Whether text holds bags of columns rather than a table of edges is told by its first lines.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from enum import Enum
 from itertools import islice
 from typing import Literal
 
 from tux.arrays import arrow
-from tux.arrays.packed import ENDINGS
+from tux.arrays.packed import ENDINGS, head_of, holds_arrays, is_packed
 from tux.io.cells import MARK
+from tux.io.market import has_banner
+from tux.io.mat import is_mat
+from tux.io.metis import is_metis
 
 Form = Literal["docword", "lda-c", "svm", "text"]
+
+
+class Format(Enum):
+    """What kind of file it is."""
+
+    MAT = "mat"  # MATLAB
+    METIS = "metis"
+    PARQUET = "parquet"
+    NPZ = "npz"  # numpy's arrays, perhaps a sparse matrix of scipy
+    MARKET = "market"  # Matrix Market
+    DOCWORD = "docword"  # UCI
+    LDA_C = "lda-c"
+    SVM = "svm"  # libsvm
+    TEXT = "text"  # any other: a table as text, or what only the caller can know
+
+    @property
+    def bags(self) -> Form | None:
+        """The form of a file whose rows are bags of columns; None of another file, and of text."""
+        return BAGS.get(self)
+
+
+BAGS: dict[Format, Form] = {
+    Format.DOCWORD: "docword",
+    Format.LDA_C: "lda-c",
+    Format.SVM: "svm",
+}
+PARQUET = b"PAR1"  # how such a file begins
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
@@ -23,27 +57,45 @@ TRIPLE = re.compile(rb"\s*\d+\s+\d+\s+\S+\s*", re.ASCII)
 PAIR = re.compile(rb"\d+:[^:]+", re.ASCII)
 
 
-def recognised(path: str | os.PathLike[str]) -> Form | None:
-    """ "docword", "lda-c" or "svm" if the file begins as such a file does; None of an ordinary
-    table of edges.
+def detect(path: str | os.PathLike[str]) -> Format:
+    """The format of a file: MATLAB and METIS by its name, the others by its first bytes and lines.
+
+    A file that is damaged may be of any format; reading it will tell. Raises `DataError` if the
+    file cannot be opened, or has lines before the banner of Matrix Market.
+    """
+    if is_mat(path):
+        return Format.MAT
+    if is_metis(path):
+        return Format.METIS
+    packed = head_of(path, HEAD + 1)
+    if packed.startswith(PARQUET):
+        return Format.PARQUET
+    if ending(path) == ".npz" or holds_arrays(path, packed):
+        return Format.NPZ
+    head = _unpacked(path) if is_packed(packed) else packed
+    if has_banner(head, path):
+        return Format.MARKET
+    return _by_lines(head[:HEAD], len(head) <= HEAD, ending(path) in SAMPLES)
+
+
+def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
+    """The format of bags whose first bytes are `head`, and `whole` if these are all; TEXT of an
+    ordinary table of edges, and of what is no text. `named` if the file's name says libsvm.
 
     A docword file begins with three lines of one number and goes on with three numbers a line. Most
     lines of the others are pairs ``column:number``, perhaps with a head before them. A table of
     edges might have a column or two of such pairs, so there must be different numbers of them on
     the lines, or four columns at least, or a name that ends in .svm, .libsvm, .svmlight or .feat.
     Lines of a head alone, which are rows of zeros, are looked beyond. The heads of lda-c are the
-    numbers of pairs. Plain text is never recognised. Raises `DataError` if the file cannot be
-    opened.
+    numbers of pairs. Plain text is never recognised.
     """
-    head, whole = _head(path)
-    if b"\0" in head or head.startswith(b"PAR1"):
-        return None
+    if b"\0" in head or head.startswith(PARQUET):
+        return Format.TEXT
     lines = head.removeprefix(MARK).split(b"\n")
     lines = [line for line in (lines if whole or len(lines) == 1 else lines[:-1]) if line.strip()]
-    named = ending(path) in SAMPLES
     if not named and len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):
         if _most([bool(TRIPLE.fullmatch(line)) for line in lines[3 : 3 + SAMPLE]]):
-            return "docword"
+            return Format.DOCWORD
     words = (line.split(b"#")[0].split() for line in lines if not line.lstrip().startswith(b"#"))
     rows = [*islice(words, SAMPLE)]
     if all(map(_bare, rows)):
@@ -58,7 +110,7 @@ def _bare(row: list[bytes]) -> bool:
     return len(row) == 1 and b":" not in row[0]
 
 
-def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Form | None:
+def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Format:
     """The form of rows of words; `named` if the file's name says libsvm, `cut` if the only row
     goes on.
     """
@@ -74,13 +126,13 @@ def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Form | None:
     if not good or not _most(
         [fit for row, fit in zip(rows, fits, strict=True) if not (fit and _bare(row))]
     ):
-        return None
+        return Format.TEXT
     if not named and (widths == {0} or len(widths) == 1 and min(widths) + headed < WIDE):
-        return None
+        return Format.TEXT
     return (
-        "lda-c"
+        Format.LDA_C
         if headed and not named and _most([_counted(row, bag, cut) for row, bag in good])
-        else "svm"
+        else Format.SVM
     )
 
 
@@ -98,16 +150,13 @@ def _most(fits: list[bool]) -> bool:
     return sum(fits) >= SHARE * len(fits)
 
 
-def _head(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
-    """The first bytes of a file, unpacked, and whether they are all of it; nothing of a damaged
-    one, which reading it will tell.
-    """
+def _unpacked(path: str | os.PathLike[str]) -> bytes:
+    """The first bytes of a packed file, unpacked; nothing of a damaged one."""
     with arrow.open_stream(path) as stream:
         try:
-            head = bytes(stream.read(HEAD + 1))
-            return head[:HEAD], len(head) <= HEAD
+            return bytes(stream.read(HEAD + 1))
         except OSError:
-            return b"", True
+            return b""
 
 
 def ending(path: str | os.PathLike[str]) -> str:

@@ -45,18 +45,14 @@ class Market(NamedTuple):
     values: np.ndarray | None
 
 
-def is_market(path: str | os.PathLike[str]) -> bool:
-    """Whether the unpacked file begins as a Matrix Market file does, perhaps after comments and
-    blank lines.
+def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
+    """Whether a file whose first bytes, unpacked, are `head` begins as a Matrix Market file does,
+    perhaps after comments and blank lines.
 
-    Raises `DataError` if it cannot be opened, and for a banner that other lines precede: without it
-    the file looks like a table of edges.
+    Raises `DataError` for a banner that other lines precede: without it the file looks like a table
+    of edges.
     """
-    with arrow.open_stream(path) as stream:
-        try:
-            lines = bytes(stream.read(START)).removeprefix(MARK).split(b"\n")
-        except OSError:
-            return False  # damaged, which reading it as text will tell
+    lines = head[:START].removeprefix(MARK).split(b"\n")
     at = _banner_at(lines)
     other = next(
         (number for number, line in enumerate(lines[: max(at, 0)], 1) if not _passed(line)), None

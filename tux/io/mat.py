@@ -23,9 +23,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import is_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import MOST, Ids, believed
+from tux.arrays.packed import head_of
 from tux.base.errors import DataError
 
 HEADER, ALIGNED, PIECE = 128, 8, 1 << 20
@@ -141,9 +141,9 @@ def _network(path: str | os.PathLike[str], entries: list[Entry], *, one_type: bo
     ]
     square = [entry for entry in entries if entry.square]
     sparse = [] if one_type else [entry for entry in entries if entry.kind == SPARSE]
-    for found in (named, square, sparse):
-        if len(found) == 1:
-            return found[0]
+    for matches in (named, square, sparse):
+        if len(matches) == 1:
+            return matches[0]
     what = "several matrices that might be" if square or sparse else "no square sparse matrix to be"
     raise DataError(
         f"{path} has {what} the edges", do=f"It has {_list(entries)}; name one with --columns NAME."
@@ -201,12 +201,12 @@ class _Bytes:
             self.coming -= len(part)
             return part
         while not self.inflate.eof:
-            given = self.inflate.unconsumed_tail
-            if not given and self.coming:
-                given = self.file.read(min(self.coming, PIECE))
-                self.coming -= len(given)
-            part = self.inflate.decompress(given, most)
-            if part or not given:
+            packed = self.inflate.unconsumed_tail
+            if not packed and self.coming:
+                packed = self.file.read(min(self.coming, PIECE))
+                self.coming -= len(packed)
+            part = self.inflate.decompress(packed, most)
+            if part or not packed:
                 return part
         return b""
 
@@ -258,7 +258,7 @@ def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
     """A file and its byte order, and `DataError` for what goes wrong within."""
-    is_parquet(path)  # raises if there is no such file
+    head_of(path, 1)  # raises if there is no such file
     with open(path, "rb") as file:
         try:
             header = file.read(HEADER)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tux.io.entries import WHOLE, BagSpec
 from tux.io.pair_lines import COUNT, LABEL, NOTHING, Rules
-from tux.io.text import NUMBER, short
+from tux.io.text import NUMBER, not_number, short
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
@@ -63,7 +63,7 @@ def number_fault(
 ) -> str:
     """What is wrong with the number of an entry, or nothing."""
     if whole and not re.fullmatch(r"[+-]?\d+", number, re.ASCII) or not NUMBER.fullmatch(number):
-        return f"{name} is {short(number)}, not a {'whole ' if whole else ''}number"
+        return f"{name} is {not_number(number, whole=whole)}"
     if (
         not np.isfinite(value := float(number))
         or dtype.kind == "f"

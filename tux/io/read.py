@@ -1,5 +1,4 @@
-"""Files of edges, whatever their format: the one place that tells formats apart and calls their
-readers.
+"""Files of edges, whatever their format: the one place that calls the reader of each.
 
 METIS, Matrix Market and MATLAB files know their vertices' number, and the first two whether edges
 have a direction.
@@ -16,11 +15,11 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids, believed
 from tux.base.errors import DataError, UsageError
-from tux.io.detect import recognised
+from tux.io.detect import Format, detect
 from tux.io.edge_table import read_edge_table
-from tux.io.market import Market, is_market, read_market
-from tux.io.mat import is_mat, read_mat_edges
-from tux.io.metis import Metis, is_metis, read_metis
+from tux.io.market import Market, read_market
+from tux.io.mat import read_mat_edges
+from tux.io.metis import Metis, read_metis
 from tux.io.text import OnBadRow
 
 
@@ -30,19 +29,16 @@ def _sized_graph(
     fields: Mapping[str, Any],
     columns: str | None,
     against: Mapping[str, Ids] | None,
+    *,
+    metis: bool,
     both: bool,
-) -> EdgeData | None:
-    """The edges of a METIS, Matrix Market or MATLAB file, None if it is none; vertices without
-    edges are vertices too. See `read_edges`.
+) -> EdgeData:
+    """The edges of a METIS or Matrix Market file; vertices without edges are vertices too. See
+    `read_edges`.
 
-    Of a MATLAB file, `columns` names the matrix. With `both` an undirected edge, or an entry off
+    With `both` an undirected edge, or an entry off
     the diagonal of a symmetric Matrix Market one, becomes two, one in each direction.
     """
-    if is_mat(path):
-        return read_mat_edges(path, ends, columns, fields, against)
-    metis = is_metis(path)
-    if not metis and not is_market(path):
-        return None
     if columns is not None:
         raise UsageError(
             f"{path} has no columns to name",
@@ -115,6 +111,7 @@ def read_edges(
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
     undirected: Undirected = "both",
+    format: Format | None = None,
 ) -> EdgeData:
     """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data
     fields to their dtypes.
@@ -129,18 +126,30 @@ def read_edges(
     vertices are numbered from 1, and an edge without a direction becomes one in each ("both") or is
     read once, from the lower end or the row ("once"). A file of bags of columns (UCI docword,
     lda-c, libsvm) is recognised by its first lines: see `tux.io.bags`; of .mat see `tux.io.mat`.
+    `format` is the file's, if the caller has detected it already.
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an
     id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
     counted. Raises `DataError` with file and line, and `UsageError` for `columns` that can mean
     nothing.
     """
-    if (
-        graph := _sized_graph(path, ends, fields, columns, against, both=undirected == "both")
-    ) is not None:
-        return graph
-    if (form := recognised(path)) is not None:
+    format = detect(path) if format is None else format
+    match format:
+        case Format.MAT:  # `columns` names the matrix
+            return read_mat_edges(path, ends, columns, fields, against)
+        case Format.METIS | Format.MARKET:
+            return _sized_graph(
+                path,
+                ends,
+                fields,
+                columns,
+                against,
+                metis=format is Format.METIS,
+                both=undirected == "both",
+            )
+    if (form := format.bags) is not None:
         from tux.io.bags import bag_edges
 
         return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
-    return read_edge_table(path, ends, fields, columns, on_bad_row, against)
+    parquet = format is Format.PARQUET
+    return read_edge_table(path, ends, fields, columns, on_bad_row, against, parquet=parquet)

@@ -9,7 +9,7 @@ value 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,12 @@ class Words(NamedTuple):
 
     codes: np.ndarray  # (r,) int32
     texts: list[str]
+
+    @classmethod
+    def of(cls, column: Any) -> Words:
+        """The words of a dictionary array of strings of Arrow."""
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
 def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:

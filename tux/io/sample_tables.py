@@ -1,5 +1,4 @@
-"""Samples as the rows of a table with named columns: text with any separator, packed or not, or
-Parquet.
+"""Samples as the rows of a table with named columns: text with any separator, packed or not.
 
 What a column of text holds is seen in the first rows: numbers if all that is there are such, else
 words. A later cell that does not fit is a bad row, never a column that changes its mind. As in
@@ -11,13 +10,12 @@ from __future__ import annotations
 import csv
 import re
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.cells import DECIMAL, TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.entries import BagSpec
 from tux.io.sample_columns import (
     ABSENT,
@@ -32,30 +30,29 @@ from tux.io.sample_columns import (
     faulty,
     roles_of,
 )
-from tux.io.sample_labels import SampleLabels, line_of
-from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, short, text_blocks
+from tux.io.sample_labels import line_of
+from tux.io.text import (
+    ADVICE,
+    EMPTY,
+    NUMBER,
+    NUMERIC,
+    SAMPLE,
+    SMALL,
+    not_number,
+    short,
+    text_blocks,
+)
 
 ROW = re.compile(rb"^[^\S\n]*[^\s#%]", re.MULTILINE)  # where a line begins that is a row
 JUDGED = 1000  # rows that show what the columns hold
 FEW = 0.5  # of the values of a column of words: where fewer are no numbers, the user is told
-CELLS = 1 << 22  # cells of a Parquet file that are read at a time
 F8 = np.dtype("f8")
 
 
-def read_table(asked: BagSpec, heads: Heads) -> Rows:
-    """The rows of a table, numbered from 1, bad ones counted. See `tux.io.samples.read_samples`."""
-    if not arrow.is_parquet(asked.path):
-        return _read_text(asked, heads)
-    try:
-        return _read_parquet(asked, heads)
-    except UnicodeDecodeError:  # Parquet promises, but does not check
-        raise DataError("a string is not UTF-8 text", where=asked.path) from None
-
-
-# ---- text
-
-
-def _read_text(asked: BagSpec, heads: Heads) -> Rows:
+def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
+    """The rows of a table of text, numbered from 1, bad ones counted. See
+    `tux.io.samples.read_samples`.
+    """
     text: _Text | None = None
     number = 1  # of the block's first line
     for block in text_blocks(asked.path):
@@ -108,6 +105,9 @@ class _Text:
             for at, column in enumerate(columns)
             if at not in what and roles[at] == "word"
         ]
+        for at, column in enumerate(columns):
+            if roles[at] == "word" and _decimal(column):
+                raise _decimal_comma(asked, names[at], at, lines, separator)
         if not {"number", "word"} & set(roles):
             raise DataError(
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
@@ -196,20 +196,20 @@ class _Text:
                 if faulty(self.asked, roles[at], numbers[at]).any():
                     raise arrow.Unreadable("a number that may not be")
                 continue
-            found = _words(column.combine_chunks())
+            cells = Words.of(column.combine_chunks())
             absent = GAPS if roles[at] == "number" else ABSENT
-            found = Words(
-                found.codes,
-                ["" if text.strip() in absent else text.strip() for text in found.texts],
+            cells = Words(
+                cells.codes,
+                ["" if text.strip() in absent else text.strip() for text in cells.texts],
             )
             if not number:
-                words[at] = found
-            elif any(self._fault(at, text) for text in found.texts):
+                words[at] = cells
+            elif any(self._fault(at, text) for text in cells.texts):
                 raise arrow.Unreadable("a cell that is no number")
             else:
-                numbers[at] = np.array([_value(text) for text in found.texts])[found.codes]
+                numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
                 missing[at] = int(
-                    np.count_nonzero(np.array([not text for text in found.texts])[found.codes])
+                    np.count_nonzero(np.array([not text for text in cells.texts])[cells.codes])
                 )
         return numbers, words, table.num_rows, missing
 
@@ -221,7 +221,8 @@ class _Text:
         if not cell:
             return f"weight {name} is missing"
         if not NUMBER.fullmatch(cell):
-            return f"{name} is {short(cell)}, not a number as in the first rows"
+            why = f"{name} is {not_number(cell, whole=False)}"
+            return why if DECIMAL.fullmatch(cell) else f"{why} as in the first rows"
         return fault(self.asked, name, role, float(cell), cell)
 
     def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
@@ -271,6 +272,29 @@ def _kind(cells: list[str]) -> Role:
     )
 
 
+def _decimal(cells: list[str]) -> bool:
+    """Whether a column that is not one of numbers would be, if they had no decimal comma."""
+    known = [cell for cell in cells if cell not in GAPS]
+    return bool(known) and all(map(NUMERIC.fullmatch, known))
+
+
+def _decimal_comma(
+    asked: BagSpec, name: str, at: int, lines: list[str], separator: str
+) -> DataError:
+    """The error about the decimal commas of column `at`; `lines` are the first rows."""
+    cells = [cells_of(line, separator) for line in lines]
+    row, cell = next(
+        (row, each[at])
+        for row, each in enumerate(cells, 2)  # row 1 is that of the names
+        if len(each) > at and DECIMAL.fullmatch(each[at])
+    )
+    return DataError(
+        f"{name} is {not_number(cell, whole=False)}",
+        where=f"{asked.path}:{line_of(asked.path, row, ROW)[0]}",
+        do="Write all numbers with a point.",
+    )
+
+
 def _doubt(name: str, cells: list[str]) -> str:
     """What a user should know of a column of words that are mostly numbers, or nothing."""
     known = [cell for cell in cells if cell not in GAPS]
@@ -289,106 +313,3 @@ def _doubt(name: str, cells: list[str]) -> str:
 
 def _value(cell: str) -> float:
     return TRUTHS[cell] if cell in TRUTHS else float(cell) if cell else 0.0
-
-
-def _words(column: Any) -> Words:
-    """A dictionary array of strings."""
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return Words(codes, [text or "" for text in column.dictionary.to_pylist()])
-
-
-# ---- Parquet
-
-
-def _read_parquet(asked: BagSpec, heads: Heads) -> Rows:
-    with arrow.parquet_file(asked.path) as file:
-        schema = file.schema_arrow
-        names: list[str] = list(schema.names)
-        what = roles_of(names, heads, asked.path)
-        roles = [
-            what.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
-        ]
-        for at, role in enumerate(roles):
-            if role == "weight" and _parquet_kind(schema.field(at), asked.path) != "number":
-                raise DataError(f"weight {names[at]} is a column of words", where=asked.path)
-        if not {"number", "word"} & set(roles):
-            raise DataError(
-                f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
-            )
-        table, done = SampleTable(asked, names, roles), 0
-        picks = [at for at, role in enumerate(roles) if role != "none"]
-        for batch in file.iter_batches(
-            max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
-        ):
-            done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
-        if not done:
-            raise DataError(f"{asked.path} holds no {asked.row}")
-    return table.whole(lambda row: f"{asked.path}:row {row}")
-
-
-def _parquet_kind(field: Any, path: str) -> Role:
-    """What a column holds, by its type."""
-    kind = str(field.type)
-    if found := re.match(r"dictionary<values=([^,]+),", kind):
-        kind = found[1]
-    if kind in ("string", "large_string", "string_view"):
-        return "word"
-    if kind in ("bool", "float", "double", "halffloat") or re.match(r"u?int\d+$|decimal", kind):
-        return "number"
-    if kind == "null":
-        return "none"
-    what = f"column {field.name!r} holds {field.type}, not numbers, truth values or strings"
-    raise DataError(what, where=path, do="Convert it, or leave it out.")
-
-
-def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
-    """Append the rows of a batch but for bad ones, after `done` others; returns the number of
-    rows so far.
-    """
-    numbers, words, rows = {}, {}, 0
-    for at, column in columns:
-        role = table.roles[at]
-        texts = _parquet_texts(column)
-        rows = len(column)
-        if texts is not None:
-            words[at] = texts
-            continue
-        if str(column.type).startswith("dictionary"):
-            column = column.dictionary_decode()
-        there = column.is_valid().to_numpy(zero_copy_only=False)
-        if role == "label":
-            labels = SampleLabels.of(
-                column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(
-                    zero_copy_only=False
-                )
-            )
-            words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
-            continue
-        if role == "number":
-            table.missing[table.names[at]] = table.missing.get(table.names[at], 0) + int(
-                np.count_nonzero(~there)
-            )
-        values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
-        numbers[at] = np.where(there, values, np.nan if role == "weight" else 0.0)
-    bad = {at: faulty(table.asked, table.roles[at], values) for at, values in numbers.items()}
-    keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
-    for row in np.flatnonzero(~keep).tolist():
-        place = next(at for at, rows_ in bad.items() if rows_[row])
-        why = fault(table.asked, table.names[place], table.roles[place], float(numbers[place][row]))
-        table.asked.bad.note(done + row + 1, why, "row ")
-    ids = np.arange(done + 1, done + rows + 1)[keep]
-    kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}
-    table.add(ids, {at: values[keep] for at, values in numbers.items()}, kept)
-    return done + rows
-
-
-def _parquet_texts(column: Any) -> Words | None:
-    """The words of a column of strings; None if it has none."""
-    kind = str(column.type)
-    if not kind.startswith("dictionary") and "string" in kind:
-        return _words(column.cast("large_string").dictionary_encode())
-    return (
-        _words(column)
-        if kind.startswith("dictionary<values=") and "string" in kind.split(",")[0]
-        else None
-    )

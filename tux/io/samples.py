@@ -1,9 +1,9 @@
 """Labelled samples as edges from samples to features, with a label of two kinds and a weight for
 each sample.
 
-Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns or Parquet
-(`tux.io.sample_tables`); and "npz", a sparse matrix of scipy (`tux.io.sample_matrix`). A sample
-without entries is a vertex without edges.
+Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns
+(`tux.io.sample_tables`) or Parquet (`tux.io.sample_parquet`); and "npz", a sparse matrix of scipy
+(`tux.io.sample_matrix`). A sample without entries is a vertex without edges.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import Coded, is_parquet
+from tux.arrays.arrow import Coded
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.packed import is_npz
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
 from tux.io.bags import known_entries, used
-from tux.io.detect import SAMPLES, ending, recognised
+from tux.io.detect import SAMPLES, Format, detect, ending
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
@@ -35,7 +34,8 @@ from tux.io.sample_labels import (
     signs,
 )
 from tux.io.sample_matrix import read_matrix
-from tux.io.sample_tables import read_table
+from tux.io.sample_parquet import read_parquet_table
+from tux.io.sample_tables import read_text_table
 from tux.io.text import ADVICE, Bad, OnBadRow
 
 Form = Literal["svm", "table", "npz"]
@@ -72,17 +72,19 @@ def read_samples(
     classes: Classes | None = None,
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
+    format: Format | None = None,
 ) -> Samples:
     """Read samples as edges between the types `ends`; `fields` maps the edge's one data field, if
     any, to its dtype [value, f4].
 
-    `form` is found by the file's first bytes and lines. Samples have as ids the numbers of the
-    rows, from 1 on, bad ones counted. Features are called as in the file: in libsvm by numbers from
-    1; in a matrix by those of columns, from 0; in a table a column of numbers or truth values is
-    one feature of its name, and of a column of strings each value is one, ``column=value``. Zeros
-    (but in libsvm, where they are kept) and missing values are no entries. In a table `label` names
-    the column of labels, else one called label, y, target or class, and `weight` one of weights.
-    The file `labels` (text, one a line, or .npy) has those of a file without.
+    `form` is found by the file's first bytes and lines; `format` is the file's, if the caller has
+    detected it already. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
+    Features are called as in the file: in libsvm by numbers from 1; in a matrix by those of
+    columns, from 0; in a table a column of numbers or truth values is one feature of its name, and
+    of a column of strings each value is one, ``column=value``. Zeros (but in libsvm, where they are
+    kept) and missing values are no entries. In a table `label` names the column of labels, else one
+    called label, y, target or class, and `weight` one of weights. The file `labels` (text, one a
+    line, or .npy) has those of a file without.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
     says which do, such as those of training; then the file may hold one of them only. With
@@ -100,12 +102,14 @@ def read_samples(
         name: np.dtype(dtype)
         for name, dtype in ({"value": F4} if fields is None else fields).items()
     }
-    chosen = form or _form(path)
+    format = detect(path) if format is None else format
+    chosen = form or _form(path, format)
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
-    rows = _rows(asked, chosen, Heads(label, weight, labels is not None, require_labels), labels)
+    heads = Heads(label, weight, labels is not None, require_labels)
+    rows = _rows(asked, chosen, heads, labels, parquet=format is Format.PARQUET)
     sign, classes, rows = _signs(rows, classes, require_labels, bad)
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     known = {ends[1]: against[ends[1]]} if against and ends[1] in against else None
@@ -113,21 +117,18 @@ def read_samples(
     return Samples(edges, sign, weights, classes, left_out)
 
 
-def _form(path: str | os.PathLike[str]) -> Form:
-    """The form of a file, by its first bytes, by its name, and by its first lines."""
-    if is_parquet(path):
-        return "table"
-    if ending(path) == ".npz" or is_npz(path):
+def _form(path: str | os.PathLike[str], format: Format) -> Form:
+    """The form of a file of some format, whose name may say libsvm."""
+    if format is Format.NPZ:
         return "npz"
-    if ending(path) in SAMPLES:
+    if format is not Format.PARQUET and ending(path) in SAMPLES:
         return "svm"
-    bags_form = recognised(path)
-    if bags_form == "docword":
+    if format is Format.DOCWORD:
         raise DataError(
             f"{path} is a docword file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
-    return "table" if bags_form is None else "svm"  # what looks like lda-c has whole labels
+    return "table" if format.bags is None else "svm"  # what looks like lda-c has whole labels
 
 
 def _check(
@@ -156,19 +157,26 @@ def _check(
         )
 
 
-def _rows(asked: BagSpec, form: Form, heads: Heads, labels: str | os.PathLike[str] | None) -> Rows:
-    """The rows of a file of some form, at least one, with the labels of another file if these
-    are `given`.
+def _rows(
+    asked: BagSpec,
+    form: Form,
+    heads: Heads,
+    labels: str | os.PathLike[str] | None,
+    *,
+    parquet: bool,
+) -> Rows:
+    """The rows of a file of some form, at least one, with the labels of another file, if there is
+    one (`apart`).
     """
-    given = None if labels is None else read_sample_labels(labels)
-    rows = _read(asked, form, heads, given)
+    apart = None if labels is None else read_sample_labels(labels)
+    rows = _read(asked, form, heads, apart, parquet=parquet)
     if not len(rows.entries.rows):
         raise DataError(
             f"no {asked.row} of {asked.path} is usable"
             + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
         )
-    if given is not None and labels is not None:
-        return _joined(rows, given, asked, os.fspath(labels))
+    if apart is not None and labels is not None:
+        return _joined(rows, apart, asked, os.fspath(labels))
     if rows.labels is None and heads.required:
         rule = (
             "Begin each line with one, or give a file of labels."
@@ -179,12 +187,14 @@ def _rows(asked: BagSpec, form: Form, heads: Heads, labels: str | os.PathLike[st
     return rows
 
 
-def _read(asked: BagSpec, form: Form, heads: Heads, given: SampleLabels | None) -> Rows:
+def _read(
+    asked: BagSpec, form: Form, heads: Heads, apart: SampleLabels | None, *, parquet: bool
+) -> Rows:
     """The rows of a file of some form, as they are."""
     if form == "table":
-        return read_table(asked, heads)
+        return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
     if form == "npz":
-        return read_matrix(asked, None if given is None else len(given.codes))
+        return read_matrix(asked, None if apart is None else len(apart.codes))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
         return Rows(entries, lambda row: f"{asked.path}:{row}")
@@ -201,13 +211,13 @@ def _read(asked: BagSpec, form: Form, heads: Heads, given: SampleLabels | None) 
     return Rows(entries, lambda row: f"{asked.path}:{line_of(asked.path, row, LINE)[0]}", labels)
 
 
-def _joined(rows: Rows, given: SampleLabels, asked: BagSpec, path: str) -> Rows:
+def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, path: str) -> Rows:
     """Rows with the labels of another file, which are those of all rows, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
-    if there != len(given.codes):
-        raise DataError(f"{len(given.codes):,} labels, but {there:,} {asked.row}s", where=path)
-    codes = given.codes[rows.entries.rows - 1]
-    return rows._replace(labels=SampleLabels(codes, given.texts), where=lambda row: f"{path}:{row}")
+    if there != len(apart.codes):
+        raise DataError(f"{len(apart.codes):,} labels, but {there:,} {asked.row}s", where=path)
+    codes = apart.codes[rows.entries.rows - 1]
+    return rows._replace(labels=SampleLabels(codes, apart.texts), where=lambda row: f"{path}:{row}")
 
 
 def _signs(

@@ -15,7 +15,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.io.cells import MARK
+from tux.io.cells import DECIMAL, MARK
 
 OnBadRow = Literal["stop", "skip"]
 SAMPLE = 20  # lines that decide the layout
@@ -26,6 +26,8 @@ EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
 )
+NUMERIC = re.compile(f"{NUMBER.pattern}|{DECIMAL.pattern}", NUMBER.flags)
+"""A number, perhaps one with a decimal comma, which is not read."""
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 CORRECT = "Correct the file"
 ADVICE = f"{CORRECT}, or leave such rows out with --on-bad-row skip."
@@ -123,3 +125,12 @@ def cut(word: str) -> str:
 def short(word: str) -> str:
     """The same in quotes."""
     return repr(cut(word))
+
+
+def not_number(word: str, *, whole: bool) -> str:
+    """What a message says of a word that is no number, or no `whole` one."""
+    if whole:
+        return f"{short(word)}, not a whole number"
+    if DECIMAL.fullmatch(word):
+        return f"{short(word)}, with a decimal comma: write it as {cut(word.replace(',', '.'))}"
+    return f"{short(word)}, not a number"

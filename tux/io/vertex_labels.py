@@ -19,7 +19,8 @@ import numpy as np
 from tux.arrays.arrow import STRING, WRITTEN
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.mat import is_mat, read_mat_labels
+from tux.io.detect import Format, detect
+from tux.io.mat import read_mat_labels
 from tux.io.text import WHOLE, blocks
 
 MOST = 1 << 32  # vertices times labels
@@ -41,7 +42,7 @@ class VertexLabels(NamedTuple):
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raises DataError if a file has no labels, of whatever vertices, or cannot be read."""
-    if not len(read_mat_labels(path)[0] if is_mat(path) else list(_rows(path))):
+    if not len(read_mat_labels(path)[0] if detect(path) is Format.MAT else list(_rows(path))):
         raise DataError(f"{path} holds no label")
 
 
@@ -52,12 +53,12 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     Blank lines and lines that begin with # are passed over. Raises `DataError`, with file and line,
     for a line that is no pair, and if none of the ids is known.
     """
-    if is_mat(path):
-        found, kinds = read_mat_labels(path)
+    if detect(path) is Format.MAT:
+        vertices, kinds = read_mat_labels(path)
     else:
         rows = list(_rows(path))
-        found, kinds = (_column([row[at] for row in rows]) for at in range(2))
-    if not len(found):
+        vertices, kinds = (_column([row[at] for row in rows]) for at in range(2))
+    if not len(vertices):
         raise DataError(f"{path} holds no label")
     names, label = np.unique(kinds, return_inverse=True)
     if len(ids) * len(names) > MOST:
@@ -65,16 +66,16 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
             f"{path} has {len(names):,} different labels, too many for {len(ids):,} vertices",
             do="Is the label's column second?",
         )
-    index = ids.encode(found)
+    index = ids.encode(vertices)
     known = index >= 0
     if not known.any():
         raise DataError(
             f"no id of {path} is one of the graph",
-            do=f"The first there is {found[0]}; the graph's first is {ids.values[0]}.",
+            do=f"The first there is {vertices[0]}; the graph's first is {ids.values[0]}.",
         )
     member = np.zeros((len(ids), len(names)), np.bool_)
     member[index[known], label[known]] = True
-    return VertexLabels(member, names, len(np.unique(found[~known])))
+    return VertexLabels(member, names, len(np.unique(vertices[~known])))
 
 
 def _column(words: list[str]) -> np.ndarray:

@@ -86,7 +86,8 @@ def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> N
     )
     for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
         if edges is not None and edges.columns:
-            watch.say(f"{what}: {edges.columns}")
+            said = ", ".join(f"{label} from {name}" for label, name in edges.columns.items())
+            watch.say(f"{what}: {said}")
     if inputs.truth:
         watch.say(inputs.truth)
 

@@ -1,5 +1,5 @@
-"""Partitioners side by side on one graph: run, judged, sorted by what a synchronisation moves,
-and the winner with its reason.
+"""Partitioners side by side on one graph: run, judged, sorted by what an epoch moves, and the
+winner with its reason.
 """
 
 from __future__ import annotations
@@ -93,19 +93,22 @@ class Judge:
         }
         return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
 
-    def close(self, rows: Sequence[Judged]) -> list[Judged]:
-        """Those that may win: with a fair largest part and within a hundredth of the least volume;
-        or the fairest, if none is fair.
+    def candidates(self, rows: Sequence[Judged]) -> list[Judged]:
+        """Those that may win: with a fair largest part; or the fairest, if none is fair.
 
         Where a type is to be `whole`, only those that keep it so, if any does.
         """
-        found = [(row, row.quality) for row in rows if row.quality is not None]
-        found = [(row, q) for row, q in found if self.uncut(q)] or found
-        fair = [(row, q) for row, q in found if self.fair(q)] or sorted(
-            found, key=lambda pair: pair[1].edge_balance
-        )[:1]
-        least = min((q.volume for _, q in fair), default=0)
-        return [row for row, q in fair if q.volume <= NEAR * least]
+        judged = [(row, row.quality) for row in rows if row.quality is not None]
+        judged = [(row, q) for row, q in judged if self.uncut(q)] or judged
+        fair = [(row, q) for row, q in judged if self.fair(q)]
+        fairest = sorted(judged, key=lambda pair: pair[1].edge_balance)[:1]
+        return [row for row, _ in fair or fairest]
+
+    def close(self, rows: Sequence[Judged]) -> list[Judged]:
+        """Of those that may win, the ones within a hundredth of the least volume."""
+        pairs = [(row, row.quality) for row in self.candidates(rows) if row.quality]
+        least = min((q.volume for _, q in pairs), default=0)
+        return [row for row, q in pairs if q.volume <= NEAR * least]
 
     def best(self, rows: Sequence[Judged]) -> Judged | None:
         """The winner: of those that are close, the one whose busiest worker moves the least."""
@@ -123,85 +126,50 @@ class Judge:
         """Whether the largest part is not above `cap`, or 1.25, times the mean."""
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
-    def eligible(self, judged: Quality) -> bool:
-        """Whether the cut may win, if any may."""
-        return self.fair(judged) and self.uncut(judged)
-
-    def beyond(self, rows: Sequence[Judged]) -> Iterator[str]:
-        """A line about the methods that stand below the others whatever they move."""
-        if names := [
-            row.name for row in rows if row.quality is not None and not self.fair(row.quality)
-        ]:
-            yield (
-                f"below the others, as the largest part has more than {self.cap or FAIR:g} times "
-                f"the mean: {', '.join(names)}."
-            )
+    def barred(self, rows: Sequence[Judged]) -> Iterator[str]:
+        """Lines about the methods that cannot win, whatever they move."""
+        candidates = self.candidates(rows)
+        others = [(row.name, row.quality) for row in rows if row.quality and row not in candidates]
+        skewed = [name for name, q in others if not self.fair(q)]
+        cutting = [name for name, q in others if self.fair(q)]
+        if skewed:
+            limit = f"{self.cap or FAIR:g} times the mean"
+            yield f"x: cannot win, as the largest part has more than {limit}: {', '.join(skewed)}."
+        if cutting:
+            yield f"x: cannot win, as {self.whole}s are cut: {', '.join(cutting)}."
 
     def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
         """Why `best` has won, and how much better any could be."""
-        assert (found := best.quality) is not None
-        why, cut = self._why(best, rows), self._cut(found, rows)
+        assert (won := best.quality) is not None
+        cut = (
+            ""
+            if self.uncut(won)
+            else f" Some {self.whole}s are cut: programs that need each whole will refuse this."
+        )
         return (
-            f"{why}. RF {found.replication:.3f}; with parts as large it cannot be below "
-            f"{found.bound:.3f}.{cut}"
+            f"{best.name}: an epoch moves {volume(won.volume)}{self._why(best, won, rows)}. RF "
+            f"{won.replication:.3f}; with parts as large it cannot be below {won.bound:.3f}.{cut}"
         )
 
-    def _cut(self, won: Quality, rows: Sequence[Judged]) -> str:
-        """What is to be said of vertices that should be whole."""
-        if not self.uncut(won):
-            return f" Some {self.whole}s are cut: programs that need each whole will refuse this."
-        return (
-            f" Methods that cut {self.whole}s do not win."
-            if any(row.quality and not self.uncut(row.quality) for row in rows)
-            else ""
-        )
-
-    def _why(self, best: Judged, rows: Sequence[Judged]) -> str:
-        won = best.quality
-        assert won is not None
-        others = [
-            row
-            for row in rows
-            if row.quality is not None
-            and row is not best
-            and self.uncut(row.quality) >= self.uncut(won)
-        ]
-        least = f"an epoch moves {volume(won.volume)}"
-        limit = f"at most {self.cap or FAIR:g} times the mean"
+    def _why(self, best: Judged, won: Quality, rows: Sequence[Judged]) -> str:
+        """How the winner compares with the others that may win."""
+        if not self.fair(won) and sum(row.quality is not None for row in rows) > 1:
+            return (
+                f"; no method keeps its largest part to at most {self.cap or FAIR:g} times the "
+                f"mean, and this one comes nearest, with {won.edge_balance:.2f}"
+            )
+        candidates = self.candidates(rows)
+        others = [(row.quality.volume, row.name) for row in candidates if row.quality]
+        others.remove((won.volume, best.name))
         if not others:
-            return f"{best.name}: {least}"
-        if not self.fair(won):
-            return (
-                f"{best.name}: no method keeps its largest part to {limit}; this one comes "
-                f"nearest, with {won.edge_balance:.2f}; {least}"
-            )
-        near = [
-            row.name
-            for row in self.close(rows)
-            if row is not best and row.quality and row.quality.volume < won.volume
-        ]
-        if near:
-            least += f", hardly more than {', '.join(near)}, and its busiest worker has the least"
-        skewed = [
-            row
-            for row in others
-            if row.quality and row.quality.volume < won.volume and not self.fair(row.quality)
-        ]
-        if skewed:
-            names = ", ".join(
-                f"{row.name} ({row.quality.edge_balance:.2f})" for row in skewed if row.quality
-            )
-            return (
-                f"{best.name}: {least}{'' if near else ', the least'} of those whose largest part "
-                f"has {limit} (beyond: {names})"
-            )
-        if near:
-            return f"{best.name}: {least}"
-        second = min((row.quality.volume, row.name) for row in others if row.quality)
-        all_ = f"those that keep {self.whole}s whole" if self.whole and self.uncut(won) else "all"
-        return (
-            f"{best.name}: {least}, the least of {all_}; the next, {second[1]}, {volume(second[0])}"
-        )
+            return ""
+        if near := [name for moved, name in others if moved < won.volume]:
+            return f", hardly more than {', '.join(near)}, and its busiest worker has the least"
+        if same := [name for moved, name in others if moved == won.volume]:
+            return f", as little as {', '.join(same)}"
+        moved, second = min(others)
+        all_ = "all" if len(candidates) == len(rows) else "those that can win"
+        return f", the least of {all_}; the next, {second}, {volume(moved)}"
 
 
 def chosen(methods: str) -> list[str]:
@@ -223,24 +191,34 @@ def chosen(methods: str) -> list[str]:
 
 def table(
     rows: Sequence[Judged], best: Judged | None, judge: Judge
-) -> tuple[list[str], list[list[str]], int | None]:
-    """Header, lines and the winner's line: sorted by volume; below them those that may not win,
-    and those that were refused last.
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header, lines and their marks: first the winner (*), then the others that may win by volume,
+    then those that cannot (x), and last those that were refused.
     """
+    candidates = judge.candidates(rows)
 
     def place(row: Judged) -> tuple[Any, ...]:
         q = row.quality
-        return (2,) if q is None else (int(not judge.eligible(q)), q.volume, q.largest_volume)
+        if q is None:
+            return (3,)
+        return (0 if row is best else 1 if row in candidates else 2, q.volume, q.largest_volume)
 
     order = sorted(rows, key=place)
-    found = [row.quality for row in order if row.quality is not None]
-    divisor, unit = _unit(max((q.volume for q in found), default=0))
+    marks = [("*", "", "x", "")[place(row)[0]] for row in order]
+    qualities = [row.quality for row in order if row.quality is not None]
+    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
     places = (
-        0 if divisor == 1 else 1 if max((q.volume for q in found), default=0) >= 10 * divisor else 2
+        0
+        if divisor == 1
+        else 1
+        if max((q.volume for q in qualities), default=0) >= 10 * divisor
+        else 2
     )
-    exact = max((q.seconds or 0 for q in found), default=0) < 10
-    types = [t.name for t in found[0].types] if found and len(found[0].types) > 1 else []
-    empty = any(q.empty_parts for q in found)
+    exact = max((q.seconds or 0 for q in qualities), default=0) < 10
+    types = (
+        [t.name for t in qualities[0].types] if qualities and len(qualities[0].types) > 1 else []
+    )
+    empty = any(q.empty_parts for q in qualities)
     header = [
         "method",
         "RF",
@@ -266,7 +244,7 @@ def table(
         cells.append("-" if q.seconds is None else f"{q.seconds:.{3 if exact else 1}f}")
         cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
         lines.append([row.name, *cells])
-    return header, lines, next((at for at, row in enumerate(order) if row is best), None)
+    return header, lines, marks
 
 
 def refused(rows: Sequence[Judged]) -> Iterator[str]:
@@ -276,14 +254,18 @@ def refused(rows: Sequence[Judged]) -> Iterator[str]:
 
 def legend(rows: Sequence[Judged]) -> Iterator[str]:
     """What the columns mean, and by what the rows were judged."""
-    found = next((row.quality for row in rows if row.quality is not None), None)
-    if found is None:
+    judged = next((row.quality for row in rows if row.quality is not None), None)
+    if judged is None:
         return
-    told = [f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in found.types]
+    sizes_of_rows = [
+        f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in judged.types
+    ]
     sizes = (
-        told[0]
-        if len(set(told)) == 1
-        else "; ".join(f"{t.name} {text}" for t, text in zip(found.types, told, strict=True))
+        sizes_of_rows[0]
+        if len(set(sizes_of_rows)) == 1
+        else "; ".join(
+            f"{t.name} {text}" for t, text in zip(judged.types, sizes_of_rows, strict=True)
+        )
     )
     yield (
         "RF: parts that hold a vertex, on average.  edges, vertices, masters: the most in one part "

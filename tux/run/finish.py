@@ -65,6 +65,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
         return record
     record.app.digest = source.digest
     record.data.digest = inputs.digest()
+    record.data.columns = dict(inputs.train.columns)
     if inputs.test is not None:
         record.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
     record.command, record.sizes = list(options.command), inputs.sizes
@@ -92,7 +93,7 @@ def carry_out(
     if folder:
         folder.write_run(record)
     watch = clock.watch
-    records = _train(training, plan, keep_best, folder, watch)
+    records = _train(training, plan, keep_best, record, folder, watch)
     record.results = _results(training, records, keep_best)
     if folder:
         # before the report, whose mistakes should not lose the model
@@ -109,9 +110,16 @@ def carry_out(
 
 
 def _train(
-    training: Trainer, plan: Plan, keep_best: bool, folder: RunFolder | None, watch: Watcher
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    run: Run,
+    folder: RunFolder | None,
+    watch: Watcher,
 ) -> list[dict[str, Any]]:
-    """Run the epochs; each record goes to the folder and the watcher as it comes."""
+    """Run the epochs; each record goes to the folder and the watcher as it comes. The `run` notes
+    an interrupt.
+    """
     records: list[dict[str, Any]] = []
     monitor, every = training.worker.program.monitor, plan.options.every
     patience, most = plan.options.patience, plan.epochs
@@ -127,6 +135,9 @@ def _train(
                 watch.warn(_without_value(monitor, training.worker.program))
             watch.phase(f"epoch {len(records) + 1}")
     except KeyboardInterrupt:
+        run.interrupted = len(records) + 1
+        if folder:
+            folder.write_run(run)
         held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}", do=f"{held}no model was written"

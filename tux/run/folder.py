@@ -52,6 +52,7 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     path: str
     digest: str
+    columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -68,6 +69,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tux.arrays.arrow import is_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
@@ -18,7 +17,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import named
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
-from tux.io.detect import recognised
+from tux.io.detect import Format, detect
 from tux.io.read import read_edges
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
@@ -72,11 +71,9 @@ def load(
     train = (
         _stored(folder, program)
         if folder
-        else in_groups(_read(data, program, None, reading), program, warn, reading.on_bad_row)
+        else in_groups(_read(data, program, None, reading, warn), program, warn, reading.on_bad_row)
     )
-    if not folder:
-        _warn_of_two_types(data, train, reading.columns, warn)
-    held_out = _read(test, program, train, reading) if test is not None else None
+    held_out = _read(test, program, train, reading, warn) if test is not None else None
     if folder and test is None and called(program.input, "hold_out", program, train)[1] is not None:
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
@@ -109,7 +106,9 @@ def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn
     return Inputs(train, held_out, truth=truth, sizes=sizes_of(train, held_out))
 
 
-def _read(source: Data, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
+def _read(
+    source: Data, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+) -> EdgeData:
     """The edges of a file of the kind that the program's input is; those in memory as they are.
     The ids of `train` come first.
     """
@@ -124,11 +123,16 @@ def _read(source: Data, program: Program, train: EdgeData | None, reading: Readi
     if reading.form or reading.vocab or reading.stop:
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
-    return _read_edges(source, program, against, reading)
+    format = detect(source)
+    edges = _read_edges(source, format, program, against, reading)
+    if train is None and edges.ends[0] == edges.ends[1]:
+        _warn_of_two_types(source, format, edges, reading.columns, warn)
+    return edges
 
 
 def _read_edges(
     source: str | os.PathLike[str],
+    format: Format,
     program: Program,
     against: Mapping[str, Ids] | None,
     reading: Reading,
@@ -140,6 +144,7 @@ def _read_edges(
         columns=reading.columns,
         on_bad_row=reading.on_bad_row,
         against=against,
+        format=format,
     )
 
 
@@ -152,11 +157,12 @@ def _read_bags(
     """Documents: a table of edges, unless what only bags of words have is asked for."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
+        format = detect(source)
         try:
-            return _read_edges(source, program, against, reading)
+            return _read_edges(source, format, program, against, reading)
         except DataError as error:
             if reading.columns is None:
-                advise_text(error, source)
+                advise_text(error, format)
             raise
     from tux.io.bags import read_held_out
 
@@ -164,18 +170,23 @@ def _read_bags(
     return read_held_out(source, ends, columns, against, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
 
 
-def _warn_of_two_types(data: Data, train: EdgeData, columns: str | None, warn: Warn) -> None:
+def _warn_of_two_types(
+    source: str | os.PathLike[str],
+    format: Format,
+    edges: EdgeData,
+    columns: str | None,
+    warn: Warn,
+) -> None:
     """Warn where edges between vertices of one type seem to join two."""
-    if train.ends[0] == train.ends[1] and not isinstance(data, EdgeData):
-        from tux.run.untyped import check_one_type
+    from tux.run.untyped import check_one_type
 
-        if why := check_one_type(data, train, columns):
-            warn(f"{named(data)}: {why}")
+    if why := check_one_type(source, format, edges, columns):
+        warn(f"{named(source)}: {why}")
 
 
-def advise_text(error: DataError, source: str | os.PathLike[str]) -> None:
+def advise_text(error: DataError, format: Format) -> None:
     """Add to the advice of an error in a row of a table that the file may be plain text instead."""
-    if error.where and not is_parquet(source) and recognised(source) is None:
+    if error.where and format is Format.TEXT:
         error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 

@@ -126,11 +126,11 @@ def most_likely(scores: np.ndarray, count: np.ndarray) -> np.ndarray:
     return rank < count[:, None]
 
 
-def f1(true: np.ndarray, given: np.ndarray) -> tuple[float, float]:
+def f1(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
     """Micro and macro F1 of two (n, L) bool: 2 TP / (2 TP + FP + FN) of all, and the mean over
     labels, 0 where there is nothing.
     """
-    hit, size = (true & given).sum(0), true.sum(0) + given.sum(0)
+    hit, size = (true & predicted).sum(0), true.sum(0) + predicted.sum(0)
     each = np.divide(2 * hit, size, out=np.zeros(len(hit)), where=size > 0)
     return float(2 * hit.sum() / max(size.sum(), 1)), float(each.mean()) if len(each) else 0.0
 
@@ -194,7 +194,7 @@ def _newton(
     """The minima, (d, L). A label's step is halved until its sum gets less, and it is let alone
     once its gradient is short enough.
     """
-    sign, going, found = np.where(y, 1.0, -1.0), np.arange(y.shape[1]), start.copy()
+    sign, going, solution = np.where(y, 1.0, -1.0), np.arange(y.shape[1]), start.copy()
     few = np.minimum(y.sum(0), len(y) - y.sum(0))
     enough = (
         EXACT * np.maximum(few, 1) / max(len(y), 1) * np.linalg.norm(c / 2 * (x.T @ sign), axis=0)
@@ -202,7 +202,7 @@ def _newton(
     squares = (x * x).sum(0)[:, None]
     at = _point(x, sign, start, sign * (x @ start), c)
     for _ in range(STEPS):
-        found[:, going] = at.w
+        solution[:, going] = at.w
         on = np.linalg.norm(at.gradient, axis=0) > enough[going]
         if not on.any() or (stop and stop.is_set()):
             break
@@ -217,7 +217,7 @@ def _newton(
                 break
             scale[worse] /= 2
         at = new
-    return found
+    return solution
 
 
 def _pieces(rows: int, labels: int) -> list[slice]:

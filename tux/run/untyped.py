@@ -13,20 +13,20 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
-from tux.io.cells import SEPARATORS
-from tux.io.detect import recognised
-from tux.io.edge_table import ITEMS, USERS
-from tux.io.market import is_market, shape
-from tux.io.mat import is_mat, mat_shape
-from tux.io.metis import is_metis
+from tux.io.cells import cells_of, separator_of
+from tux.io.detect import Format
+from tux.io.edge_columns import ITEMS, USERS
+from tux.io.market import shape
+from tux.io.mat import mat_shape
 from tux.io.read import read_edges
-from tux.io.text import NUMBER
+from tux.io.text import NUMERIC
 
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
+GRAPHS = (Format.MAT, Format.METIS, Format.MARKET)  # which know their number of vertices
 HEAD = 1 << 16  # bytes in which the first rows are looked for
 
 
@@ -38,6 +38,7 @@ class Graph(NamedTuple):
     """
 
     edges: EdgeData
+    format: Format  # of the file
     bipartite: bool
     why: str  # nothing if the caller has said it
     unlabelled: str = ""  # why the labels of samples are left out
@@ -49,40 +50,46 @@ class Graph(NamedTuple):
 
 
 def read_graph(
-    path: str | os.PathLike[str], bipartite: bool | None = None, columns: str | None = None
+    path: str | os.PathLike[str],
+    format: Format,
+    bipartite: bool | None = None,
+    columns: str | None = None,
 ) -> Graph:
-    """Read a graph of any format; `bipartite` None: see for yourself. Raises what
-    `tux.io.read.read_edges` does.
+    """Read a graph from a file of some format; with `bipartite` None it is found whether there are
+    two types of vertices. Raises what `tux.io.read.read_edges` does.
     """
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
-        bipartite, why = _by_format(path, columns)
+        bipartite, why = _by_format(path, format, columns)
     # The number of each edge is read too: it tells whether the first line is a header.
-    numbers = columns is None and numbered(path)
+    numbers = columns is None and numbered(path, format)
     fields = {"value": "f4"} if numbers else {}
-    edges = read_edges(path, TWO if bipartite else ONE, fields, columns=two, undirected="once")
+    edges = read_edges(
+        path, TWO if bipartite else ONE, fields, columns=two, undirected="once", format=format
+    )
     if bipartite is None:
-        bipartite, why = _by_shape(edges, numbers or numbered(path))
-        edges = read_edges(path, TWO, fields, columns=two) if bipartite else edges
-    return Graph(replace(edges, fields={}), bipartite, why)
+        bipartite, why = _by_shape(edges, numbers or numbered(path, format))
+        if bipartite:
+            edges = read_edges(path, TWO, fields, columns=two, format=format)
+    return Graph(replace(edges, fields={}), format, bipartite, why)
 
 
-def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str | None) -> str:
+def check_one_type(
+    path: str | os.PathLike[str], format: Format, edges: EdgeData, columns: str | None
+) -> str:
     """Why edges read as those between vertices of one type seem to join two, whose equal ids have
     become one vertex; or nothing.
 
     Raises `DataError` where the names of the columns say so.
     """
-    if is_metis(path) or is_mat(path) or is_market(path):
+    if format in GRAPHS or format.bags is not None:
         return ""
-    parquet = arrow.is_parquet(path)
-    if not parquet and recognised(path):
-        return ""
+    parquet = format is Format.PARQUET
     values = edges.ids[edges.ends[0]].values
     both, first, second = _shared(edges)
     if not both:
         return ""
-    names = arrow.parquet_names(path) if parquet else next(iter(_rows(path, 1)), [])
+    names = arrow.parquet_names(path) if parquet else next(iter(first_rows(path, 1)), [])
     plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
     user, item = (
         next((name for key, name in plain.items() if key in family), "")
@@ -99,7 +106,7 @@ def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str |
             "with --columns."
         )
         raise DataError(what, where=os.fspath(path), do=do)
-    numbers = len(names) > 2 if parquet else numbered(path)
+    numbers = len(names) > 2 if parquet else numbered(path, format)
     if (why := _counted(values, first, second, numbers)) is None:
         return ""
     return (
@@ -108,7 +115,9 @@ def check_one_type(path: str | os.PathLike[str], edges: EdgeData, columns: str |
     )
 
 
-def read_sampled(path: str | os.PathLike[str], *, asked: bool, **how: str | None) -> Graph | None:
+def read_sampled(
+    path: str | os.PathLike[str], format: Format, *, asked: bool, **how: str | None
+) -> Graph | None:
     """A file of samples with labels of two kinds as a graph; None if it is none that is recognised,
     or cannot be used as such.
 
@@ -118,64 +127,60 @@ def read_sampled(path: str | os.PathLike[str], *, asked: bool, **how: str | None
     """
     from tux.io.samples import read_samples
 
-    if not asked and (
-        is_metis(path) or is_market(path) or is_mat(path) or recognised(path) != "svm"
-    ):
+    if not asked and format is not Format.SVM:
         return None
-    samples = read_samples(path, SAMPLED, require_labels=asked, **how)  # type: ignore[arg-type]
+    samples = read_samples(path, SAMPLED, require_labels=asked, format=format, **how)  # type: ignore[arg-type]
     if not len(samples.label):
         return None
     known = {"label": samples.label} | (
         {"weight": samples.weight} if (samples.weight != 1).any() else {}
     )
     edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
-    return Graph(edges, True, f"they are samples, labelled {' or '.join(samples.classes)}")
+    return Graph(edges, format, True, f"they are samples, labelled {' or '.join(samples.classes)}")
 
 
 def read_whole(
-    path: str | os.PathLike[str], bipartite: bool, columns: str | None = None
+    path: str | os.PathLike[str], format: Format, bipartite: bool, columns: str | None = None
 ) -> EdgeData:
     """The same edges as a program reads them: the number of each, if there is one, as field
     `value`, and undirected ones both ways.
 
     `columns` of two names leave the number out, those of three name it.
     """
-    fields = {"value": "f4"} if (columns.count(",") > 1 if columns else numbered(path)) else {}
-    return read_edges(path, TWO if bipartite else ONE, fields, columns=columns)
+    numbers = columns.count(",") > 1 if columns else numbered(path, format)
+    fields = {"value": "f4"} if numbers else {}
+    return read_edges(path, TWO if bipartite else ONE, fields, columns=columns, format=format)
 
 
-def numbered(path: str | os.PathLike[str]) -> bool:
+def numbered(path: str | os.PathLike[str], format: Format) -> bool:
     """Whether the edges of a file seem to have a number each."""
-    if (
-        arrow.is_parquet(path)
-        or is_mat(path)
-        or is_metis(path)
-        or is_market(path)
-        or recognised(path)
-    ):
+    if format in GRAPHS or format is Format.PARQUET or format.bags is not None:
         try:
-            read_edges(path, TWO if recognised(path) else ONE, {"value": "f4"})
+            read_edges(path, TWO if format.bags else ONE, {"value": "f4"}, format=format)
         except DataError:
             return False
         return True
-    rows = _rows(path, 2)
+    rows = first_rows(path, 2)
     wide = bool(rows) and all(len(cells) > 2 for cells in rows)
-    return wide and NUMBER.fullmatch(rows[-1][2]) is not None
+    return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
 
-def _by_format(path: str | os.PathLike[str], columns: str | None) -> tuple[bool | None, str]:
+def _by_format(
+    path: str | os.PathLike[str], format: Format, columns: str | None
+) -> tuple[bool | None, str]:
     """What the format or the names of the columns say, if anything."""
-    if arrow.is_parquet(path):
-        names = arrow.parquet_names(path)
-    elif is_metis(path):
-        return False, "METIS graphs are undirected"
-    elif is_mat(path) or is_market(path):
-        high, wide = mat_shape(path, columns) if is_mat(path) else shape(path)
-        return high != wide, f"it is a matrix of {high:,} x {wide:,}"
-    elif (form := recognised(path)) is not None:
-        return True, f"it is a {form} file"
-    else:
-        names = next(iter(_rows(path, 1)), [])
+    match format:
+        case Format.METIS:
+            return False, "METIS graphs are undirected"
+        case Format.MAT | Format.MARKET:
+            high, wide = mat_shape(path, columns) if format is Format.MAT else shape(path)
+            return high != wide, f"it is a matrix of {high:,} x {wide:,}"
+        case Format.PARQUET:
+            names = arrow.parquet_names(path)
+        case _ if format.bags is not None:
+            return True, f"it is a {format.bags} file"
+        case _:
+            names = next(iter(first_rows(path, 1)), [])
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
     return (True, f"it has a column {known[0]!r}") if known else (None, "")
 
@@ -220,7 +225,7 @@ def _counted(
     return f"sides count their ids from {one[0]} to {one[-1]} and from {other[0]} to {other[-1]}"
 
 
-def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
+def first_rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
     """The cells of the first rows of a text file, cut by the first separator that stands in
     each.
     """
@@ -241,5 +246,4 @@ def _rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
 
 
 def _cells(line: str) -> list[str]:
-    separator = next((each for each in SEPARATORS if each in line), " ")
-    return line.split() if separator == " " else line.split(separator)
+    return cells_of(line, separator_of([line], 2)[0])

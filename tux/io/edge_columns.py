@@ -1,0 +1,181 @@
+"""Tables of edges: which column holds the ends and the numbers of an edge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.base.errors import DataError, UsageError
+
+# Other names of columns, as letters and digits only.
+USERS = {"user", "userid", "uid", "reviewer", "reviewerid", "customer", "customerid"}
+THINGS = ("item", "movie", "film", "product", "book", "song", "track", "artist", "business")
+ITEMS = {"iid", "asin", "isbn", *THINGS, *(f"{thing}id" for thing in THINGS)}
+SIDES = (
+    {"source", "sourceid", "src", "from", "fromid", "fromnode", "fromnodeid"},
+    {"target", "targetid", "dst", "dest", "destination", "to", "toid", "tonode", "tonodeid"},
+)
+NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
+NEVER = re.compile(r".*(time|timestamp|date)|ts|index|")  # names never taken for a missing one
+
+WORD = re.compile(r"[a-z]+")
+
+
+class Wanted(NamedTuple):
+    """What to look for in a file."""
+
+    ends: tuple[str, str]
+    fields: dict[str, np.dtype]
+    columns: str | None
+
+    @property
+    def kinds(self) -> list[np.dtype | None]:
+        """By wanted column, as in `arrow.Pieces`: None for ids."""
+        return [None, None, *self.fields.values()]
+
+    @property
+    def labels(self) -> list[str]:
+        """By wanted column, what messages call it."""
+        source, target = self.ends
+        return [
+            *((source, target) if source != target else (f"source {source}", f"target {target}")),
+            *self.fields,
+        ]
+
+    def asked(self) -> list[str]:
+        """The columns asked for by the caller, if any."""
+        if self.columns is None:
+            return []
+        asked = [name.strip() for name in self.columns.split(",")]
+        if (
+            len(asked) != len(self.kinds)
+            or len(set(asked)) != len(asked)
+            or "0" in asked
+            or "" in asked
+        ):
+            raise UsageError(
+                f"columns {self.columns!r} do not say where to find {', '.join(self.labels)}",
+                do=(
+                    f"Give {len(self.kinds)} different names, or positions from 1, with commas "
+                    "between them."
+                ),
+            )
+        return asked
+
+    def names(self, at: int, *, alias: bool) -> set[str]:
+        """Header names, plain, of wanted column `at`: its own, or others in use."""
+        if at > 1:
+            own = plain_name(list(self.fields)[at - 2])
+            return NUMBERS if alias and len(self.fields) == 1 else {own}
+        own = plain_name(self.ends[at])
+        kin = set().union(*(family for family in (USERS, ITEMS) if own in family))
+        return SIDES[at] | kin if alias else {own, own + "id"}
+
+
+def plain_name(name: str) -> str:
+    """The letters and digits of a name, small: by these names are compared."""
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
+    """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
+    not there.
+    """
+    asked = wanted.asked()
+    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path)
+    for at, name in enumerate(asked or wanted.labels):
+        if at not in places:
+            raise DataError(
+                f"no column {name!r}" if asked else f"no column for {name}",
+                where=path,
+                do=f"It has {', '.join(header)}; name the right ones with --columns.",
+            )
+    if len(set(places.values())) < len(places):
+        raise UsageError(f"columns {wanted.columns!r} name one column twice")
+    return [places[at] for at in range(len(places))]
+
+
+def _look(
+    places: dict[int, int], plain: Sequence[str], count: int, names: Callable[[int], set[str]]
+) -> None:
+    """Give each of `count` wanted columns that has no place yet the first free one with one of its
+    names.
+    """
+    for at in set(range(count)) - places.keys():
+        for place, name in enumerate(plain):
+            if name in names(at) and place not in places.values():
+                places[at] = place
+                break
+
+
+def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
+    """The places of the columns that the caller names, by wanted column: by position, then by
+    exact name, then by the letters and digits of the name.
+    """
+    places: dict[int, int] = {}
+    for at, name in enumerate(asked):
+        if name.isdecimal() and int(name) <= len(header):
+            places[at] = int(name) - 1
+        elif name in header:
+            places[at] = header.index(name)
+    plain = [plain_name(name) for name in header]
+    _look(
+        places,
+        plain,
+        len(asked),
+        lambda at: set() if asked[at].isdecimal() else {plain_name(asked[at])},
+    )
+    return places
+
+
+def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]:
+    """The places of the wanted columns: by their own names, by other names in use, and then from
+    the left.
+
+    Where there are more columns than are missing, the left is trusted only if the columns found by
+    name stand in order too, and none of those that would be left out has a telling word in its
+    name; else this is a `DataError`.
+    """
+    plain, count = [plain_name(name) for name in header], len(wanted.kinds)
+    places: dict[int, int] = {}
+    _look(places, plain, count, lambda at: wanted.names(at, alias=False))
+    _look(places, plain, count, lambda at: wanted.names(at, alias=True))
+    free = [
+        place
+        for place, name in enumerate(plain)
+        if not NEVER.fullmatch(name) and place not in places.values()
+    ]
+    missing = [at for at in range(count) if at not in places]
+    left_out = free[len(missing) :]
+    telling = any(
+        set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True)
+        for at in missing
+        for place in left_out
+    )
+    if missing and left_out and (telling or any(at != place for at, place in places.items())):
+        labels = " and ".join(wanted.labels[at] for at in missing)
+        raise DataError(
+            f"{labels} may be any of the columns {', '.join(header[place] for place in free)}",
+            where=path,
+            do=(
+                f"It has {', '.join(header)}; say --columns {','.join(wanted.labels)} with its "
+                "names in their places."
+            ),
+        )
+    _look(places, plain, count, lambda at: {plain[place] for place in free})
+    return places
+
+
+def taken(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> dict[str, str]:
+    """The name of the column that was taken for each wanted one; nothing where the caller has said
+    it, or the names are the wanted ones.
+    """
+    if wanted.columns is not None:
+        return {}
+    pairs = [(label, names[place]) for label, place in zip(wanted.labels, picks, strict=True)]
+    if all(plain_name(name) == plain_name(label) for label, name in pairs):
+        return {}
+    return dict(pairs)

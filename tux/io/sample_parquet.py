@@ -1,0 +1,120 @@
+"""Samples as the rows of a Parquet file: what a column holds is said by its type."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.base.errors import DataError
+from tux.io.entries import BagSpec
+from tux.io.sample_columns import Heads, Role, Rows, SampleTable, Words, fault, faulty, roles_of
+from tux.io.sample_labels import SampleLabels
+
+CELLS = 1 << 22  # cells of a file that are read at a time
+
+
+def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
+    """The rows of a Parquet file, numbered from 1, bad ones counted. See
+    `tux.io.samples.read_samples`.
+    """
+    try:
+        return _read(asked, heads)
+    except UnicodeDecodeError:  # Parquet promises, but does not check
+        raise DataError("a string is not UTF-8 text", where=asked.path) from None
+
+
+def _read(asked: BagSpec, heads: Heads) -> Rows:
+    with arrow.parquet_file(asked.path) as file:
+        schema = file.schema_arrow
+        names: list[str] = list(schema.names)
+        what = roles_of(names, heads, asked.path)
+        roles = [
+            what.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
+        ]
+        for at, role in enumerate(roles):
+            if role == "weight" and _parquet_kind(schema.field(at), asked.path) != "number":
+                raise DataError(f"weight {names[at]} is a column of words", where=asked.path)
+        if not {"number", "word"} & set(roles):
+            raise DataError(
+                f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
+            )
+        table, done = SampleTable(asked, names, roles), 0
+        picks = [at for at, role in enumerate(roles) if role != "none"]
+        for batch in file.iter_batches(
+            max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
+        ):
+            done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
+        if not done:
+            raise DataError(f"{asked.path} holds no {asked.row}")
+    return table.whole(lambda row: f"{asked.path}:row {row}")
+
+
+def _parquet_kind(field: Any, path: str) -> Role:
+    """What a column holds, by its type."""
+    kind = str(field.type)
+    if found := re.match(r"dictionary<values=([^,]+),", kind):
+        kind = found[1]
+    if kind in ("string", "large_string", "string_view"):
+        return "word"
+    if kind in ("bool", "float", "double", "halffloat") or re.match(r"u?int\d+$|decimal", kind):
+        return "number"
+    if kind == "null":
+        return "none"
+    what = f"column {field.name!r} holds {field.type}, not numbers, truth values or strings"
+    raise DataError(what, where=path, do="Convert it, or leave it out.")
+
+
+def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
+    """Append the rows of a batch but for bad ones, after `done` others; returns the number of
+    rows so far.
+    """
+    numbers, words, rows = {}, {}, 0
+    for at, column in columns:
+        role = table.roles[at]
+        texts = _parquet_texts(column)
+        rows = len(column)
+        if texts is not None:
+            words[at] = texts
+            continue
+        if str(column.type).startswith("dictionary"):
+            column = column.dictionary_decode()
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        if role == "label":
+            labels = SampleLabels.of(
+                column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(
+                    zero_copy_only=False
+                )
+            )
+            words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
+            continue
+        if role == "number":
+            table.missing[table.names[at]] = table.missing.get(table.names[at], 0) + int(
+                np.count_nonzero(~there)
+            )
+        values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers[at] = np.where(there, values, np.nan if role == "weight" else 0.0)
+    bad = {at: faulty(table.asked, table.roles[at], values) for at, values in numbers.items()}
+    keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
+    for row in np.flatnonzero(~keep).tolist():
+        place = next(at for at, rows_ in bad.items() if rows_[row])
+        why = fault(table.asked, table.names[place], table.roles[place], float(numbers[place][row]))
+        table.asked.bad.note(done + row + 1, why, "row ")
+    ids = np.arange(done + 1, done + rows + 1)[keep]
+    kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}
+    table.add(ids, {at: values[keep] for at, values in numbers.items()}, kept)
+    return done + rows
+
+
+def _parquet_texts(column: Any) -> Words | None:
+    """The words of a column of strings; None if it has none."""
+    kind = str(column.type)
+    if not kind.startswith("dictionary") and "string" in kind:
+        return Words.of(column.cast("large_string").dictionary_encode())
+    return (
+        Words.of(column)
+        if kind.startswith("dictionary<values=") and "string" in kind.split(",")[0]
+        else None
+    )
