@@ -44,8 +44,8 @@ def parts_of_clusters(volume: np.ndarray, k: int) -> np.ndarray:
     """The part of each cluster (n,) int16: largest first, each to the part with the least volume
     (Graham 1969); lower numbers first.
     """
-    found = np.flatnonzero(volume)
-    order = found[np.argsort(-volume[found], kind="stable")]
+    nonempty = np.flatnonzero(volume)
+    order = nonempty[np.argsort(-volume[nonempty], kind="stable")]
     part = np.zeros(len(volume), np.int16)
     _pack(order, volume, np.zeros(k, np.int64), tournament(k), part)
     return part

@@ -206,11 +206,11 @@ def _checked(masters: np.ndarray, n: int) -> np.ndarray:
     return masters.astype(np.int16)
 
 
-def _per_type(given: Any, types: int, name: str) -> list[Any]:
+def _per_type(value: Any, types: int, name: str) -> list[Any]:
     """One entry for each type. ValueError for another number of entries, or one that is
     negative.
     """
-    entries = list(given) if isinstance(given, Sequence) else [given] * types
+    entries = list(value) if isinstance(value, Sequence) else [value] * types
     if len(entries) != types:
         raise ValueError(
             f"{name} has {len(entries)} entries: one for all, or {types}, one for each vertex "

@@ -41,8 +41,8 @@ def direction(tau, p):
     if live.any() and np.isfinite(curves).all():
         scale = 1 / np.sqrt(np.diag(curves)[live])
         small = curves[np.ix_(live, live)] * scale * scale[:, None] + RIDGE * np.eye(len(scale))
-        found = -np.linalg.solve(small, slopes[live] * scale) * scale
-        x[live] = found * min(1.0, REACH / max(np.abs(found).max(), 1e-300))
+        solution = -np.linalg.solve(small, slopes[live] * scale) * scale
+        x[live] = solution * min(1.0, REACH / max(np.abs(solution).max(), 1e-300))
     tau.model[:], tau.model_slopes[:] = tau.curves, tau.slopes
     return x
 

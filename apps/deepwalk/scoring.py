@@ -60,7 +60,7 @@ def apart(
     seem to be next to none.
     """
     edges = _distinct(_keys(src, dst, n))
-    found = [np.empty(0, np.int64)]
+    chosen = [np.empty(0, np.int64)]
     stream, missing = key(seed, "apart"), count
     for turn in range(ROUNDS):
         if missing <= 0 or n < 2:
@@ -70,9 +70,9 @@ def apart(
         )
         keys = _keys(drawn[:, 0], drawn[:, 1], n)
         keys = keys[(drawn[:, 0] != drawn[:, 1]) & ~_among(keys, edges)][:missing]
-        found.append(keys)
+        chosen.append(keys)
         missing -= len(keys)
-    low, high = np.divmod(np.concatenate(found), max(n, 1))
+    low, high = np.divmod(np.concatenate(chosen), max(n, 1))
     return low, high
 
 
@@ -91,7 +91,7 @@ def judged(
     `embedding` (n, d); `edges` those trained on, (m,) indices of both ends, as are those held out.
     `progress` as in `f1_scores`.
     """
-    found = (
+    scores = (
         f1_scores(embedding, labels.member, shares, shuffles, seed, progress)
         if labels is not None
         else {}
@@ -100,8 +100,8 @@ def judged(
         src, dst = (np.concatenate([end, held]) for end, held in zip(edges, held_out, strict=True))
         others = apart(src, dst, len(embedding), len(held_out[0]), seed)
         chance = auc(dots(embedding, *held_out), dots(embedding, *others))
-        found |= {"link_auc": chance} if np.isfinite(chance) else {}
-    return found
+        scores |= {"link_auc": chance} if np.isfinite(chance) else {}
+    return scores
 
 
 def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def npmi(
     `edges`: pieces (documents (m,), words (m,)) of the corpus, as numbers below `documents` and
     `words`, in any order, repeated or not.
     """
-    found, holds = _documents(np.unique(top[used]), words, documents, edges)
+    present, holds = _documents(np.unique(top[used]), words, documents, edges)
     places, marks, out = (
         np.empty(words, np.int64),
         np.zeros(documents, np.int64),
@@ -39,14 +39,14 @@ def npmi(
     places[np.unique(top[used])] = np.arange(len(holds))
     for k in range(top.shape[1]):
         mine = [holds[at] for at in places[top[used[:, k], k]]]
-        if len(mine) < 2 or not found:
+        if len(mine) < 2 or not present:
             continue
         for bit, held in enumerate(mine):
             marks[held] |= 1 << bit  # `held` has no document twice
         either = np.unique(np.concatenate(mine))
         has = (marks[either, None] >> np.arange(len(mine)) & 1).astype(np.float64)
         marks[either] = 0
-        out[k] = _mean(has.T @ has, found)
+        out[k] = _mean(has.T @ has, present)
     return out
 
 

@@ -33,12 +33,12 @@ def settle(edges, step, theta, scale, tau, p):
     """The topics `theta` (K,) of a document, by its words 0, step, 2 step, ... that are known;
     even if none is.
     """
-    likely, found = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
+    likely, posterior = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
     for k in range(p.topics):
         theta[k] = np.float32(1) / np.float32(p.topics)
     for _ in range(PASSES):
         for k in range(p.topics):
-            likely[k], found[k] = theta[k] * scale[k], tau.alpha[k]
+            likely[k], posterior[k] = theta[k] * scale[k], tau.alpha[k]
         for i in range(0, len(edges), step):
             word = edges[i].word
             if word.seen > 0:
@@ -47,12 +47,12 @@ def settle(edges, step, theta, scale, tau, p):
                     whole += likely[k] * (np.float32(word.n[k]) + tau.beta)
                 share = np.float32(1) / whole
                 for k in range(p.topics):
-                    found[k] += share * likely[k] * (np.float32(word.n[k]) + tau.beta)
+                    posterior[k] += share * likely[k] * (np.float32(word.n[k]) + tau.beta)
         whole = np.float32(0)
         for k in range(p.topics):
-            whole += found[k]
+            whole += posterior[k]
         for k in range(p.topics):
-            theta[k] = found[k] / whole
+            theta[k] = posterior[k] / whole
 
 
 def infer(edges, out, tau, p):

@@ -110,18 +110,18 @@ def sentence(
     """
     cells = values(record)
     head = f"epoch {record['epoch']:>{len(str(most))}}/{most}  {cells.pop('seconds'):>7} s"
-    told = {
+    texts = {
         name: f"{cell} {name}" if name == SPEED else f"{name} {cell}"
         for name, cell in cells.items()
         if name not in without
     }
     names = fitting(
-        {name: len(text) for name, text in told.items()},
+        {name: len(text) for name, text in texts.items()},
         split(dict(record)),
         room - len(head) - GAP,
     )
-    return "  ".join([head, *(told[name] for name in names)]), [
-        name for name in told if name not in names
+    return "  ".join([head, *(texts[name] for name in names)]), [
+        name for name in texts if name not in names
     ]
 
 

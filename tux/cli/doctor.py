@@ -85,12 +85,12 @@ def _kernel() -> tuple[str, bool]:
         values, out = np.arange(1000.0), np.zeros(1)
         start = time.perf_counter()
         kernel = import_module("tux.stages.compile").build(KERNEL, {}, (values, out), jit=True)
-        made = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         kernel(values, out)
     except Exception as error:
         return f"fails: {type(error).__name__}: {error}", False
     right = out[0] == values.sum()
-    return f"{'compiled or loaded' if right else 'wrong result'} in {made:.2f} s", bool(right)
+    return f"{'compiled or loaded' if right else 'wrong result'} in {seconds:.2f} s", bool(right)
 
 
 def _cores() -> int | None:

@@ -86,7 +86,7 @@ class Flags(argparse.ArgumentParser):
         """The arguments by name. Raises UsageError with the closest known flag, or with what the
         value should be.
         """
-        given, extra = self.parse_known_intermixed_args(argv)
+        args, extra = self.parse_known_intermixed_args(argv)
         for word in sorted(extra, key=lambda word: not word.startswith("-")):
             flag = word.split("=")[0]
             kind = "flag" if word.startswith("-") else "argument"
@@ -94,7 +94,7 @@ class Flags(argparse.ArgumentParser):
                 f"unknown {kind} {flag}",
                 do=f"{closest(flag, self._option_string_actions)}see {self.prog} --help",
             )
-        return given
+        return args
 
     def error(self, message: str) -> NoReturn:
         """Argparse's report as a UsageError."""
@@ -134,10 +134,10 @@ def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
             ) from None
 
 
-def parameters(given: argparse.Namespace) -> dict[str, Any]:
+def parameters(args: argparse.Namespace) -> dict[str, Any]:
     """The program's parameters that were given, by name."""
     return {
-        name.removeprefix(OWN): value for name, value in vars(given).items() if name.startswith(OWN)
+        name.removeprefix(OWN): value for name, value in vars(args).items() if name.startswith(OWN)
     }
 
 
@@ -151,7 +151,7 @@ def _metavar(declared: Param) -> str:
 
 def _help(declared: Param) -> str:
     """Help text, range and default."""
-    told = " ".join(
+    notes = " ".join(
         f"{word} {bound:g}"
         for word, bound in (("from", declared.low), ("to", declared.high))
         if bound is not None
@@ -161,5 +161,5 @@ def _help(declared: Param) -> str:
         if declared.type in (bool, str)
         else f"{declared.default:g}"
     )
-    told = ", ".join(part for part in (told, f"default {default}" if default else "") if part)
-    return f"{declared.help}{f' [{told}]' if told else ''}".strip().replace("%", "%%")
+    notes = ", ".join(part for part in (notes, f"default {default}" if default else "") if part)
+    return f"{declared.help}{f' [{notes}]' if notes else ''}".strip().replace("%", "%%")

@@ -83,7 +83,7 @@ def _generate_ratings(argv: list[str]) -> int:
     from tux.synthetic.ratings import ratings, write_ratings
 
     share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
-    made = ratings(
+    data = ratings(
         args.users,
         args.items,
         args.ratings,
@@ -92,11 +92,11 @@ def _generate_ratings(argv: list[str]) -> int:
         test_share=share,
         seed=args.seed,
     )
-    rows = write_ratings(made, args.out, args.test)
+    rows = write_ratings(data, args.out, args.test)
     for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
             show.say(f"{path}: {count:,} ratings")
-    show.say(f"the truth itself has an RMSE of {made.floor:.4f}")
+    show.say(f"the truth itself has an RMSE of {data.floor:.4f}")
     return 0
 
 
@@ -135,10 +135,10 @@ def _generate_corpus(argv: list[str]) -> int:
 
     written_as(args.out, args.vocab)
     sizes = (args.documents, args.vocabulary, args.topics, args.tokens)
-    made = corpus(*sizes, alpha=args.alpha, beta=args.beta, seed=args.seed)
-    write_corpus(made, args.out, args.vocab)
+    data = corpus(*sizes, alpha=args.alpha, beta=args.beta, seed=args.seed)
+    write_corpus(data, args.out, args.vocab)
     show.say(
-        f"{args.out}: {args.documents:,} documents, {len(made):,} pairs of document and word, "
+        f"{args.out}: {args.documents:,} documents, {len(data):,} pairs of document and word, "
         f"{args.tokens:,} tokens"
     )
     return 0
@@ -182,14 +182,14 @@ def _generate_clicks(argv: list[str]) -> int:
     check_names(args.out, args.test)
     share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     weights = args.weights or max(1, args.features // 10)
-    made = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
-    rows = write_clicks(made, args.out, args.test)
+    data = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
+    rows = write_clicks(data, args.out, args.test)
     for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
             show.say(f"{path}: {count:,} samples")
     show.say(
         "the truth itself has a logloss of "
-        f"{made.logloss():.4f}{' on those held out' if rows[1] else ''}"
+        f"{data.logloss():.4f}{' on those held out' if rows[1] else ''}"
     )
     return 0
 

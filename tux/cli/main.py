@@ -66,11 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             if interrupts.pending():
                 show.fail(TuxError("interrupted"))
                 return 130
-            told = _unexpected(error)
-            show.fail(told)
+            fault = _unexpected(error)
+            show.fail(fault)
             if debug:
                 raise
-            return told.exit_code
+            return fault.exit_code
         finally:
             forget()
 
@@ -117,9 +117,9 @@ class _Interrupts:
             self.timer.cancel()
         return self.timer is not None
 
-    def _again(self, found: Any) -> None:
-        if found.exc_type is not KeyboardInterrupt:
-            return self._before(found)
+    def _again(self, caught: Any) -> None:
+        if caught.exc_type is not KeyboardInterrupt:
+            return self._before(caught)
         if self.timer and self.timer.is_alive():
             return  # it is sent again already
         # A real signal: it ends a wait of the main thread too.

@@ -30,31 +30,31 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
             do="leave out --out and --nnodes, or --verify",
         )
     with show.watcher() as watch:
-        found = verify(program, data, test, options, watch)
+        report = verify(program, data, test, options, watch)
     show.say(
-        f"{plural(EPOCHS, 'epoch')} on {plural(found.edges, program.edge_name)}, compared with 1 "
+        f"{plural(EPOCHS, 'epoch')} on {plural(report.edges, program.edge_name)}, compared with 1 "
         "worker:"
     )
-    show.grid(["field", "plain Python", "slack 0", "slack 2"], _rows(found))
-    if not found.fields:
+    show.grid(["field", "plain Python", "slack 0", "slack 2"], _rows(report))
+    if not report.fields:
         show.say("the program has no field to compare")
-    for setting, error in found.refused.items():
+    for setting, error in report.refused.items():
         show.say(f"{setting}: refused: {error.what}")
-    told: set[str] = set()
-    for each in (*found.of(0, jit=False), *found.of(0), *found.of(2)):
-        if each.field not in told:
-            told.add(each.field)
+    shown: set[str] = set()
+    for each in (*report.of(0, jit=False), *report.of(0), *report.of(2)):
+        if each.field not in shown:
+            shown.add(each.field)
             show.say(_sentence(each))
-    if not told:
+    if not shown:
         show.say("the same on 1, 2 and 3 workers, but for rounding")
         return 0
-    if found.in_place:
+    if report.in_place:
         show.say(
-            f"the stages may change {', '.join(found.in_place)} in place, so values depend on the "
+            f"the stages may change {', '.join(report.in_place)} in place, so values depend on the "
             "order of the changes; compare the metrics of longer runs instead"
         )
         return 0
-    worst = (found.of(0, jit=False) or found.of(0) or found.of(2))[0]
+    worst = (report.of(0, jit=False) or report.of(0) or report.of(2))[0]
     raise ProgramError(
         f"{worst.field} depends on {_cause(worst)}",
         where=place(type(program)),
@@ -62,17 +62,17 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     )
 
 
-def _rows(found: Verified) -> list[list[str]]:
+def _rows(report: Verified) -> list[list[str]]:
     """A row for each field: how far it is apart in each group of settings."""
     groups = ((0, False), (0, True), (2, True))
-    return [[field, *(_cell(found, field, *group) for group in groups)] for field in found.fields]
+    return [[field, *(_cell(report, field, *group) for group in groups)] for field in report.fields]
 
 
-def _cell(found: Verified, field: str, slack: int, jit: bool) -> str:
+def _cell(report: Verified, field: str, slack: int, jit: bool) -> str:
     """The largest difference of one field in one group of settings."""
     here = [
         each
-        for each in found.differences
+        for each in report.differences
         if each.field == field and (each.setting.slack, each.setting.jit) == (slack, jit)
     ]
     if not here:

@@ -217,9 +217,12 @@ def read_documents(asked: BagSpec, stop: str | os.PathLike[str] | None = None) -
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
     for block in text_blocks(asked.path):
         text, good = _text(block, asked.bad, number)
-        found = counter.count(text)
+        counted = counter.count(text)
         gathered.add(
-            np.flatnonzero(good) + number, np.diff(found.bounds)[good], found.words, found.counts
+            np.flatnonzero(good) + number,
+            np.diff(counted.bounds)[good],
+            counted.words,
+            counted.counts,
         )
         number += len(good)
     if number == 1:

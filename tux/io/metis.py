@@ -104,15 +104,15 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
 
 def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
     """The line of sizes. DataError if it is none."""
-    given = lines.values[: lines.bounds[1]].tolist()
+    header = lines.values[: lines.bounds[1]].tolist()
     where = f"{path}:{lines.number[0]}"
     rule = (
         "It should be: vertices, edges, and perhaps a format of three digits 0 or 1 and a number "
         "of weights."
     )
-    if not 2 <= len(given) <= 4:
-        raise DataError(f"the first line has {len(given)} numbers", where=where, do=rule)
-    n, m, form, weights = given + [0, 1][len(given) - 2 :]
+    if not 2 <= len(header) <= 4:
+        raise DataError(f"the first line has {len(header)} numbers", where=where, do=rule)
+    n, m, form, weights = header + [0, 1][len(header) - 2 :]
     if not set(str(form)) <= {"0", "1"} or form > 111:
         raise DataError(f"{form} is no format of a METIS graph", where=where, do=rule)
     if n > MOST:

@@ -55,8 +55,8 @@ def _read(asked: BagSpec, heads: Heads) -> Rows:
 def _parquet_kind(field: Any, path: str) -> Role:
     """What a column holds, by its type."""
     kind = str(field.type)
-    if found := re.match(r"dictionary<values=([^,]+),", kind):
-        kind = found[1]
+    if match := re.match(r"dictionary<values=([^,]+),", kind):
+        kind = match[1]
     if kind in ("string", "large_string", "string_view"):
         return "word"
     if kind in ("bool", "float", "double", "halffloat") or re.match(r"u?int\d+$|decimal", kind):

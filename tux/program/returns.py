@@ -19,13 +19,13 @@ from tux.program.program import Program
 from tux.program.report import Report
 
 
-def called(owner: Input | Report, hook: str, *given: Any) -> Any:
+def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
     """What the hook of an input or a report returns. ProgramError, with the place of the hook, for
     what it may not return.
     """
-    returned = getattr(owner, hook)(*given)
+    returned = getattr(owner, hook)(*arguments)
     fault, form, do = RETURNS[hook]
-    if wrong := fault(returned, given):
+    if wrong := fault(returned, arguments):
         raise ProgramError(
             f"{type(owner).__name__}.{hook}() must return {form}, not {wrong}",
             where=place(getattr(owner, hook)),
@@ -53,13 +53,13 @@ def _named(function: Any) -> str:
 # Each says what is wrong with a return, or nothing; the second argument is what the hook was given.
 
 
-def _topology(returned: Any, given: tuple[Any, ...]) -> str:
+def _topology(returned: Any, arguments: tuple[Any, ...]) -> str:
     if isinstance(returned, str):
         return "" if returned in ("directed", "undirected", "") else repr(returned)
     return described(returned)
 
 
-def _extra_tables(returned: Any, given: tuple[Any, ...]) -> str:
+def _extra_tables(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
         return described(returned)
     for name, table in returned.items():
@@ -82,7 +82,7 @@ def _is_numbers(table: Any) -> bool:
         return False
 
 
-def _hold_out(returned: Any, given: tuple[Any, ...]) -> str:
+def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, tuple):
         return described(returned)
     if len(returned) != 2:
@@ -95,16 +95,16 @@ def _hold_out(returned: Any, given: tuple[Any, ...]) -> str:
     return ""
 
 
-def _specialise(returned: Any, given: tuple[Any, ...]) -> str:
+def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Program):
         return described(returned)
-    one, other = returned.edge, given[0].edge
+    one, other = returned.edge, arguments[0].edge
     if one.ends != other.ends or one.columns != other.columns:
         return f"a {type(returned).__name__}, whose edge type differs"
     return ""
 
 
-def _tables(returned: Any, given: tuple[Any, ...]) -> str:
+def _tables(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
         return described(returned)
     for name, table in returned.items():
@@ -122,7 +122,7 @@ def _tables(returned: Any, given: tuple[Any, ...]) -> str:
     return ""
 
 
-def _numbers(returned: Any, given: tuple[Any, ...]) -> str:
+def _numbers(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
         return described(returned)
     for name, value in returned.items():
@@ -134,14 +134,14 @@ def _numbers(returned: Any, given: tuple[Any, ...]) -> str:
     return ""
 
 
-def _remarks(returned: Any, given: tuple[Any, ...]) -> str:
+def _remarks(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, list | tuple):
         return described(returned)
     wrong = [each for each in returned if not isinstance(each, str)]
     return f"one with {described(wrong[0])} in it" if wrong else ""
 
 
-def _exports(returned: Any, given: tuple[Any, ...]) -> str:
+def _exports(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
         return described(returned)
     for name, function in returned.items():
@@ -152,7 +152,7 @@ def _exports(returned: Any, given: tuple[Any, ...]) -> str:
     return ""
 
 
-def _nothing(returned: Any, given: tuple[Any, ...]) -> str:
+def _nothing(returned: Any, arguments: tuple[Any, ...]) -> str:
     return ""
 
 

@@ -198,11 +198,11 @@ def _report(
     return numbers
 
 
-def _numbers(report: Report, hook: str, given: tuple[Any, ...]) -> dict[str, Any]:
+def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """What a hook of the report returns, as Python's numbers. ProgramError for a name that one of
     the run's own results has.
     """
-    returned = called(report, hook, *given)
+    returned = called(report, hook, *arguments)
     if own := [name for name in returned if name in RESULTS]:
         raise ProgramError(
             f"{type(report).__name__}.{hook}() returns {own[0]}, which is the run's own",

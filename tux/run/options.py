@@ -44,47 +44,47 @@ def _whole(low: int | None = None, high: int | None = None) -> Allowed:
     """Whole numbers, both bounds included; those of numpy too."""
     bounds = [f"at {w} {x:,}" for w, x in (("least", low), ("most", high)) if x is not None]
 
-    def read(given: Any) -> int | None:
-        if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer):
+    def read(value: Any) -> int | None:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
             return None
-        number = int(given)
+        number = int(value)
         inside = (low is None or number >= low) and (high is None or number <= high)
         return number if inside else None
 
     return Allowed(" ".join(["a whole number", " and ".join(bounds)]).strip(), read)
 
 
-def _seconds(given: Any) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
-    return float(given) if math.isfinite(given) and given > 0 else None
+    return float(value) if math.isfinite(value) and value > 0 else None
 
 
-def _commands(given: Any) -> Sequence[str] | None:
-    listed = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
-    return given if listed else None
+def _commands(value: Any) -> Sequence[str] | None:
+    listed = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return value if listed else None
 
 
-def _place(given: Any) -> Any:
+def _place(value: Any) -> Any:
     from tux.cluster.place import Place
 
-    return given if isinstance(given, Place) else None
+    return value if isinstance(value, Place) else None
 
 
 def _one_of(*values: str) -> Allowed:
     form = " or ".join(f'"{value}"' for value in values)
     return Allowed(
-        form, lambda given: given if isinstance(given, str) and given in values else None
+        form, lambda value: value if isinstance(value, str) and value in values else None
     )
 
 
-_TEXT = Allowed("a str", lambda given: given if isinstance(given, str) else None)
+_TEXT = Allowed("a str", lambda value: value if isinstance(value, str) else None)
 _FILE = Allowed(
     "a path: a str or an os.PathLike",
-    lambda given: given if isinstance(given, str | os.PathLike) else None,
+    lambda value: value if isinstance(value, str | os.PathLike) else None,
 )
 _SWITCH = Allowed(
-    "True or False", lambda given: bool(given) if isinstance(given, bool | np.bool_) else None
+    "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )
 
 ALLOWED: dict[str, Allowed] = {
@@ -132,12 +132,12 @@ class Reading:
     def __post_init__(self) -> None:
         """Raises UsageError for a field of another type or value than it may have."""
         for each in fields(self):
-            given = getattr(self, each.name)
-            kept = ALLOWED[each.name].read(given) if given is not None else None
-            if kept is None and (given is not None or each.default is not None):
+            value = getattr(self, each.name)
+            kept = ALLOWED[each.name].read(value) if value is not None else None
+            if kept is None and (value is not None or each.default is not None):
                 do = f"{each.name} must be {ALLOWED[each.name].form}"
-                raise UsageError(f"the option {each.name} is {given!r}", do=do)
-            if kept is not given:
+                raise UsageError(f"the option {each.name} is {value!r}", do=do)
+            if kept is not value:
                 object.__setattr__(self, each.name, kept)
 
     def named(self) -> dict[str, Any]:

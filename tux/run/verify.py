@@ -190,13 +190,13 @@ def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, n
 def _compared(
     setting: Setting,
     expected: dict[str, np.ndarray],
-    found: dict[str, np.ndarray],
+    values: dict[str, np.ndarray],
     train: EdgeData,
     rounding: float,
 ) -> Iterator[Difference]:
     """The fields that differ, each with the place where it differs most."""
     for field, one in expected.items():
-        here = found[field]
+        here = values[field]
         with np.errstate(invalid="ignore"):
             apart = np.abs(here.astype("f8") - one.astype("f8"))
             apart[(here == one) | (np.isnan(here) & np.isnan(one))] = 0.0

@@ -269,7 +269,7 @@ def _check(
 
 
 def write_clicks(
-    made: Clicks, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
+    data: Clicks, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
 ) -> tuple[int, int]:
     """Write the samples to `path`, and those held out to `test`, as libsvm text; the numbers of
     samples of the two files.
@@ -280,7 +280,7 @@ def write_clicks(
     """
     names = [name for name in (path, test) if name is not None]
     check_names(path, test)
-    parts = made.rows()
+    parts = data.rows()
     if (test is None) != (not len(parts[1])):
         missing = "test file" if test is None else "test share"
         raise UsageError(
@@ -290,7 +290,7 @@ def write_clicks(
     with ExitStack() as stack:
         writes = [stack.enter_context(_writer(name)) for name in names]
         for write, rows in zip(writes, parts, strict=False):
-            for lines in _lines(made, rows):
+            for lines in _lines(data, rows):
                 write(lines)
     return len(parts[0]), len(parts[1])
 
@@ -309,19 +309,19 @@ def check_names(path: str | os.PathLike[str], test: str | os.PathLike[str] | Non
         )
 
 
-def _lines(made: Clicks, rows: np.ndarray) -> Iterator[np.ndarray]:
+def _lines(data: Clicks, rows: np.ndarray) -> Iterator[np.ndarray]:
     """The text of some samples, a piece at a time, uint8; a piece is not kept when the next one
     is asked for.
     """
-    lengths = np.diff(made.bounds)[rows]
-    ends, digits = np.cumsum(lengths), len(str(len(made.weights)))
+    lengths = np.diff(data.bounds)[rows]
+    ends, digits = np.cumsum(lengths), len(str(len(data.weights)))
     begin = 0
     while begin < len(rows):
         before = int(ends[begin - 1]) if begin else 0
         end = max(int(np.searchsorted(ends, before + CHUNK, "right")), begin + 1)
         room = int(ends[end - 1] - before) * (digits + 3) + 3 * (end - begin)
         text = np.empty(room, np.uint8)
-        yield text[: _written(made.bounds, made.feature, made.label, rows[begin:end], text)]
+        yield text[: _written(data.bounds, data.feature, data.label, rows[begin:end], text)]
         begin = end
 
 

@@ -298,7 +298,7 @@ def _check(
 
 
 def write_corpus(
-    made: Corpus, path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None
+    data: Corpus, path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None
 ) -> None:
     """Write the entries to `path`, and the words' names, one a line, to `vocab`, never packed.
 
@@ -317,18 +317,18 @@ def write_corpus(
         )
         write = stack.enter_context(opened)
         if ending == ".txt":
-            write({"sizes": np.array([made.theta.shape[0], made.phi.shape[1], len(made)])})
-        for start in range(0, len(made), CHUNK):
+            write({"sizes": np.array([data.theta.shape[0], data.phi.shape[1], len(data)])})
+        for start in range(0, len(data), CHUNK):
             write(
                 {
-                    name: getattr(made, name)[start : start + CHUNK]
+                    name: getattr(data, name)[start : start + CHUNK]
                     for name in ("document", "word", "count")
                 }
             )
     if vocab is not None:
         with replacing(vocab) as part:
             part.write_text(
-                "".join(f"{word}\n" for word in made.vocabulary.tolist()), encoding="utf-8"
+                "".join(f"{word}\n" for word in data.vocabulary.tolist()), encoding="utf-8"
             )
 
 

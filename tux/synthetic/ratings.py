@@ -164,16 +164,16 @@ class Ratings:
         )
         if self.step:
             score = np.clip(np.rint(score / np.float32(self.step)) * np.float32(self.step), 1, 5)
-        made = {
+        columns = {
             "user": ids[local].astype(np.int32),
             "item": (item + 1).astype(np.int32),
             "rating": score,
         }
         if self.test_share:
-            made["test"] = _draw(_streams(self.seed, "test", ids)[local], item) < np.uint64(
+            columns["test"] = _draw(_streams(self.seed, "test", ids)[local], item) < np.uint64(
                 self.test_share * 2.0**64
             )
-        return made
+        return columns
 
     def _scores(self, ids: NDArray, local: NDArray, item: NDArray) -> NDArray[np.float32]:
         """Truth of the pairs (ids[local], item + 1), each (n,): MEAN + b_u + b_i + p_u . q_i."""
@@ -199,9 +199,9 @@ class Ratings:
         pairs += [
             self._race(ids, degree, racers[k : k + rows]) for k in range(0, len(racers), rows)
         ]
-        found = np.concatenate(pairs)
-        found.sort()
-        return found
+        chosen = np.concatenate(pairs)
+        chosen.sort()
+        return chosen
 
     def _reject(self, ids: NDArray, degree: NDArray) -> NDArray[np.int64]:
         """Draw as many items as are missing, drop those the user already has, repeat."""
