@@ -46,6 +46,8 @@ class EdgeData:
     # by vertex type, each (len(ids), ...)
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()  # what labels of -1 and +1 stand for
+    # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
+    categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -175,6 +177,11 @@ class EdgeData:
             for name, array in sorted(fields.items()):
                 state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
                 state.update(np.ascontiguousarray(array).data)
+        for kind, named in sorted(self.categories.items()):
+            for name, words in sorted(named.items()):
+                state.update(f"{kind}.{name} ".encode())
+                for chunk in Ids(words).chunks():
+                    state.update(chunk)
         return state.hexdigest()
 
 

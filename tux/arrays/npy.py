@@ -37,25 +37,27 @@ HEADER = re.compile(
 """What numpy.save writes before arrays that are neither records nor objects."""
 
 
-def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """The one array of a .npy file: a row of numbers or of strings of fixed length. Raises
-    `DataError` for any other, such as objects.
+def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
+    """The one array of a .npy file: numbers or strings of fixed length, of at most `most`
+    dimensions. Raises `DataError` for any other, such as objects.
     """
     is_parquet(path)  # raises if there is no such file
     with open(readable(path), "rb") as file:
-        return _array(file, os.path.getsize(readable(path)), str(path))
+        return _array(file, os.path.getsize(readable(path)), str(path), most)
 
 
-def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, np.ndarray]:
-    """Those of the named arrays that a .npz file holds. Raises `DataError` if it is damaged, or
-    an array cannot be as it is announced.
+def read_npz(
+    path: str | os.PathLike[str], names: Collection[str] | None, most: int = 1
+) -> dict[str, np.ndarray]:
+    """Those of the named arrays (None: all) that a .npz file holds, of at most `most` dimensions.
+    Raises `DataError` if it is damaged, or an array cannot be as it is announced.
     """
     is_parquet(path)
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {}
-            for name in sorted(members.keys() & set(names)):
+            for name in members if names is None else sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
                 there = min(info.compress_size, os.path.getsize(readable(path))) * (
                     1 if info.compress_type == STORED else DENSEST
@@ -63,12 +65,12 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
                     raise DataError("no array can be packed so", where=where)
                 with archive.open(info) as file:
-                    arrays[name] = _array(file, info.file_size, where)
+                    arrays[name] = _array(file, info.file_size, where, most)
             return arrays
     except DAMAGED as error:
         raise DataError(
             f"{path} is no readable .npz file ({error})",
-            do="Write it again, as scipy.sparse.save_npz does.",
+            do="Write it again, as numpy.savez or scipy.sparse.save_npz does.",
         ) from None
 
 
@@ -151,11 +153,11 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str)
         )
 
 
-def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:
-    """The array in an open file of `size` bytes."""
+def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
+    """The array in an open file of `size` bytes, of at most `most` dimensions."""
     try:
         shape, dtype = _header(file, where)
-        if dtype.kind not in "biufcSU" or len(shape) > 1:
+        if dtype.kind not in "biufcSU" or len(shape) > most:
             raise DataError(
                 f"an array of {dtype} of shape {shape} is not read here",
                 where=where,

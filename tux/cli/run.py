@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import TuxError, UsageError
 from tux.cli import show
-from tux.cli.flags import parameters
+from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def _train(source: Source, argv: list[str]) -> int:
             columns=given.columns,
             on_bad_row=given.on_bad_row,
             **{name: getattr(given, name, None) for name in FORMS_OF_DATA},
+            vertices=vertex_tables(given.vertices, [*program.vertices]),
             jit=not given.no_jit,
             check=given.check,
             workers=given.workers,

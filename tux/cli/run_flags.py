@@ -14,6 +14,7 @@ from tux.cli.flags import Flags, add_parameters, at_least, whole
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
+from tux.program.types import Vertex
 from tux.run.inputs import judges
 from tux.run.samples import FORMS
 
@@ -81,12 +82,26 @@ def _data(flags: Flags, program: type[Program]) -> None:
             help=f"form of DATA{line} [default: found by its name and first lines]",
         )
     _labels(flags, program)
+    held = [name for name, vertex in program.vertices.items() if _has_data(vertex)]
+    add(
+        "--vertices",
+        metavar="TYPE=FILE",
+        action="append",
+        help=f"table of vertices and their data: {', '.join(held)}; once for each type"
+        if held
+        else SUPPRESS,
+    )
     if bags:
         _vocabulary(flags, edge.ends[1])
     named = f"names, or numbers from 1, of the table's columns {columns} [default: found by name]"
     add("--columns", metavar="A,B,..", help=SUPPRESS if samples else named)
     bad = "what to do about rows that cannot be read [default stop]"
     add("--on-bad-row", choices=("stop", "skip"), default="stop", metavar="stop|skip", help=bad)
+
+
+def _has_data(vertex: Vertex) -> bool:
+    """Whether a table may tell something of the vertices of a type."""
+    return any(field.kind == "data" for field in vertex.fields.values())
 
 
 def _labels(flags: Flags, program: type[Program]) -> None:

@@ -23,6 +23,7 @@ from tux.program.program import Program
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
+from tux.run.vertex_tables import fitted
 from tux.run.watcher import Phases, Watcher
 
 
@@ -54,7 +55,7 @@ def load_for(
         train, held_out = returned
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
-    special = program.input.specialise(program, inputs.train)
+    special = program.input.specialise(fitted(program, inputs.train), inputs.train)
     if not isinstance(special, Program) or special.edge.ends != program.edge.ends:
         what = special.__name__ if isinstance(special, type) else type(special).__name__
         raise ProgramError(

@@ -20,7 +20,16 @@ from tux.graph.edge_pieces import Pieces
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
-from tux.run.folder import App, Origin, Run, RunFolder, check_tables, model_of, tables_of
+from tux.run.folder import (
+    App,
+    Categories,
+    Origin,
+    Run,
+    RunFolder,
+    check_tables,
+    model_of,
+    tables_of,
+)
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
@@ -59,6 +68,10 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
     record = Run(
         App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
     )
+    record.categories = {
+        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
+        for kind, named in inputs.train.categories.items()
+    }
     if not digests:
         return record
     record.app.digest = source.digest
@@ -90,8 +103,9 @@ def carry_out(
     if folder:
         folder.write_run(record)
     records = _train(training, plan, keep_best, folder, clock.watch)
-    tables = _tables(training, records, folder, clock.watch)
-    record.results = _report(training, records, keep_best, truth, tables, clock.watch)
+    named = record.categories
+    tables = _tables(training, records, folder, named, clock.watch)
+    record.results = _report(training, records, keep_best, truth, tables, named, clock.watch)
     if folder:
         folder.write_run(record)
     return records, tables
@@ -125,13 +139,17 @@ def _train(
 
 
 def _tables(
-    training: Trainer, records: list[dict[str, Any]], folder: RunFolder | None, watch: Watcher
+    training: Trainer,
+    records: list[dict[str, Any]],
+    folder: RunFolder | None,
+    categories: Categories,
+    watch: Watcher,
 ) -> Tables:
     """The report's tables; they and the model are written."""
     watch.phase("tables")
     program = training.worker.program
     tables = {
-        **tables_of(training.worker, training.edges()),
+        **tables_of(training.worker, training.edges(), categories),
         **check_tables(program, "history", program.report.history(program, records)),
     }
     if folder:
@@ -160,6 +178,7 @@ def _report(
     keep_best: bool,
     truth: GroundTruth,
     tables: Tables,
+    categories: Categories,
     watch: Watcher,
 ) -> dict[str, Any]:
     """The run's results. The model is judged when it has been written: it should not be lost to
@@ -173,7 +192,8 @@ def _report(
         watch.warn(text)
     if truth.held_out is not None or truth.labels is not None:
         watch.phase("judge")
-        scores = report.judge(program, model_of(training.worker, training.edges()), truth)
+        model = model_of(training.worker, training.edges(), categories)
+        scores = report.judge(program, model, truth)
         results |= _numbers(report, "judge", scores, ())
     return results
 

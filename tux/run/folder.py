@@ -11,7 +11,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,6 +29,9 @@ from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import Model, Tables
 from tux.run.claim import claim, release
+
+Categories = Mapping[str, Mapping[str, Sequence[str]]]
+"""By vertex type and data field: the words that its numbers from 0 stand for."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
@@ -65,6 +68,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     command: list[str] = []
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
+    # by vertex type and data field, the words that its numbers from 0 stand for
+    categories: dict[str, dict[str, list[str]]] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
@@ -145,10 +150,14 @@ def finite(value: Any) -> Any:
     return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def tables_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Tables:
+def tables_of(
+    worker: Worker,
+    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    categories: Categories | None = None,
+) -> Tables:
     """The report's tables about the model that a worker holds and the training edges."""
-    program = worker.program
-    return check_tables(program, "tables", program.report.tables(program, model_of(worker, edges)))
+    program, model = worker.program, model_of(worker, edges, categories)
+    return check_tables(program, "tables", program.report.tables(program, model))
 
 
 def check_tables(program: Program, method: str, tables: Any) -> Tables:
@@ -179,14 +188,19 @@ def _is_table(table: Any) -> bool:
     return len({len(column) for column in table.values()}) <= 1
 
 
-def model_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Model:
+def model_of(
+    worker: Worker,
+    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    categories: Categories | None = None,
+) -> Model:
     """The model that a worker holds: fields and ids of the vertices known in training, and all of
     the context.
     """
     vertices, tau = worker.graph.vertices, worker.tables["tau"]
     fields = {name: _columns(worker, name) for name in vertices}
     fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
-    return Model(fields, {name: v.ids.values[: v.n_train] for name, v in vertices.items()}, edges)
+    ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
+    return Model(fields, ids, edges, categories or {})
 
 
 def _cell(value: Any) -> str:

@@ -27,6 +27,7 @@ from tux.run.generated import generated
 from tux.run.options import Reading
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import oddities, sizes_of
+from tux.run.vertex_tables import with_held_out, with_vertices
 
 Data = str | os.PathLike[str] | EdgeData
 Warn = Callable[[str], None]
@@ -69,13 +70,17 @@ def load(
         return _generated(program, test, reading, warn)
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     train = (
-        _stored(folder, program)
+        _stored(folder, program, reading)
         if folder
-        else in_groups(_read(data, program, None, reading), program, warn, reading.on_bad_row)
+        else _with_tables(_read(data, program, None, reading), program, reading, warn)
     )
     if not folder:
         _warn_of_two_types(data, train, reading.columns, warn)
-    held_out = _read(test, program, train, reading) if test is not None else None
+    held_out = (
+        with_held_out(_read(test, program, train, reading), train, program)
+        if test is not None
+        else None
+    )
     if folder and test is None and program.input.hold_out(program, train)[1] is not None:
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
@@ -178,8 +183,19 @@ def advise_text(error: DataError, source: str | os.PathLike[str]) -> None:
         error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
-def _stored(folder: Path, program: Program) -> EdgeData:
+def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """The same edges with what tables say of their vertices: data and groups."""
+    train = with_vertices(train, program, reading.vertices, warn, reading.on_bad_row)
+    return in_groups(train, program, warn, reading.on_bad_row)
+
+
+def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
     """What a partitioned folder knows without its edges, the labels as the program means them."""
+    if reading.vertices:
+        raise UsageError(
+            f"{folder} is cut already, so no tables of vertices can be added",
+            do="give --vertices to tux partition, and leave it out here",
+        )
     edges = without_edges(folder, program.edge.ends, program.edge.columns)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"

@@ -5,7 +5,7 @@ does it, and what is kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 File = str | os.PathLike[str]
+
+MEMORY = "memory"
+"""Stands in a run's record for a table of vertices that was given in memory."""
 
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
@@ -41,6 +44,8 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     labels: File | None = None
+    # by vertex type, what `tux.io.vertex_table.read_vertices` reads: a file, or a table in memory
+    vertices: Mapping[str, Any] | None = None
 
     def named(self) -> dict[str, Any]:
         """What is said of how files are read, by name; `on_bad_row` left out."""
@@ -135,6 +140,11 @@ class Plan:
             name: os.fspath(value) if isinstance(value, os.PathLike) else value
             for name, value in options.named().items()
         }
+        if "vertices" in reading:
+            reading["vertices"] = {
+                kind: os.path.abspath(table) if isinstance(table, str | os.PathLike) else MEMORY
+                for kind, table in reading["vertices"].items()
+            }
         for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
             if reading.get(name) not in (None, STANDARD):
                 reading[name] = os.path.abspath(reading[name])
