@@ -20,6 +20,7 @@ from tux.run.session import run
 from tux.stages import Apply, GlobalSync
 
 EDGES = "user,item\n1,a\n2,a\n2,b\n5,b\n"
+LINKS = EDGES.replace("user,item", "source,target")
 USERS = "id,age,town\n5,50,Rome\n2,20,Oslo\n1,10,Rome\n9,90,Bern\n"
 #   1   2   5   9
 #    \ / \ /        9 has no edge
@@ -88,7 +89,12 @@ class Shop(Program):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, text in (("edges.csv", EDGES), ("users.csv", USERS), ("shop.py", SHOP)):
+    for name, text in (
+        ("edges.csv", EDGES),
+        ("links.csv", LINKS),
+        ("users.csv", USERS),
+        ("shop.py", SHOP),
+    ):
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -255,3 +261,123 @@ def test_vertices_that_only_held_out_edges_have(here, shop):
     (here / "test.csv").write_text("user,item\n77,a\n")
     with pytest.raises(DataError, match="1 user of the data has no row(.|\n)*such as 77"):
         load(shop(), "edges.csv", "test.csv", reading)
+
+
+# ---- partitioned folders
+
+
+@pytest.mark.parametrize("flags", [[], ["--workers", "2"]])
+def test_a_partitioned_folder_holds_the_tables(here, capsys, flags):
+    argv = ["partition", "links.csv", "--parts", str(1 + bool(flags)), "--bipartite"]
+    argv += ["--method", "source", "--out", "parts", "--vertices", "source=users.csv"]
+    assert main(argv) == 0
+    assert main(["run", "shop.py", "parts", "--out", "run1", "--no-jit", *flags]) == 0
+    user = read_parquet("run1/model/user.parquet")
+    assert user["id"].tolist() == [1, 2, 5, 9] and user["shown"].tolist() == [
+        1002,
+        2001,
+        5002,
+        9000,
+    ]
+    record = json.loads((here / "run1/run.json").read_text())
+    assert record["categories"] == {"user": {"town": ["Bern", "Oslo", "Rome"]}}
+    capsys.readouterr()
+    assert main(["run", "shop.py", "parts", "--vertices", "user=users.csv"]) == 2
+    assert "give --vertices to tux partition" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "flags", "why"),
+    [
+        ("id,age\n1,2\n2,3\n5,6\n", [], "its users have no town, which Shop reads"),
+        ("id,age,town\n1,x,a\n2,y,a\n5,x,a\n", [], "have words as age, such as x, not numbers"),
+        ("id,age,town\n1,2,a\n", [], "2 sources of the data have no row"),
+        ("id,age,town\n1,2,a\n2,,a\n5,6,a\n", [], "age is missing"),
+        (USERS, ["--vertices", "user=users.csv"], "this graph has no vertex type 'user'"),
+        (USERS, ["--out", ""], "--vertices without --out"),
+    ],
+)
+def test_what_a_folder_cannot_hold_or_lacks_is_told(here, capsys, table, flags, why):
+    (here / "users.csv").write_text(table)
+    argv = ["partition", "links.csv", "--parts", "1", "--bipartite", "--method", "source"]
+    argv += ["--out", "parts"] + (
+        [] if "user=users.csv" in flags else ["--vertices", "source=users.csv"]
+    )
+    if main([*argv, *flags]) == 0:
+        capsys.readouterr()
+        main(["run", "shop.py", "parts", "--no-jit"])
+    err = capsys.readouterr().err
+    assert why in err and "--on-bad-row" not in err
+
+
+# ---- predictions
+
+RATE = '''
+"""How users of an age rate."""
+from tux import Edge, Program, Vertex, data, param, shared
+from tux.stages import Apply, Exchange, Score
+
+
+def learn(user, item):
+    item.seen += user.x[0]
+
+
+def rate(user, item):
+    return user.x[0] * 10 + user.x[1] + 100 * user.town + 1000 * item.extra
+
+
+class Rate(Program):
+    """How users of an age rate."""
+
+    dims: int = param(0, "numbers of a user", low=0)
+    user = Vertex(x=data("f4", "dims"), town=data("i4"))
+    item = Vertex(extra=data("f4", default=1), seen=shared("f4"))
+    sale = Edge("user", "item")
+    epochs = 1
+
+    def stages(self):
+        return [Exchange(learn), Apply("item")]
+
+    def predict(self):
+        return Score(rate)
+'''
+
+
+def test_predictions_read_the_tables_again(here, capsys):
+    (here / "rate.py").write_text(RATE)
+    (here / "x.csv").write_text("id,x_0,x_1,town\n1,1,2,Rome\n2,3,4,Oslo\n5,5,6,Rome\n9,7,8,Rome\n")
+    argv = ["run", "rate.py", "edges.csv", "--vertices", "user=x.csv", "--no-jit", "--out", "run1"]
+    assert main(argv) == 0
+    (here / "pairs.csv").write_text("user,item\n2,a\n5,b\n")
+    capsys.readouterr()
+
+    def scores(*flags):
+        assert main(["predict", "run1", "--pairs", "pairs.csv", *flags]) == 0
+        return [float(line.split(",")[-1]) for line in capsys.readouterr().out.split()[1:]]
+
+    assert scores() == [1034, 1156]
+    (here / "new.csv").write_text("id,x_0,x_1,town\n5,1,1,Oslo\n2,0,0,Rome\n")
+    assert scores("--vertices", "user=new.csv") == [1100, 1011]
+    for table, why in (
+        ("id,x_0,x_1,town\n2,1,1,Oslo\n", "1 user of the data has no row"),
+        ("id,x_0,x_1,town\n2,1,1,Oslo\n5,1,1,Paris\n", "'Paris', which training did not have"),
+    ):
+        (here / "new.csv").write_text(table)
+        assert main(["predict", "run1", "--pairs", "pairs.csv", "--vertices", "user=new.csv"]) == 3
+        assert why in capsys.readouterr().err
+    (here / "x.csv").unlink()
+    assert main(["predict", "run1", "--pairs", "pairs.csv"]) == 3
+    assert "the table of users of the run" in capsys.readouterr().err
+
+
+def test_predictions_of_data_that_were_in_memory(here, capsys):
+    (here / "rate.py").write_text(RATE)
+    program, table = (
+        find("rate.py").program,
+        {"id": [1, 2, 5], "x": np.ones((3, 2)), "town": [0] * 3},
+    )
+    options = RunOptions(vertices={"user": table}, jit=False, out="run1")
+    run(program(), "edges.csv", options=options)
+    (here / "pairs.csv").write_text("user,item\n2,a\n")
+    assert main(["predict", "run1", "--pairs", "pairs.csv"]) == 2
+    assert "had their data from memory" in capsys.readouterr().err

@@ -113,7 +113,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
         if not kind or not file:
             raise UsageError(
                 f"--vertices {text} does not say whose vertices these are",
-                do=f"e.g. --vertices {kinds[0]}=FILE; vertex types: {', '.join(kinds)}",
+                do=f"say --vertices TYPE=FILE{'; types: ' * bool(kinds)}{', '.join(kinds)}",
             )
         if kind in tables:
             raise UsageError(

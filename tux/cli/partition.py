@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,14 +17,17 @@ from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.cli import show
+from tux.cli.flags import vertex_tables
 from tux.io.metis import is_metis
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
+from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
 from tux.run import plots
 from tux.run.assignments import read_assignment, write_assignment, write_folder
 from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
+from tux.run.vertex_tables import read_tables, with_tables
 
 
 def partition(given: Namespace) -> None:
@@ -36,6 +39,8 @@ def partition(given: Namespace) -> None:
         graph = _read(given)
         for text in _told(given.graph, graph, given.parts).splitlines():
             watch.say(text)
+        tables = read_tables(vertex_tables(given.vertices, [*graph.edges.ids]), graph.edges.ids)
+        with_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
         src, dst = graph.edges.src, graph.edges.dst
         sizes = _per_type(given.row_bytes, graph.bipartite, "--row-bytes")
         syncs = [often for often, _ in _per_type(given.syncs, graph.bipartite, "--syncs")]
@@ -53,7 +58,7 @@ def partition(given: Namespace) -> None:
             do="name others with --method; the lines above say why",
         )
     show.say(f"winner: {judge.reason(best, rows)}")
-    _write(given, graph, judge, rows, best)
+    _write(given, graph, judge, rows, best, tables)
 
 
 def _read(given: Namespace) -> Graph:
@@ -117,6 +122,11 @@ def _check(given: Namespace) -> None:
         capacity(1, given.parts, given.cap)
     except ValueError as error:
         raise UsageError(str(error), do="see tux partition --help") from None
+    if given.vertices and not given.out:
+        raise UsageError(
+            "--vertices without --out: tables of vertices do not change the cut",
+            do="name the folder to write with --out DIR, or leave --vertices out",
+        )
     for flag in ("json", "plot", "assignment", "out"):
         path = getattr(given, flag)
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
@@ -170,7 +180,12 @@ def _told(path: str, graph: Graph, k: int) -> str:
 
 
 def _write(
-    given: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged], best: Judged
+    given: Namespace,
+    graph: Graph,
+    judge: Judge,
+    rows: Sequence[Judged],
+    best: Judged,
+    tables: Mapping[str, VertexTable],
 ) -> None:
     """The files that were asked for."""
     order = sorted(
@@ -207,5 +222,6 @@ def _write(
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
+        whole = with_tables(whole, tables, lambda text: None)
         write_folder(given.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
         show.say(f"{given.out}: cut by {best.name}, for tux run APP {given.out}")

@@ -32,6 +32,11 @@ class Wanted(NamedTuple):
     parameter: str = ""
     optional: bool = False
 
+    @property
+    def holds_reals(self) -> bool:
+        """Whether it is one of real numbers, which words cannot be."""
+        return self.dtype is not None and self.dtype.kind == "f"
+
 
 class Picked(NamedTuple):
     """The columns of a table that are used: of the ids (None: rows are numbered), and of each

@@ -27,6 +27,7 @@ from tux.run.generated import generated
 from tux.run.options import Reading
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import oddities, sizes_of
+from tux.run.vertex_data import of_folder
 from tux.run.vertex_tables import with_held_out, with_vertices
 
 Data = str | os.PathLike[str] | EdgeData
@@ -206,7 +207,7 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
         edges = labelled_before(edges, program, str(folder))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     check_whole(folder, program.edge.ends, whole)
-    return edges
+    return of_folder(edges, program, folder)
 
 
 def judges(program: type[Program]) -> bool:

@@ -17,7 +17,7 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.base.text import closest, named, plural
-from tux.io.text import OnBadRow
+from tux.io.text import OnBadRow, without_skipping
 from tux.io.vertex_columns import Wanted
 from tux.io.vertex_table import VertexTable, read_vertices
 from tux.program.fields import Field
@@ -72,11 +72,11 @@ def with_vertices(
         defaults = {each.name: program.vertices[kind].fields[each.name].default for each in wanted}
         edges = joined(edges, kind, table, warn, defaults)
         fields = edges.vertex_fields[kind]
-        shaped = {
-            name: _shaped(fields[name], program.vertices[kind].fields[name], program)
+        own = {
+            name: shaped(fields[name], program.vertices[kind].fields[name], program)
             for name in table.fields
         }
-        edges = replace(edges, vertex_fields={**edges.vertex_fields, kind: {**fields, **shaped}})
+        edges = replace(edges, vertex_fields={**edges.vertex_fields, kind: {**fields, **own}})
     return edges
 
 
@@ -119,7 +119,7 @@ def joined(
     fields = {}
     for field, values in table.fields.items():
         if lacking.any() and defaults.get(field) is None:
-            raise _unknown(kind, field, ids.values[lacking], table.name)
+            raise no_row(kind, field, ids.values[lacking], table.name)
         whole = np.full((len(ids), *values.shape[1:]), defaults.get(field) or 0, values.dtype)
         whole[codes] = values
         fields[field] = whole
@@ -133,7 +133,7 @@ def joined(
     )
 
 
-def _unknown(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
+def no_row(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
     """The error about vertices that have edges, but no value of a field."""
     return DataError(
         f"{plural(len(ids), kind)} of the data {'has' if len(ids) == 1 else 'have'} no row in the "
@@ -144,7 +144,31 @@ def _unknown(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
     )
 
 
-def _shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
+def read_tables(
+    sources: Mapping[str, Any] | None, kinds: Mapping[str, Ids]
+) -> dict[str, VertexTable]:
+    """Tables of vertices by type, with all their columns: where no program says which it reads.
+    UsageError for a type that is not among `kinds`.
+    """
+    check_types(sources or {}, kinds, "this graph has")
+    try:
+        return {kind: read_vertices(table, kind, None) for kind, table in (sources or {}).items()}
+    except DataError as error:
+        raise without_skipping(error) from None
+
+
+def with_tables(edges: EdgeData, tables: Mapping[str, VertexTable], warn: Warn) -> EdgeData:
+    """The same edges with tables that are read already. What the edges know of their vertices is
+    not replaced. DataError for vertices of which a table tells nothing.
+    """
+    for kind, table in tables.items():
+        given = edges.vertex_fields.get(kind, {})
+        fields = {name: values for name, values in table.fields.items() if name not in given}
+        edges = joined(edges, kind, replace(table, fields=fields), warn, {})
+    return edges
+
+
+def shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
     """A field with rows of the shape that the program says, if it says so."""
     lengths = declared.sized(program.parameters).lengths
     return values.reshape(len(values), *lengths) if math.prod(lengths) and lengths else values
@@ -163,7 +187,7 @@ def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData
                 continue
             if declared.default is None:
                 unseen = test.ids[kind].values[len(train.ids[kind]) :]
-                raise _unknown(kind, name, unseen, "the held-out edges")
+                raise no_row(kind, name, unseen, "the held-out edges")
             more = np.full((new, *values.shape[1:]), declared.default, values.dtype)
             fields.setdefault(kind, {})[name] = np.concatenate([values, more])
     return replace(test, vertex_fields=fields)
