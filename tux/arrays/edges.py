@@ -190,5 +190,5 @@ def _finite(name: str, what: str, values: np.ndarray) -> None:
     if values.dtype.kind not in "iufb":
         raise DataError(f"{name} holds {values.dtype}, not numbers")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = int(np.argwhere(~np.isfinite(values))[0][0])
-        raise DataError(f"{name} of {what} {row} is {values[row]}", do="Give finite numbers only.")
+        at = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise DataError(f"{name} of {what} {at[0]} is {values[at]}", do="Give finite numbers only.")

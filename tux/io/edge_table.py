@@ -23,6 +23,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.dense_table import check_edges
 from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, WHOLE, Bad, OnBadRow, blocks
 
 # Other names of columns, as letters and digits only.
@@ -258,9 +259,12 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     if any(not name.isdecimal() for name in given) or _titled(table, wanted):
         picks = _find(table[0], wanted, path)
         told = _told(table[0], picks, wanted)
+        if not given:
+            check_edges(table[1:], picks, path, named=True)
         return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, told=told)
     if given:
         return layout._replace(picks=[int(name) - 1 for name in given])
+    check_edges(table, layout.picks, path)
     if width > needed:
         return layout._replace(
             told=_told([f"column {place + 1}" for place in range(width)], layout.picks, wanted)

@@ -8,7 +8,7 @@ text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,13 +61,15 @@ def pick(
     where: str,
     *,
     points: bool = False,
+    numeric: Callable[[str], bool] = lambda name: True,
 ) -> Picked:
     """The columns of a table of vertices of the type `kind`; `wanted` None: all columns are
     fields. `lists` are the columns of lists.
 
     The ids are the column called `id`, or as the type, or else the first. With `points` the first
     is not, so that rows may be numbered; and the only vector, if no column has its name, is all
-    columns that are left. Raises `DataError` for a column that is not there.
+    columns of numbers that are left: those that are `numeric` and hold no lists. Raises `DataError`
+    for a column that is not there.
     """
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
         raise DataError(
@@ -87,12 +89,29 @@ def pick(
     taken = {name for columns in fields.values() for name in columns}
     ids = _ids(names, kind, taken, where, first=not points)
     if rest is not None and rest not in fields:
-        left = [name for name in names if name not in taken and name != ids]
+        left = [name for name in names if name not in {*taken, ids, *lists} and numeric(name)]
         fields[rest] = _fitting(rest, left, kind, where) if left else []
     for field in wanted:
         if not fields.get(field) and not field.optional:
             raise _missing(field, names, kind, where)
     return Picked(ids, {field: columns for field, columns in fields.items() if columns})
+
+
+def told(picked: Picked, names: Sequence[str]) -> str:
+    """Which columns were taken for what, in words, where their names do not say so."""
+    parts = []
+    for field, columns in picked.fields.items():
+        if columns != [field.name] and columns != [
+            f"{field.name}_{k}" for k in range(len(columns))
+        ]:
+            many = f"{len(columns)} columns, {columns[0]} to {columns[-1]}"
+            parts.append(
+                f"{field.name} from {many if len(columns) > SHOWN else ', '.join(columns)}"
+            )
+    left = [name for name in names if name not in picked.columns]
+    if parts and left:
+        parts.append(f"left out {', '.join(left[:SHOWN])}")
+    return "; ".join(parts)
 
 
 def _ids(

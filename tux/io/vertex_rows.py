@@ -22,6 +22,7 @@ class Columns(NamedTuple):
     columns: dict[str, Column]
     lines: np.ndarray  # (n,) int64
     unit: str  # before the line's number: "" of text, else "row "
+    told: str = ""  # which columns were taken for what, where that is not plain
 
 
 class Rows:

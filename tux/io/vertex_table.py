@@ -18,9 +18,9 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.text import Bad, OnBadRow, short
 from tux.io.vertex_arrays import Column, check_lengths, file_columns, memory_columns
-from tux.io.vertex_columns import Picked, Wanted, pick
+from tux.io.vertex_columns import Picked, Wanted, pick, told
 from tux.io.vertex_rows import Columns, Rows, kept, limits
-from tux.io.vertex_text import F8, Head, Kinds, read_text
+from tux.io.vertex_text import F8, Head, Kinds, columns_without_names, read_text
 
 Categories = Mapping[str, np.ndarray]
 """By field, the words that its numbers stand for, (k,) StringDType."""
@@ -36,6 +36,7 @@ class VertexTable:
     categories: dict[str, np.ndarray] = field(default_factory=dict)
     skipped: int = 0
     first_skipped: str = ""
+    columns: str = ""  # which were taken for what, in words, where that is not plain
 
 
 def read_vertices(
@@ -90,7 +91,7 @@ def read_vertices(
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:
         raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
-    return VertexTable(bad.path, kept(ids, keep), fields, words, bad.count, bad.first)
+    return VertexTable(bad.path, kept(ids, keep), fields, words, bad.count, bad.first, read.told)
 
 
 # ---- columns
@@ -112,24 +113,36 @@ def _read(
         vectors = [each.name for each in wanted if each.width is not None]
         columns = {vectors[0]: only} if only.wide and len(vectors) == 1 else columns
     lists = [name for name, column in columns.items() if column.wide]
-    picked = pick([*columns], kind, wanted, lists, bad.path, points=points)
-    columns = {name: columns[name] for name in picked.columns}
-    count = check_lengths(columns, bad.path)
-    return Columns(picked, columns, np.arange(1, count + 1), "row ")
+    numeric = {name for name, column in columns.items() if not isinstance(column.values, Coded)}
+    picked = pick(
+        [*columns], kind, wanted, lists, bad.path, points=points, numeric=numeric.__contains__
+    )
+    used = {name: columns[name] for name in picked.columns}
+    count = check_lengths(used, bad.path)
+    return Columns(picked, used, np.arange(1, count + 1), "row ", told(picked, [*columns]))
 
 
 def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool) -> Columns:
-    chosen: list[Picked] = []
+    chosen: list[tuple[Picked, str]] = []
 
     def choose(head: Head) -> Kinds:
-        names = head.names or [str(at) for at in range(len(head.rows[0]))]
+        names = head.names or columns_without_names(len(head.rows[0]))
         if not head.names and not points:
             raise DataError(
                 "the first line is a row of numbers",
                 where=bad.path,
                 do="Begin the table with a line of names: id, and the fields.",
             )
-        chosen.append(picked := pick(names, kind, wanted, (), bad.path, points=points))
+        picked = pick(
+            names,
+            kind,
+            wanted,
+            (),
+            bad.path,
+            points=points,
+            numeric=lambda name: head.numeric(names.index(name)),
+        )
+        chosen.append((picked, told(picked, names) if head.names else ""))
         kinds: Kinds = {} if picked.ids is None else {picked.ids: None}
         for each, columns in picked.fields.items():
             for name in columns:
@@ -144,7 +157,8 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
     read = read_text(bad, choose)
     none = np.zeros(len(read.lines), np.bool_)
     columns = {name: Column(values, none) for name, values in read.columns.items()}
-    return Columns(chosen[0], columns, read.lines, "")
+    picked, words = chosen[0]
+    return Columns(picked, columns, read.lines, "", words)
 
 
 # ---- categories

@@ -44,6 +44,11 @@ class Read(NamedTuple):
     lines: np.ndarray  # (n,) int64
 
 
+def columns_without_names(width: int) -> list[str]:
+    """What the columns are called where the table has no line of names."""
+    return [f"column {at + 1}" for at in range(width)]
+
+
 Kinds = dict[str, np.dtype | None]
 """The columns to read, by name: the dtype of numbers, or None for ids and words."""
 
@@ -86,7 +91,7 @@ def _begun(block: bytes, bad: Bad, choose: Callable[[Head], Kinds]) -> tuple[_Te
     width = len(names) or width
     head = Head(names, [row for row in table[title:] if len(row) == width])
     kinds = choose(head)
-    places = names or [str(at) for at in range(width)]
+    places = names or columns_without_names(width)
     layout = TextLayout(separator, width, [places.index(name) for name in kinds], 0)
     for at, (name, kind) in zip(layout.picks, kinds.items(), strict=True):
         if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):

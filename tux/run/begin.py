@@ -83,9 +83,9 @@ def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
 
 def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
     """One line about the data, and one about their truth if they were made up."""
-    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [
-        plural(inputs.sizes["edges"], edge)
-    ]
+    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
+    if inputs.sizes["edges"]:  # points have none
+        sizes.append(plural(inputs.sizes["edges"], edge))
     sizes += [
         f"{plural(count, 'group')} of {name}s"
         for name, count in inputs.sizes.get("groups", {}).items()

@@ -20,11 +20,12 @@ from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import recognised
 from tux.io.read import read_edges
-from tux.program.input import Bags, Samples
+from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import Report
 from tux.run.generated import generated
 from tux.run.options import Reading
+from tux.run.points import read_points
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import oddities, sizes_of
 from tux.run.vertex_data import of_folder
@@ -126,6 +127,10 @@ def _read(source: Data, program: Program, train: EdgeData | None, reading: Readi
             return read_labelled(source, program, train, reading)
         case Bags():
             return _read_bags(source, program, against, reading)
+        case Points():
+            if train is not None:
+                raise UsageError("points have no edges to hold out", do="leave --test out")
+            return read_points(source, program, reading)
     if reading.form or reading.vocab or reading.stop:
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
