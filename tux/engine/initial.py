@@ -64,6 +64,7 @@ def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
         )
     if column.shape[1:] != shape:
         raise DataError(
-            f"{name}.{field} has rows of shape {column.shape[1:]}, {program} wants {shape}"
+            f"{name}.{field} has rows of shape {column.shape[1:]}, {program} wants {shape}",
+            do="choose parameters, or declare the field, to fit the data",
         )
     return column

@@ -29,7 +29,7 @@ from tux.run.points import read_points
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import oddities, sizes_of
 from tux.run.vertex_data import of_folder
-from tux.run.vertex_tables import with_held_out, with_vertices
+from tux.run.vertex_tables import against, with_held_out, with_vertices
 
 Data = str | os.PathLike[str] | EdgeData
 Warn = Callable[[str], None]
@@ -120,13 +120,13 @@ def _read(source: Data, program: Program, train: EdgeData | None, reading: Readi
     The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
-        return source
-    against = train.ids if train is not None else None
+        return against(source, train, reading.vertices or ()) if train is not None else source
+    known = train.ids if train is not None else None
     match program.input:
         case Samples():
             return read_labelled(source, program, train, reading)
         case Bags():
-            return _read_bags(source, program, against, reading)
+            return _read_bags(source, program, known, reading)
         case Points():
             if train is not None:
                 raise UsageError("points have no edges to hold out", do="leave --test out")
@@ -134,13 +134,13 @@ def _read(source: Data, program: Program, train: EdgeData | None, reading: Readi
     if reading.form or reading.vocab or reading.stop:
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
-    return _read_edges(source, program, against, reading)
+    return _read_edges(source, program, known, reading)
 
 
 def _read_edges(
     source: str | os.PathLike[str],
     program: Program,
-    against: Mapping[str, Ids] | None,
+    known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
     return read_edges(
@@ -149,21 +149,21 @@ def _read_edges(
         program.edge.columns,
         columns=reading.columns,
         on_bad_row=reading.on_bad_row,
-        against=against,
+        against=known,
     )
 
 
 def _read_bags(
     source: str | os.PathLike[str],
     program: Program,
-    against: Mapping[str, Ids] | None,
+    known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
     """Documents: a table of edges, unless what only bags of words have is asked for."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
         try:
-            return _read_edges(source, program, against, reading)
+            return _read_edges(source, program, known, reading)
         except DataError as error:
             if reading.columns is None:
                 advise_text(error, source)
@@ -171,7 +171,7 @@ def _read_bags(
     from tux.io.bags import read_held_out
 
     ends, columns = program.edge.ends, program.edge.columns
-    return read_held_out(source, ends, columns, against, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
+    return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
 
 
 def _warn_of_two_types(data: Data, train: EdgeData, columns: str | None, warn: Warn) -> None:

@@ -34,7 +34,7 @@ from tux.io.mat import is_mat
 from tux.io.read import read_edges
 from tux.io.text import blocks, without_skipping
 from tux.program import sources
-from tux.program.input import Samples
+from tux.program.input import Points, Samples
 from tux.program.program import Program
 from tux.run.folder import Run, fill, read_ids, read_run
 from tux.run.options import Reading
@@ -213,6 +213,11 @@ def predict_rows(
             do=f"tux predict {folder} --pairs FILE",
         )
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    if isinstance(program.input, Points):
+        raise UsageError(
+            f"{type(program).__name__} reads points, for which no predictions are made",
+            do="train on all points together; the model has a row for each",
+        )
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
             f"the rows of {data} would be {kind}s that its columns are too, of which there are no "

@@ -7,7 +7,7 @@ is refused unless each field that is read has a default.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -172,6 +172,18 @@ def shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
     """A field with rows of the shape that the program says, if it says so."""
     lengths = declared.sized(program.parameters).lengths
     return values.reshape(len(values), *lengths) if math.prod(lengths) and lengths else values
+
+
+def against(test: EdgeData, train: EdgeData, kinds: Iterable[str]) -> EdgeData:
+    """Held-out edges in memory, made against the ids that training had before tables of `kinds`
+    added vertices: against the ids that it has now.
+    """
+    ids, ends = dict(test.ids), {"src": test.src, "dst": test.dst}
+    for kind in kinds:
+        ids[kind], (place,) = Ids.over([test.ids[kind].values], train.ids[kind])
+        for at, end in zip(("src", "dst"), test.ends, strict=True):
+            ends[at] = place[ends[at]] if end == kind else ends[at]
+    return replace(test, ids=ids, **ends)  # type: ignore[arg-type]
 
 
 def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData:
