@@ -74,6 +74,11 @@ def npy(path):
     return path / "p.npy"
 
 
+def fortran(path):
+    np.save(path / "p.npy", np.asfortranarray(X))
+    return path / "p.npy"
+
+
 def npz(path):
     np.savez(path / "p.npz", vectors=X)
     return path / "p.npz"
@@ -89,7 +94,7 @@ def columns(path):
     return path / "p.parquet"
 
 
-@pytest.mark.parametrize("made", [plain, named, numbered, npy, npz, parquet, columns])
+@pytest.mark.parametrize("made", [plain, named, numbered, npy, fortran, npz, parquet, columns])
 def test_every_dense_table_gives_the_same_points(tmp_path, made):
     edges = load(Sizes(), made(tmp_path)).train
     assert len(edges) == 0 and edges.ids["point"].values.tolist() == [1, 2, 3]
@@ -139,6 +144,7 @@ def test_stages_visit_each_point_once_on_any_number_of_workers(k):
         ("1,2,3\n4,5,nan\n", "column 3 is nan, not finite", ":2"),
         ("a,b\n1,2\n", "the table has 2 numbers a point for x, but point.x has 3", ""),
         ("who,why\nme,so\n", "no column 'x', nor x_0, x_1", ""),
+        ("x_0,x_1,x_2\n", "holds no point", ""),
     ],
 )
 def test_what_is_no_point_is_told(tmp_path, text, why, where):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.io.vertex_table import read_vertices
 from tux.program.program import Program
 from tux.run.options import Reading
@@ -32,6 +32,8 @@ def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
         source, kind, wanted_fields(program, kind, {}), on_bad_row=reading.on_bad_row, points=True
     )
     ids, place = Ids.of(table.ids)
+    if not len(ids):
+        raise DataError(f"{table.name} holds no {kind}", do="A table has a row for each.")
     order = np.argsort(place)
     fields = {
         name: shaped(values, program.vertices[kind].fields[name], program)[order]
