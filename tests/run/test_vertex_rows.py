@@ -7,6 +7,7 @@ from tux import Edge, Program, Vertex, data, shared
 from tux.arrays.edges import EdgeData
 from tux.cli.main import main
 from tux.program.sources import find
+from tux.run.export import export
 from tux.run.inputs import load
 from tux.run.options import Reading, RunOptions
 from tux.run.predict import predict_rows
@@ -14,8 +15,13 @@ from tux.run.session import run
 
 COUNT = '''
 """How old and how long documents are."""
-from tux import Edge, Program, Vertex, data, shared
+from tux import Edge, Program, Report, Vertex, data, shared
 from tux.stages import Apply, Exchange, Score
+
+
+class Kinds(Report):
+    def exports(self):
+        return {"kinds": lambda program, model: model.categories["document"]}
 
 
 def count(word, document):
@@ -35,6 +41,7 @@ class Count(Program):
     document = Vertex(age=data("f4"), kind=data("i4"))
     word = Vertex(weight=data("f4"), n=shared("f4"))
     use = Edge("document", "word")
+    report = Kinds()
     epochs = 1
 
     def stages(self):
@@ -72,6 +79,10 @@ def test_new_vertices_have_a_table_of_their_own(trained, capsys):
     assert found["score"].tolist() == [7 + 200 + 0, 40 + 100 + 1000]
     argv = ["predict", "run1", "new.csv", "--vertices", "document=newer.csv"]
     assert main(argv) == 0 and "8,207" in capsys.readouterr().out
+
+
+def test_exports_know_the_categories(trained):
+    assert export("run1", "kinds")["kind"].tolist() == ["mail", "news"]
 
 
 def test_without_one_their_data_count_as_nought(trained):
