@@ -4,6 +4,7 @@ A program declares vertex and edge types, plain Python functions on them, and st
 docs/program.md.
 """
 
+from tux.arrays.points import points as points
 from tux.base.random import constant as constant
 from tux.base.random import normal as normal
 from tux.base.random import uniform as uniform
@@ -18,6 +19,7 @@ from tux.program.fields import value as value
 from tux.program.input import Bags as Bags
 from tux.program.input import Graph as Graph
 from tux.program.input import Input as Input
+from tux.program.input import Points as Points
 from tux.program.input import Ratings as Ratings
 from tux.program.input import Samples as Samples
 from tux.program.params import param as param

@@ -124,7 +124,7 @@ def test_every_vertex_has_one_master_and_it_is_among_the_holders(case):
             (home,) = (h for h, each in enumerate(types) if position in each.masters)
             assert not holders or home in holders
             held = {w for w, each in enumerate(types) if position in each.rows[: each.n_train]}
-            assert held == (holders if types[0].cut else {home})
+            assert held == (holders if types[0].cut and holders else {home})
             assert types[0].cut or len(holders) <= 1
 
 
@@ -242,12 +242,15 @@ def test_whole_and_cut_types():
     assert [len(part.src) for part in parts] == [4, 1]
     lone = [part.types["user"].order[part.types["user"].rows].tolist() for part in parts]
     assert sorted(lone[0] + lone[1]) == [0, 1, 2, 3] and {0, 1} <= set(lone[0]) and 2 in lone[1]
-    assert [
-        sorted(part.types["item"].order[part.types["item"].rows].tolist()) for part in parts
-    ] == [[0, 1, 2], [2]]
-    assert sum(3 in part.types["item"].order[part.types["item"].masters] for part in parts) == 1, (
-        "a vertex without edges has a master"
+    rows, masters = (
+        [sorted(part.types["item"].order[getattr(part.types["item"], held)]) for part in parts]
+        for held in ("rows", "masters")
     )
+    assert [[item for item in held if item != 3] for held in rows] == [[0, 1, 2], [2]]
+    assert [3 in held for held in rows] == [3 in held for held in masters], (
+        "a vertex without edges has a row where its master is"
+    )
+    assert sum(map(len, masters)) == 4
 
 
 def test_a_worker_without_edges_and_more_workers_than_edges():
@@ -257,7 +260,9 @@ def test_a_worker_without_edges_and_more_workers_than_edges():
     )
     parts = cut_up(SMALL, k=9, by=[0, 2, 4, 6, 8])
     assert [len(part.src) for part in parts] == [1, 0] * 4 + [1] and parts[1].types["item"].cut
-    assert [len(part.types["item"].rows) for part in parts] == [1, 0] * 4 + [1]
+    item = [part.types["item"] for part in parts]
+    assert [len(each.rows) for each in item][::2] == [1] * 5
+    assert [len(each.rows) for each in item][1::2] == [len(each.masters) for each in item][1::2]
 
 
 def test_a_type_without_vertices():

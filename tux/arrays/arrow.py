@@ -363,6 +363,41 @@ def _array(column: Any) -> Any:
     )
 
 
+def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
+    """A column of an Arrow table of n rows, and which of these have no value, (n,) bool.
+
+    Numbers and truth values are (n,), with 0 or NaN where there is none; strings are `Coded`,
+    without the blanks around them, and an empty one is no value; lists of numbers are `Lists`.
+    Raises `DataError` for a column of another type.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    null = ~np.asarray(whole.is_valid().to_numpy(zero_copy_only=False))
+    kind, inner = whole.type, getattr(whole.type, "value_type", None)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        strings = pc.utf8_trim_whitespace(whole.cast(pa.large_string()).fill_null(""))
+        coded = strings.dictionary_encode()
+        words = np.array(coded.dictionary.to_pylist(), STRING)
+        codes = coded.indices.to_numpy().astype(np.int32, copy=False)
+        return Coded(codes, words), (words == "")[codes]
+    if inner is not None and (pa.types.is_integer(inner) or pa.types.is_floating(inner)):
+        lists = whole.cast(pa.large_list(inner))
+        bounds = lists.offsets.to_numpy()
+        values = lists.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
+        return Lists(bounds - bounds[0], values.to_numpy(zero_copy_only=False)), null
+    if pa.types.is_boolean(kind):
+        whole = whole.cast(pa.int8())
+    elif pa.types.is_decimal(kind):
+        whole = whole.cast(pa.float64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise DataError(f"{kind} is neither numbers nor strings, nor lists of numbers")
+    return np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)), null
+
+
 def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
     """An Arrow table of 1-D arrays and 2-D arrays; the latter as lists, or (`flat`) as one
     column each dimension.

@@ -47,6 +47,8 @@ class EdgeData:
     # by vertex type, each (len(ids), ...)
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()  # what labels of -1 and +1 stand for
+    # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
+    categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -176,6 +178,11 @@ class EdgeData:
             for name, array in sorted(fields.items()):
                 state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
                 state.update(np.ascontiguousarray(array).data)
+        for kind, named in sorted(self.categories.items()):
+            for name, words in sorted(named.items()):
+                state.update(f"{kind}.{name} ".encode())
+                for chunk in Ids(words).chunks():
+                    state.update(chunk)
         return state.hexdigest()
 
 
@@ -184,5 +191,5 @@ def _finite(name: str, what: str, values: np.ndarray) -> None:
     if values.dtype.kind not in "iufb":
         raise DataError(f"{name} holds {values.dtype}, not numbers")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = int(np.argwhere(~np.isfinite(values))[0][0])
-        raise DataError(f"{name} of {what} {row} is {values[row]}", do="Give finite numbers only.")
+        at = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise DataError(f"{name} of {what} {at[0]} is {values[at]}", do="Give finite numbers only.")

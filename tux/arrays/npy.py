@@ -37,25 +37,27 @@ HEADER = re.compile(
 """What numpy.save writes before arrays that are neither records nor objects."""
 
 
-def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """The one array of a .npy file: a row of numbers or of strings of fixed length. Raises
-    `DataError` for any other, such as objects.
+def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
+    """The one array of a .npy file: numbers or strings of fixed length, of at most `most`
+    dimensions. Raises `DataError` for any other, such as objects.
     """
     head_of(path, 1)  # raises if there is no such file
     with open(readable(path), "rb") as file:
-        return _array(file, os.path.getsize(readable(path)), str(path))
+        return _array(file, os.path.getsize(readable(path)), str(path), most)
 
 
-def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, np.ndarray]:
-    """Those of the named arrays that a .npz file holds. Raises `DataError` if it is damaged, or
-    an array cannot be as it is announced.
+def read_npz(
+    path: str | os.PathLike[str], names: Collection[str] | None, most: int = 1
+) -> dict[str, np.ndarray]:
+    """Those of the named arrays (None: all) that a .npz file holds, of at most `most` dimensions.
+    Raises `DataError` if it is damaged, or an array cannot be as it is announced.
     """
     head_of(path, 1)
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {}
-            for name in sorted(members.keys() & set(names)):
+            for name in members if names is None else sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
                 there = min(info.compress_size, os.path.getsize(readable(path))) * (
                     1 if info.compress_type == STORED else DENSEST
@@ -63,12 +65,12 @@ def read_npz(path: str | os.PathLike[str], names: Collection[str]) -> dict[str, 
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
                     raise DataError("no array can be packed so", where=where)
                 with archive.open(info) as file:
-                    arrays[name] = _array(file, info.file_size, where)
+                    arrays[name] = _array(file, info.file_size, where, most)
             return arrays
     except DAMAGED as error:
         raise DataError(
             f"{path} is no readable .npz file ({error})",
-            do="Write it again, as scipy.sparse.save_npz does.",
+            do="Write it again, as numpy.savez or scipy.sparse.save_npz does.",
         ) from None
 
 
@@ -91,19 +93,21 @@ def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
     where = os.fspath(path)
     try:
         with open(where, "rb") as file:
-            shape, dtype = _header(file, where)
+            shape, dtype, fortran = _header(file, where)
             offset, size = file.tell(), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise DataError(f"no readable array of numpy ({error})", where=where) from None
     if dtype.kind not in "biufc":
         raise DataError(f"an array of {dtype} instead of numbers", where=where)
+    if fortran:
+        raise DataError("an array in Fortran's order is not read here", where=where)
     _check_size(shape, dtype, size - offset, where)
     return np.memmap(where, dtype, "r", offset, shape)
 
 
-def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of the array whose file is open at its beginning; `file` then stands where
-    its bytes begin.
+def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype, bool]:
+    """Shape and dtype of the array whose file is open at its beginning, and whether it is stored
+    column by column; `file` then stands where its bytes begin.
 
     numpy's own reader is not used: it takes headers for Python code, and raises errors of Python's
     tokenizer.
@@ -130,8 +134,6 @@ def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype]:
             do="Give a row of numbers, or of strings of fixed length.",
         )
     shape = tuple(int(digits) for digits in re.findall(rb"\d+", header["shape"]))
-    if header["fortran"] == b"True" and len(shape) > 1:
-        raise DataError("an array in Fortran's order is not read here", where=where)
     try:
         dtype = np.dtype(header["descr"].decode())
     except TypeError:
@@ -139,7 +141,7 @@ def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype]:
             f"no readable array of numpy (there is no dtype {header['descr'].decode()!r})",
             where=where,
         ) from None
-    return shape, dtype
+    return shape, dtype, header["fortran"] == b"True" and len(shape) > 1
 
 
 def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str) -> None:
@@ -151,18 +153,18 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str)
         )
 
 
-def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:
-    """The array in an open file of `size` bytes."""
+def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
+    """The array in an open file of `size` bytes, of at most `most` dimensions."""
     try:
-        shape, dtype = _header(file, where)
-        if dtype.kind not in "biufcSU" or len(shape) > 1:
+        shape, dtype, fortran = _header(file, where)
+        if dtype.kind not in "biufcSU" or len(shape) > most:
             raise DataError(
                 f"an array of {dtype} of shape {shape} is not read here",
                 where=where,
                 do="Give a row of numbers, or of strings of fixed length.",
             )
         _check_size(shape, dtype, size - file.tell(), where)
-        array = np.empty(shape, dtype)
+        array = np.empty(shape[::-1] if fortran else shape, dtype)
         flat = array.reshape(-1).view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
         done = 0
         while piece := file.read(PIECE):  # to the very end, where a checksum is compared
@@ -174,4 +176,4 @@ def _array(file: IO[bytes], size: int, where: str) -> np.ndarray:
         raise DataError(
             f"{array.nbytes:,} bytes are announced, but there are {done:,}", where=where
         )
-    return array
+    return np.ascontiguousarray(array.T) if fortran else array

@@ -101,6 +101,29 @@ class Flags(argparse.ArgumentParser):
         raise UsageError(message.removeprefix("argument "), do=f"see {self.prog} --help")
 
 
+def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, str] | None:
+    """The tables of ``--vertices TYPE=FILE``, by vertex type; FILE alone where there is one type.
+    None if there are none.
+    """
+    tables: dict[str, str] = {}
+    for text in given or ():
+        kind, equals, file = text.partition("=")
+        if not equals and len(kinds) == 1:
+            kind, file = kinds[0], text
+        if not kind or not file:
+            raise UsageError(
+                f"--vertices {text} does not say whose vertices these are",
+                do=f"say --vertices TYPE=FILE{'; types: ' * bool(kinds)}{', '.join(kinds)}",
+            )
+        if kind in tables:
+            raise UsageError(
+                f"--vertices {text}: the {kind}s have a table already, {tables[kind]}",
+                do="give one table for each vertex type",
+            )
+        tables[kind] = file
+    return tables or None
+
+
 def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
     """One flag for each `param` of the program, in a section. ProgramError if the command has a
     flag of that name already.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,14 +17,17 @@ from tux.base import disk
 from tux.base.errors import DataError, UsageError
 from tux.base.text import plural
 from tux.cli import show
+from tux.cli.flags import vertex_tables
 from tux.io.detect import Format, detect
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
+from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
 from tux.run import plots
 from tux.run.assignments import read_assignment, write_assignment, write_folder
 from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
+from tux.run.vertex_tables import read_tables, with_tables
 
 
 def partition(args: Namespace) -> None:
@@ -36,6 +39,8 @@ def partition(args: Namespace) -> None:
         graph = _read(args)
         for text in _told(args.graph, graph, args.parts).splitlines():
             watch.say(text)
+        tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
+        with_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
         src, dst = graph.edges.src, graph.edges.dst
         sizes = _per_type(args.row_bytes, graph.bipartite, "--row-bytes")
         syncs = [often for often, _ in _per_type(args.syncs, graph.bipartite, "--syncs")]
@@ -53,7 +58,7 @@ def partition(args: Namespace) -> None:
             do="name others with --method; the lines above say why",
         )
     show.say(f"winner: {judge.reason(best, rows)}")
-    _write(args, graph, judge, rows, best)
+    _write(args, graph, judge, rows, best, tables)
 
 
 def _read(args: Namespace) -> Graph:
@@ -116,6 +121,11 @@ def _check(args: Namespace) -> None:
         capacity(1, args.parts, args.cap)
     except ValueError as error:
         raise UsageError(str(error), do="see tux partition --help") from None
+    if args.vertices and not args.out:
+        raise UsageError(
+            "--vertices without --out: tables of vertices do not change the cut",
+            do="name the folder to write with --out DIR, or leave --vertices out",
+        )
     for flag in ("json", "plot", "assignment", "out"):
         path = getattr(args, flag)
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
@@ -169,7 +179,12 @@ def _told(path: str, graph: Graph, k: int) -> str:
 
 
 def _write(
-    args: Namespace, graph: Graph, judge: Judge, rows: Sequence[Judged], best: Judged
+    args: Namespace,
+    graph: Graph,
+    judge: Judge,
+    rows: Sequence[Judged],
+    best: Judged,
+    tables: Mapping[str, VertexTable],
 ) -> None:
     """The files that were asked for."""
     order = sorted(
@@ -206,5 +221,6 @@ def _write(
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
+        whole = with_tables(whole, tables, lambda text: None)
         write_folder(args.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
         show.say(f"{args.out}: cut by {best.name}, for tux run APP {args.out}")

@@ -73,6 +73,13 @@ def _graph(flags: Flags) -> None:
     )
     flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
     flags.add_argument(
+        "--vertices",
+        metavar="TYPE=FILE",
+        action="append",
+        help="table of vertices and their data, for --out; TYPE is vertex, or source or target, or "
+        "sample or feature",
+    )
+    flags.add_argument(
         "--labels",
         metavar="FILE",
         help="GRAPH holds samples, and this their labels: text, one a line, or .npy",

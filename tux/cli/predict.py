@@ -9,7 +9,7 @@ import numpy as np
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags
+from tux.cli.flags import Flags, vertex_tables
 from tux.run.nearest import COUNT, nearest_of
 from tux.run.options import Reading
 from tux.run.predict import predict, predict_rows, writer
@@ -30,6 +30,7 @@ def command(argv: list[str]) -> int:
             f"{'--field' if args.field else '--count'} without --nearest ID",
             do="name the vertex first",
         )
+    vertices = vertex_tables(args.vertices, ())
     write = writer(args.out) if args.out else shown
     if args.nearest is not None:
         columns = nearest_of(
@@ -40,7 +41,9 @@ def command(argv: list[str]) -> int:
             warn=show.warn,
         )
     elif args.pairs:
-        columns = predict(args.dir, args.pairs, columns=args.columns, warn=show.warn)
+        columns = predict(
+            args.dir, args.pairs, columns=args.columns, vertices=vertices, warn=show.warn
+        )
     else:
         reading = Reading(
             form=args.form,
@@ -48,6 +51,7 @@ def command(argv: list[str]) -> int:
             stop=args.stop,
             columns=args.columns,
             on_bad_row=args.on_bad_row,
+            vertices=vertices,
         )
         columns = predict_rows(args.dir, args.data, reading, warn=show.warn)
     write(columns)
@@ -114,6 +118,12 @@ def _reading(flags: Flags) -> None:
         "--columns",
         metavar="A,B,..",
         help="names, or numbers from 1, of columns of a table or of pairs [default: found by name]",
+    )
+    flags.add_argument(
+        "--vertices",
+        metavar="TYPE=FILE",
+        action="append",
+        help="table of vertices and their data [default: that of training]",
     )
     flags.add_argument(
         "--on-bad-row",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import TuxError, UsageError
 from tux.cli import show
-from tux.cli.flags import parameters
+from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _train(source: Source, argv: list[str]) -> int:
         columns=args.columns,
         on_bad_row=args.on_bad_row,
         **{name: getattr(args, name, None) for name in FORMS_OF_DATA},
+        vertices=vertex_tables(args.vertices, [*program.vertices]),
         jit=not args.no_jit,
         check=args.check,
         workers=args.workers,

@@ -11,9 +11,10 @@ from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
 from tux.cli.flags import Flags, add_parameters, at_least, whole
-from tux.program.input import Bags, Samples
+from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
+from tux.program.types import Vertex
 from tux.run.inputs import judges
 from tux.run.samples import FORMS
 
@@ -54,12 +55,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
     add, edge = flags.section("data").add_argument, program.edge
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
-    rows = "samples" if samples else f"{edge.ends[0]}s" if bags else "edges"
+    points = isinstance(program.input, Points)
+    rows = "samples" if samples else "points" if points else f"{edge.ends[0]}s" if bags else "edges"
     what = {
         "samples": (
             "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
             "folder of tux partition"
         ),
+        "points": f"table with a row for each {edge.ends[0]}: text, Parquet, .npy or .npz",
         "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
     }
     text = (
@@ -70,12 +73,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
         "data",
         metavar="DATA",
         nargs="?",
-        help=f"{what.get(rows, text)}; small generated data if left out",
+        help=what.get(rows, text) + "; small generated data if left out" * (not points),
     )
     add(
         "--test",
         metavar="FILE",
-        help=f"held-out {rows}, to judge the model by" if judges(program) else SUPPRESS,
+        help=f"held-out {rows}, to judge the model by"
+        if judges(program) and not points
+        else SUPPRESS,
     )
     if samples or bags:
         forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
@@ -86,12 +91,26 @@ def _data(flags: Flags, program: type[Program]) -> None:
             help=f"form of DATA{line} [default: found by its name and first lines]",
         )
     _labels(flags, program)
+    held = [name for name, vertex in program.vertices.items() if _has_data(vertex)]
+    add(
+        "--vertices",
+        metavar="TYPE=FILE",
+        action="append",
+        help=f"table of vertices and their data: {', '.join(held)}; once for each type"
+        if held and not points
+        else SUPPRESS,
+    )
     if bags:
         _vocabulary(flags, edge.ends[1])
     named = f"names, or numbers from 1, of the table's columns {columns} [default: found by name]"
-    add("--columns", metavar="A,B,..", help=SUPPRESS if samples else named)
+    add("--columns", metavar="A,B,..", help=SUPPRESS if samples or points else named)
     bad = "what to do about rows that cannot be read [default stop]"
     add("--on-bad-row", choices=("stop", "skip"), default="stop", metavar="stop|skip", help=bad)
+
+
+def _has_data(vertex: Vertex) -> bool:
+    """Whether a table may tell something of the vertices of a type."""
+    return any(field.kind == "data" for field in vertex.fields.values())
 
 
 def _labels(flags: Flags, program: type[Program]) -> None:

@@ -37,21 +37,34 @@ def fill_rows(worker: Worker) -> None:
 def _fill(worker: Worker, table: Table, ids: np.ndarray) -> None:
     for field, declared in table.declared.items():
         if declared.kind == "data":
-            shape = table.arrays[field].shape[1:]
-            table.arrays[field][...] = _data(worker, table.name, field, shape)[ids]
+            table.arrays[field][...] = _data(worker, table, field)[ids]
         else:
             declared.init.fill(  # type: ignore[union-attr]
                 table.arrays[field], key(worker.seed, "initial", table.name, field), ids
             )
 
 
-def _data(worker: Worker, name: str, field: str, shape: tuple[int, ...]) -> np.ndarray:
+def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
     """A data field of all vertices of a type, (n, *shape)."""
-    program, column = type(worker.program).__name__, worker.graph.vertices[name].data.get(field)
+    name, array, declared = table.name, table.arrays[field], table.declared[field]
+    vertices, program = worker.graph.vertices[name], type(worker.program).__name__
+    column, shape = vertices.data.get(field), array.shape[1:]
+    if column is None and declared.default is not None:
+        fixed = array.dtype.type(declared.default)
+        return np.broadcast_to(fixed, (len(vertices.ids), *shape))
     if column is None:
-        raise DataError(f"these data have no {name}.{field}, which {program} reads")
+        raise DataError(
+            f"these data have no {name}.{field}, which {program} reads",
+            do=f"name a table of the {name}s: --vertices {name}=FILE",
+        )
+    if declared.dtype.kind in "iub" and column.dtype.kind == "f" and (column % 1 != 0).any():
+        raise DataError(
+            f"{name}.{field} is {column[column % 1 != 0][0]}, not a whole number",
+            do=f"declare it as real numbers in {program}",
+        )
     if column.shape[1:] != shape:
         raise DataError(
-            f"{name}.{field} has rows of shape {column.shape[1:]}, {program} wants {shape}"
+            f"{name}.{field} has rows of shape {column.shape[1:]}, {program} wants {shape}",
+            do="choose parameters, or declare the field, to fit the data",
         )
     return column

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
@@ -110,8 +111,21 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
         name: store.vertex_fields(folder, stored[entry])
         for entry, name in zip(manifest.ends, ends, strict=True)
     }
+    words = {
+        name: {field: np.array(each, STRING) for field, each in stored[entry].categories.items()}
+        for entry, name in zip(manifest.ends, ends, strict=True)
+        if stored[entry].categories
+    }
+    classes = tuple(manifest.classes)
     return EdgeData(
-        ends, ids, none, none, numbers, vertex_fields=vertex_fields, classes=tuple(manifest.classes)
+        ends,
+        ids,
+        none,
+        none,
+        numbers,
+        vertex_fields=vertex_fields,
+        classes=classes,
+        categories=words,
     )
 
 

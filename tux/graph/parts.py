@@ -26,7 +26,8 @@ class TypePart:
     """One vertex type on one worker.
 
     `rows` (n,): positions of the local rows: ascending for the first `n_train`, which have training
-    edges (or, of a whole type, their home) here; then those that only held-out edges need.
+    edges here (or, of a whole type and of vertices without edges, their home); then those that only
+    held-out edges need.
     `masters` (s,): ascending positions mastered here. `up[h]`: local rows mastered by worker h;
     `down[w]`: numbers in `masters` of the vertices that worker w holds, in the same order.
     `peek_up`, `peek_down`: the same for rows that only held-out edges need. All int32.
@@ -79,11 +80,11 @@ def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarra
 
 @dataclass(frozen=True)
 class _Cut:
-    """Where one type's vertices are: per worker the ascending positions with edges there, and
+    """Where one type's vertices are: per worker the ascending positions that have a row there, and
     the home of each position.
     """
 
-    held: list[np.ndarray]
+    held: list[np.ndarray]  # a vertex without edges at its home
     home: np.ndarray  # (vertices,) int16
     cut: bool
 
@@ -96,7 +97,13 @@ def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _C
     bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
     vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
     held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
-    return _Cut(held, homes(replicas, k, seed), bool((replicas.counts > 1).any()))
+    home = homes(replicas, k, seed)
+    if len(alone := np.flatnonzero(replicas.counts == 0)):
+        held = [
+            np.sort(np.concatenate([own, alone[home[alone] == part]]))
+            for part, own in enumerate(held)
+        ]
+    return _Cut(held, home, bool((replicas.counts > 1).any()))
 
 
 def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:

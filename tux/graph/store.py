@@ -7,7 +7,7 @@ it is executable or pickled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +37,7 @@ class TypeEntry(msgspec.Struct):
     cut: bool
     n_train: list[int]  # by part
     data: list[str] = []  # fields of vertices
+    categories: dict[str, list[str]] = {}  # by field: the words that its numbers stand for
 
 
 class Header(msgspec.Struct):
@@ -92,25 +93,15 @@ def save(
     partitioner: str = "",
     seed: int = 0,
     classes: Sequence[str] = (),
+    categories: Mapping[str, Mapping[str, np.ndarray]] | None = None,
 ) -> None:
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest
     comes last: with one, all is there.
 
     `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what
-    labels of vertices stand for. Raises DiskError.
+    labels of vertices stand for, `categories` what numbers of other fields do. Raises DiskError.
     """
-    types = []
-    for name, first in parts[0].types.items():
-        write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
-        write_npy(folder / f"{name}.order.npy", first.order)
-        write_npy(folder / f"{name}.home.npy", first.home)
-        write_npy(folder / f"{name}.number.npy", first.number)
-        n_train = [part.types[name].n_train for part in parts]
-        for field, values in first.data.items():
-            write_npy(folder / f"{name}.data.{field}.npy", values)
-        types.append(
-            TypeEntry(name, len(first.ids), first.vertices, first.cut, n_train, list(first.data))
-        )
+    types = [_save_type(folder, parts, name, categories or {}) for name in parts[0].types]
     for side, degrees in enumerate(parts[0].degrees):
         write_npy(folder / f"degrees.{side}.npy", degrees)
     for number in range(len(parts)) if which is None else which:
@@ -140,6 +131,34 @@ def save(
     )
     with replacing(folder / MANIFEST) as written:
         written.write_bytes(msgspec.json.encode(manifest))
+
+
+def _save_type(
+    folder: Path,
+    parts: Sequence[Part],
+    name: str,
+    categories: Mapping[str, Mapping[str, np.ndarray]],
+) -> TypeEntry:
+    """Write what all parts share of one vertex type; returns its entry."""
+    first = parts[0].types[name]
+    write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
+    write_npy(folder / f"{name}.order.npy", first.order)
+    write_npy(folder / f"{name}.home.npy", first.home)
+    write_npy(folder / f"{name}.number.npy", first.number)
+    for field, values in first.data.items():
+        write_npy(folder / f"{name}.data.{field}.npy", values)
+    return TypeEntry(
+        name,
+        len(first.ids),
+        first.vertices,
+        first.cut,
+        [part.types[name].n_train for part in parts],
+        list(first.data),
+        {
+            field: [str(word) for word in words.tolist()]
+            for field, words in categories.get(name, {}).items()
+        },
+    )
 
 
 def _arrays(part: Part) -> dict[str, np.ndarray]:

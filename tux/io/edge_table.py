@@ -22,6 +22,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.dense_table import check_edges
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken
 from tux.io.text import (
     ADVICE,
@@ -100,9 +101,12 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     if any(not name.isdecimal() for name in asked) or _titled(table, wanted):
         picks = find_columns(table[0], wanted, path)
         names = taken(table[0], picks, wanted)
+        if not asked:
+            check_edges(table[1:], picks, path, named=True)
         return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, names=names)
     if asked:
         return layout._replace(picks=[int(name) - 1 for name in asked])
+    check_edges(table, layout.picks, path)
     if width > needed:
         return layout._replace(
             names=taken([f"column {place + 1}" for place in range(width)], layout.picks, wanted)

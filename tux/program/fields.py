@@ -13,6 +13,7 @@ VertexDataSync and a_u).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ class Field:
     reported: bool = False  # one of the run's metrics
     kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
+    default: float | None = None  # of data: what a vertex has of which no file tells
 
     @property
     def in_model(self) -> bool:
@@ -218,9 +220,13 @@ def mirror(
     return field
 
 
-def data(*spec: int | str) -> Field:
-    """What the loader read; read-only."""
-    return _field("data", spec, None, "sum")
+def data(*spec: int | str, default: float | None = None) -> Field:
+    """What the loader read; read-only. `default`: what a vertex has of which no table tells, in
+    each entry; None: the table must have all vertices.
+    """
+    if default is not None and not math.isfinite(default):
+        raise ProgramError(f"a data field has the default {default}", do="give a finite number")
+    return replace(_field("data", spec, None, "sum"), default=default)
 
 
 def total(*spec: int | str, combine: str = "sum") -> Field:

@@ -150,5 +150,26 @@ class Samples(Input):
         return type(program)(**program.parameters | named)
 
 
+@dataclass(frozen=True)
+class Points(Input):
+    """Vertices of one type, without edges: a table with a row for each. The program declares the
+    type and no edge.
+
+    A data field of one number is the column of its name. The vector, if the type has one, is the
+    column of lists of its name, or the columns ``x_0``, ``x_1`` and so on, or else all columns of
+    numbers that are left. The ids are the column `id`, or that of the type's name, or else the
+    rows' numbers from 1.
+    """
+
+    def fault(self, program: type[Program]) -> str:
+        """Why these are no points."""
+        if len(program.vertices) != 1:
+            return "Points() are vertices of one type"
+        (name,) = program.vertices
+        if not any(field.kind == "data" for field in program.vertices[name].fields.values()):
+            return f'Points() need a data field: {name} = Vertex(x=data("f4", "dims"))'
+        return ""
+
+
 def _one_type(edge: Edge) -> bool:
     return edge.ends[0] == edge.ends[1]

@@ -24,7 +24,7 @@ from tux.program.checks import (
     typed,
 )
 from tux.program.hooks import check_hooks
-from tux.program.input import Graph, Input
+from tux.program.input import Graph, Input, Points
 from tux.program.naming import described, place
 from tux.program.params import Param
 from tux.program.report import Report
@@ -87,6 +87,10 @@ class Program:
             if v is not vars(Program).get(n) and n not in _DERIVED or n in vars(cls)
         }
         edges = {n: v for n, v in own.items() if isinstance(v, Edge)}
+        points = isinstance(cls.input, Points) and bool(cls.vertices)
+        if points and not edges:  # the engine knows a type of edges, of which there are none
+            only = next(iter(cls.vertices))
+            edges = {f"{only}_pair": Edge(only, only)} if len(cls.vertices) == 1 else {}
         contexts = {n: v for n, v in own.items() if isinstance(v, Context)}
         check_types(cls, Program, edges, contexts)
         check_members(cls, Program)
@@ -95,7 +99,7 @@ class Program:
             cls.edge_name, cls.edge = next(iter(edges.items()))
         if contexts:
             cls.context = next(iter(contexts.values()))
-        if cls.edge_name:
+        if cls.edge_name or points:
             check_input(cls)
             check_monitor(cls)
 

@@ -5,7 +5,7 @@ programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +36,14 @@ class Model:
     `fields`: of each vertex type the model's fields, (n, width) by vertex, or
     `tux.arrays.ragged.Lists`; and the context's, of one row, as "tau". `ids`: each type's ids,
     (n,). `edges`: the training edges in pieces, both ends by vertex, (m,) each, read when they are
-    asked for; none where this machine does not have them all.
+    asked for; none where this machine does not have them all. `categories`: by vertex type and
+    data field, the words that its numbers from 0 stand for, where a table of vertices had words.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     ids: Mapping[str, Any]
     edges: Iterable[tuple[Any, Any]] = ()
+    categories: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,6 +89,11 @@ class Edge(Fields):
                 f"edge field {ragged[0]} has an entry for each edge",
                 do="only a vertex can have that",
             )
+        if default := [name for name, field in fields.items() if field.default is not None]:
+            raise ProgramError(
+                f"edge field {default[0]} has a default",
+                do="leave it out: a file has the fields of all its edges",
+            )
         if kept := [name for name, field in fields.items() if field.kept]:
             raise ProgramError(
                 f"edge field {kept[0]} is kept, but a model has no edges",

@@ -84,6 +84,7 @@ def write_folder(
             "partitioner": partitioner,
             "seed": seed,
             "classes": edges.classes,
+            "categories": edges.categories,
         }
         save(part, cut(edges, None, parts, k, seed), edges.ends, **told)
         part.rename(final)

@@ -24,6 +24,7 @@ from tux.program.returns import called
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
+from tux.run.vertex_tables import fitted
 from tux.run.watcher import Phases, Watcher
 
 
@@ -49,7 +50,7 @@ def load_for(
         train, held_out = called(program.input, "hold_out", program, inputs.train)
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
-    special = called(program.input, "specialise", program, inputs.train)
+    special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")
@@ -71,9 +72,9 @@ def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
 
 def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
     """One line about the data, and one about their truth if they were made up."""
-    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()] + [
-        plural(inputs.sizes["edges"], edge)
-    ]
+    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
+    if inputs.sizes["edges"]:  # points have none
+        sizes.append(plural(inputs.sizes["edges"], edge))
     sizes += [
         f"{plural(count, 'group')} of {name}s"
         for name, count in inputs.sizes.get("groups", {}).items()

@@ -130,7 +130,7 @@ def _model(folder: str | os.PathLike[str], program: Program) -> Model:
         there = name != "tau" or any(field.in_model for field in program.context.fields.values())
         columns = read_parquet(model_file(folder, name)) if there else {}
         fields[name] = {field: column for field, column in columns.items() if field != "id"}
-    return Model(fields, ids)
+    return Model(fields, ids, categories=read_run(folder).categories)
 
 
 def exporter(

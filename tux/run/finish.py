@@ -22,7 +22,7 @@ from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
-from tux.run.folder import RESULTS, App, Origin, Run, RunFolder, model_of
+from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
@@ -61,6 +61,10 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
     record = Run(
         App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
     )
+    record.categories = {
+        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
+        for kind, named in inputs.train.categories.items()
+    }
     if not digests:
         return record
     record.app.digest = source.digest
@@ -100,10 +104,10 @@ def carry_out(
         watch.phase("save")
         _write(training, folder)
         folder.write_run(record)
-    tables = _tables(training, records, watch)
+    tables = _tables(training, records, record.categories, watch)
     if folder:
         folder.write_tables(tables)
-    record.results |= _report(training, records, truth, tables, watch)
+    record.results |= _report(training, records, truth, tables, record.categories, watch)
     if folder:
         folder.write_run(record)
     return records, tables
@@ -168,10 +172,13 @@ def _write(training: Trainer, folder: RunFolder) -> None:
         called(program.report, "write", program, folder.path, spooled.pieces(), ids)
 
 
-def _tables(training: Trainer, records: list[dict[str, Any]], watch: Watcher) -> Tables:
+def _tables(
+    training: Trainer, records: list[dict[str, Any]], categories: Categories, watch: Watcher
+) -> Tables:
     """The report's tables of the model and of the records."""
     watch.phase("tables")
-    program, model = training.worker.program, model_of(training.worker, training.edges())
+    program = training.worker.program
+    model = model_of(training.worker, training.edges(), categories)
     return {
         **called(program.report, "tables", program, model),
         **called(program.report, "history", program, records),
@@ -183,6 +190,7 @@ def _report(
     records: list[dict[str, Any]],
     truth: GroundTruth,
     tables: Tables,
+    categories: Categories,
     watch: Watcher,
 ) -> dict[str, Any]:
     """The report's numbers about the run and about the model; its warnings are told."""
@@ -193,7 +201,7 @@ def _report(
         watch.warn(text)
     if truth.held_out is not None or truth.labels is not None:
         watch.phase("judge")
-        model = model_of(training.worker, training.edges())
+        model = model_of(training.worker, training.edges(), categories)
         numbers |= _numbers(report, "judge", (program, model, truth))
     return numbers
 

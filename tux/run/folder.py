@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,6 +31,9 @@ from tux.run.claim import claim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
+
+Categories = Mapping[str, Mapping[str, Sequence[str]]]
+"""By vertex type and data field: the words that its numbers from 0 stand for."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
@@ -68,6 +71,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     command: list[str] = []
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
+    # by vertex type and data field, the words that its numbers from 0 stand for
+    categories: dict[str, dict[str, list[str]]] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     # epochs, seconds, last and best metrics; absent until the run has ended
@@ -153,14 +158,19 @@ def finite(value: Any) -> Any:
     return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def model_of(worker: Worker, edges: Iterable[tuple[np.ndarray, np.ndarray]] = ()) -> Model:
+def model_of(
+    worker: Worker,
+    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    categories: Categories | None = None,
+) -> Model:
     """The model that a worker holds: fields and ids of the vertices known in training, and all of
     the context.
     """
     vertices, tau = worker.graph.vertices, worker.tables["tau"]
     fields = {name: _columns(worker, name) for name in vertices}
     fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
-    return Model(fields, {name: v.ids.values[: v.n_train] for name, v in vertices.items()}, edges)
+    ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
+    return Model(fields, ids, edges, categories or {})
 
 
 def _cell(value: Any) -> str:

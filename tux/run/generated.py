@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
-from tux.program.input import Bags, Graph, Ratings, Samples
+from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
 from tux.run.samples import labelled
 
@@ -27,6 +27,10 @@ def generated(program: Program) -> Generated:
 
             return EdgeData.of(program.edge.ends, *graph(), {}), None, ""
     first, second = program.edge.ends
+    if isinstance(program.input, Points):
+        raise UsageError(
+            f"{type(program).__name__} needs DATA", do=f"name a table with a row for each {first}"
+        )
     raise UsageError(
         f"{type(program).__name__} needs DATA",
         do=f"name a file of edges: {first}, {second}, {', '.join(fields) or 'no number'}",

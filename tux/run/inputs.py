@@ -19,14 +19,17 @@ from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
 from tux.io.read import read_edges
-from tux.program.input import Bags, Samples
+from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import Report
 from tux.program.returns import called
 from tux.run.generated import generated
 from tux.run.options import Reading
+from tux.run.points import read_points
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import oddities, sizes_of
+from tux.run.vertex_data import of_folder
+from tux.run.vertex_tables import against, with_held_out, with_vertices
 
 Data = str | os.PathLike[str] | EdgeData
 Warn = Callable[[str], None]
@@ -69,11 +72,15 @@ def load(
         return _generated(program, test, reading, warn)
     folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
     train = (
-        _stored(folder, program)
+        _stored(folder, program, reading)
         if folder
-        else in_groups(_read(data, program, None, reading, warn), program, warn, reading.on_bad_row)
+        else _with_tables(_read(data, program, None, reading, warn), program, reading, warn)
     )
-    held_out = _read(test, program, train, reading, warn) if test is not None else None
+    held_out = (
+        with_held_out(_read(test, program, train, reading, warn), train, program)
+        if test is not None
+        else None
+    )
     if folder and test is None and called(program.input, "hold_out", program, train)[1] is not None:
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
@@ -113,18 +120,22 @@ def _read(
     The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
-        return source
-    against = train.ids if train is not None else None
+        return against(source, train, reading.vertices or ()) if train is not None else source
+    known = train.ids if train is not None else None
     match program.input:
         case Samples():
             return read_labelled(source, program, train, reading)
         case Bags():
-            return _read_bags(source, program, against, reading)
+            return _read_bags(source, program, known, reading)
+        case Points():
+            if train is not None:
+                raise UsageError("points have no edges to hold out", do="leave --test out")
+            return read_points(source, program, reading)
     if reading.form or reading.vocab or reading.stop:
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
     format = detect(source)
-    edges = _read_edges(source, format, program, against, reading)
+    edges = _read_edges(source, format, program, known, reading)
     if train is None and edges.ends[0] == edges.ends[1]:
         _warn_of_two_types(source, format, edges, reading.columns, warn)
     return edges
@@ -134,7 +145,7 @@ def _read_edges(
     source: str | os.PathLike[str],
     format: Format,
     program: Program,
-    against: Mapping[str, Ids] | None,
+    known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
     return read_edges(
@@ -143,7 +154,7 @@ def _read_edges(
         program.edge.columns,
         columns=reading.columns,
         on_bad_row=reading.on_bad_row,
-        against=against,
+        against=known,
         format=format,
     )
 
@@ -151,7 +162,7 @@ def _read_edges(
 def _read_bags(
     source: str | os.PathLike[str],
     program: Program,
-    against: Mapping[str, Ids] | None,
+    known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
     """Documents: a table of edges, unless what only bags of words have is asked for."""
@@ -159,7 +170,7 @@ def _read_bags(
     if all(value is None for value in bags.values()):
         format = detect(source)
         try:
-            return _read_edges(source, format, program, against, reading)
+            return _read_edges(source, format, program, known, reading)
         except DataError as error:
             if reading.columns is None:
                 advise_text(error, format)
@@ -167,7 +178,7 @@ def _read_bags(
     from tux.io.bags import read_held_out
 
     ends, columns = program.edge.ends, program.edge.columns
-    return read_held_out(source, ends, columns, against, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
+    return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
 
 
 def _warn_of_two_types(
@@ -190,8 +201,19 @@ def advise_text(error: DataError, format: Format) -> None:
         error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
-def _stored(folder: Path, program: Program) -> EdgeData:
+def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """The same edges with what tables say of their vertices: data and groups."""
+    train = with_vertices(train, program, reading.vertices, warn, reading.on_bad_row)
+    return in_groups(train, program, warn, reading.on_bad_row)
+
+
+def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
     """What a partitioned folder knows without its edges, the labels as the program means them."""
+    if reading.vertices:
+        raise UsageError(
+            f"{folder} is cut already, so no tables of vertices can be added",
+            do="give --vertices to tux partition, and leave it out here",
+        )
     edges = without_edges(folder, program.edge.ends, program.edge.columns)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
@@ -202,7 +224,7 @@ def _stored(folder: Path, program: Program) -> EdgeData:
         edges = labelled_before(edges, program, str(folder))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     check_whole(folder, program.edge.ends, whole)
-    return edges
+    return of_folder(edges, program, folder)
 
 
 def judges(program: type[Program]) -> bool:

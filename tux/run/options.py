@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 File = str | os.PathLike[str]
+
+MEMORY = "memory"
+"""Stands in a run's record for a table of vertices that was given in memory."""
 
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
@@ -58,6 +61,11 @@ def _seconds(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
     return float(value) if math.isfinite(value) and value > 0 else None
+
+
+def _tables(value: Any) -> Mapping[str, Any] | None:
+    named = isinstance(value, Mapping) and all(isinstance(kind, str) for kind in value)
+    return value if named else None
 
 
 def _commands(value: Any) -> Sequence[str] | None:
@@ -96,6 +104,7 @@ ALLOWED: dict[str, Allowed] = {
     "label": _TEXT,
     "weight": _TEXT,
     "labels": _FILE,
+    "vertices": Allowed("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
     "out": _FILE,
     "seed": _whole(),
     "epochs": _whole(1),
@@ -128,6 +137,8 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     labels: File | None = None
+    # by vertex type, what `tux.io.vertex_table.read_vertices` reads: a file, or a table in memory
+    vertices: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for a field of another type or value than it may have."""
@@ -227,6 +238,11 @@ class Plan:
             name: os.fspath(value) if isinstance(value, os.PathLike) else value
             for name, value in options.named().items()
         }
+        if "vertices" in reading:
+            reading["vertices"] = {
+                kind: os.path.abspath(table) if isinstance(table, str | os.PathLike) else MEMORY
+                for kind, table in reading["vertices"].items()
+            }
         for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
             if reading.get(name) not in (None, STANDARD):
                 reading[name] = os.path.abspath(reading[name])

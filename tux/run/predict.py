@@ -8,7 +8,7 @@ model's vertices by their ids.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,13 @@ from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.program import sources
+from tux.program.input import Points
 from tux.program.program import Program, score_of
 from tux.run.folder import Run, fill, read_ids, read_run
 from tux.run.new_vertices import read_rows
 from tux.run.options import Reading
 from tux.run.pairs import read_pairs
+from tux.run.vertex_data import to_predict
 
 Warn = Callable[[str], None]
 
@@ -38,10 +40,11 @@ def predict(
     pairs: str | os.PathLike[str],
     *,
     columns: str | None = None,
+    vertices: Mapping[str, Any] | None = None,
     warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
     """Score each row of a file of pairs by the model in a run's folder; `columns` names those of
-    the two ids ("a,b").
+    the two ids ("a,b"), `vertices` the tables of vertices, if others than training has read.
 
     Returns columns in the file's order: the ids of both ends under their names in UDFs, as given,
     and the scores, (m,) float64, under the stage's name. Pairs with ids that training never saw get
@@ -68,7 +71,8 @@ def predict(
         asked,
         fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
     )
-    scores = ask(folder, run, program, stage, ids, asked)
+    data = to_predict(asked, ids, run, program, vertices, warn)
+    scores = ask(folder, run, program, stage, ids, replace(asked, vertex_fields=data))
     first, second = program.edge.roles
     ends = program.edge.ends
     return {
@@ -106,22 +110,7 @@ def ask(
     known = EdgeData(
         asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
     )
-    # Nor are data of vertices, such as labels, there to be read.
-    missing = {
-        name: {f: d for f, d in vertex.fields.items() if d.kind == "data"}
-        for name, vertex in program.vertices.items()
-    }
-    data = {
-        name: {
-            f: np.zeros((len(asked.ids[name]), *d.sized(program.parameters).lengths), d.dtype)
-            for f, d in fields.items()
-        }
-        for name, fields in missing.items()
-        if fields
-    }
-    graph = Graph.whole(
-        program, known, replace(asked, vertex_fields={**data, **asked.vertex_fields}), run.seed
-    )
+    graph = Graph.whole(program, known, asked, run.seed)
     how = {
         "jit": bool(run.options.get("jit", True)),
         "check": bool(run.options.get("check", False)),
@@ -188,6 +177,11 @@ def predict_rows(
             do=f"tux predict {folder} --pairs FILE",
         )
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    if isinstance(program.input, Points):
+        raise UsageError(
+            f"{type(program).__name__} reads points, for which no predictions are made",
+            do="train on all points together; the model has a row for each",
+        )
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
             f"the rows of {data} would be {kind}s that its columns are too, of which there are no "
@@ -195,9 +189,8 @@ def predict_rows(
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = read_ids(folder, program)[other]
-    rows, left_out, total = read_rows(
-        data, program, kind, other, known, run.options, reading or Reading()
-    )
+    reading = reading or Reading()
+    rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
     for note in rows.notes:
         warn(f"{named(data)}: {note}")
     if rows.skipped:
@@ -211,4 +204,7 @@ def predict_rows(
             f"{'is' if left_out == 1 else 'are'} not in the model: left out"
         )
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
-    return {role: rows.ids[kind].values, stage.name: ask(folder, run, program, stage, ids, rows)}
+    known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    scores = ask(folder, run, program, stage, ids, replace(rows, vertex_fields=fields))
+    return {role: rows.ids[kind].values, stage.name: scores}

@@ -1,0 +1,46 @@
+"""Tables of points, a row of numbers each, told apart from tables of edges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tux.base.errors import DataError
+from tux.io.text import NUMBER, WHOLE
+
+MANY = 8  # columns of numbers without names: no table of edges has so many
+
+
+def check_edges(
+    rows: Sequence[Sequence[str]], picks: Sequence[int], where: str, *, named: bool = False
+) -> None:
+    """DataError if the first rows of a table look like points rather than edges: where ids should
+    be there are decimal numbers, or there are many columns of numbers that have no names.
+
+    `picks`: the places of the columns that are taken, those of the two ids first.
+    """
+    widths = {len(row) for row in rows}
+    if len(widths) != 1:
+        return
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    numeric = [all(map(NUMBER.fullmatch, column)) for column in columns]
+    ids = [cell for at in picks[:2] if numeric[at] for cell in columns[at]]
+    decimal = next(filter(_decimal, ids), "")
+    if not decimal and (named or not all(numeric) or min(widths) < MANY):
+        return
+    what = (
+        f"ids of vertices would be decimal numbers, such as {decimal}"
+        if decimal
+        else f"{min(widths)} columns of numbers without names"
+    )
+    raise DataError(
+        f"{what}: this seems to be a table of points, not of edges",
+        where=where,
+        do="A program with input = Points() reads points. If these are edges, name the columns of "
+        "their ends with --columns.",
+    )
+
+
+def _decimal(cell: str) -> bool:
+    """Whether a cell is a number with a fraction, which 3.0 has not."""
+    return not WHOLE.fullmatch(cell) and bool(re.search(r"\.\d*[1-9]", cell))

@@ -1,0 +1,180 @@
+"""Tables of vertices as columns: Parquet, .npz and .npy files, and tables in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import STRING, Coded
+from tux.arrays.npy import read_npy, read_npz
+from tux.arrays.packed import head_of
+from tux.arrays.ragged import Lists
+from tux.base.errors import DataError
+from tux.io.detect import Format, detect
+
+NPY = b"\x93NUMPY"
+
+
+class Column(NamedTuple):
+    """A column of n rows: numbers (n,) or (n, k), words or lists of numbers; and which rows have
+    no value, (n,) bool.
+    """
+
+    values: np.ndarray | Coded | Lists
+    missing: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return len(self.missing)
+
+    @property
+    def wide(self) -> bool:
+        """Whether a row has several numbers."""
+        values = self.values
+        return isinstance(values, Lists) or (isinstance(values, np.ndarray) and values.ndim > 1)
+
+    def lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers (n, width), and which rows have another number of them, (n,) bool. Width 0:
+        as many as the first row has.
+        """
+        values = self.values
+        if isinstance(values, np.ndarray):
+            return values, np.full(len(values), bool(width) and values.shape[1] != width)
+        assert isinstance(values, Lists)
+        counts = values.counts
+        there = counts[~self.missing]
+        width = width or (int(there[0]) if len(there) else 0)
+        good = counts == width
+        out = np.zeros((len(counts), width), values.values.dtype)
+        out[good] = values.values[np.repeat(good, counts)].reshape(-1, width)
+        return out, ~good
+
+
+def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
+    """The columns of a file of Parquet or of numpy's arrays; None of a file of text. The only array
+    of a .npy file has no name.
+    """
+    if head_of(path, len(NPY)) == NPY:
+        return {"": _of_array(read_npy(path, most=2), str(path))}
+    format = detect(path)
+    if format is Format.PARQUET:
+        with arrow.parquet_file(path) as file:
+            table = file.read()
+        return _of_arrow(table, os.fspath(path))
+    if format is Format.NPZ:
+        arrays = read_npz(path, None, most=2)
+        return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
+    return None
+
+
+def memory_columns(table: Any, kind: str) -> dict[str, Column]:
+    """The columns of arrays by name, of a table of Arrow, or of a data frame. Raises `DataError`
+    for anything else.
+    """
+    if hasattr(table, "column_names") and hasattr(table, "column"):
+        return _of_arrow(table, f"the table of {kind}s")
+    if hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, dict):
+        index = getattr(table, "index", None)
+        if getattr(index, "name", None) is not None:  # pandas: the ids, named
+            table = table.reset_index()
+        table = {str(name): table[name].to_numpy() for name in table.columns}
+    if not isinstance(table, Mapping):
+        raise DataError(
+            f"vertices of type {kind} are given as an object of type {type(table).__name__}",
+            do="Give a file's name, a dict of arrays, a pyarrow Table or a data frame.",
+        )
+    return {
+        name: _of_array(array if isinstance(array, np.ndarray) else _array(array), f"{kind}.{name}")
+        for name, array in table.items()
+    }
+
+
+def check_lengths(columns: Mapping[str, Column], where: str) -> int:
+    """How many rows all columns have; DataError if they differ."""
+    lengths = {name: column.rows for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} {rows:,}" for name, rows in lengths.items())
+        raise DataError(f"columns differ in length: {told}", where=where)
+    return next(iter(lengths.values()), 0)
+
+
+def _of_arrow(table: Any, where: str) -> dict[str, Column]:
+    """The columns of a table of Arrow; those of types that nothing here reads are left out."""
+    columns = {}
+    for name in table.column_names:
+        try:
+            columns[name] = Column(*arrow.table_column(table.column(name)))
+        except DataError:
+            continue
+    if not columns:
+        raise DataError("no column of numbers, strings or lists of numbers", where=where)
+    return columns
+
+
+def _array(values: Any) -> np.ndarray:
+    """A list as an array, of objects where its entries are of several kinds."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.empty(len(values), object)
+        array[:] = values
+    return np.asarray(values, object) if array.dtype.kind == "U" else array
+
+
+def _of_array(array: np.ndarray, where: str) -> Column:
+    """An array of numbers, text or objects as a column."""
+    if array.ndim not in (1, 2):
+        raise DataError(
+            f"an array of shape {array.shape} is no column",
+            where=where,
+            do="Give an entry or a row for each vertex.",
+        )
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _of_objects(array, where)
+    if array.dtype.kind in "UST" and array.ndim == 1:
+        text = np.char.decode(array) if array.dtype.kind == "S" else array
+        return _of_words(text.astype(STRING))
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{array.dtype} is neither numbers nor text", where=where)
+    array = array.astype(np.int8) if array.dtype.kind == "b" else array
+    return Column(array, np.zeros(len(array), np.bool_))
+
+
+def _of_words(texts: np.ndarray) -> Column:
+    """A column of words; an empty one is no value."""
+    coded = arrow.encode(np.strings.strip(texts))
+    return Column(coded, (coded.values == "")[coded.codes])
+
+
+def _of_objects(array: np.ndarray, where: str) -> Column:
+    """A column of Python's objects, as data frames have of text and of lists."""
+    missing = np.array([_absent(value) for value in array], np.bool_)
+    known = array[~missing].tolist()
+    if all(isinstance(value, str) for value in known):
+        texts = ["" if no else value for value, no in zip(array, missing, strict=True)]
+        return _of_words(np.array(texts, STRING))
+    if all(isinstance(value, list | tuple | np.ndarray) for value in known):
+        rows: Sequence[Any] = [[] if no else v for v, no in zip(array, missing, strict=True)]
+        numbers = np.array([x for row in rows for x in row])
+        if numbers.dtype.kind in "biuf":
+            bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+            return Column(Lists(bounds.astype(np.int64), numbers), missing)
+    elif all(isinstance(value, int | float | np.number | np.bool_) for value in known):
+        numbers = np.array([0 if no else v for v, no in zip(array, missing, strict=True)])
+        if numbers.dtype.kind in "biuf":
+            return Column(_of_array(numbers, where).values, missing)
+    raise DataError("the column holds objects of several kinds", where=where)
+
+
+def _absent(value: Any) -> bool:
+    """Whether an object stands for a missing value: None, NaN, or pandas's own."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and value != value)
+    )

@@ -1,0 +1,222 @@
+"""Which columns of a table of vertices are the id and the fields, by their names.
+
+A table has one row a vertex. A field of one number is the column of its name. A vector ``x`` is a
+column ``x`` of lists, or the columns ``x_0``, ``x_1`` and so on, as tux itself writes vectors to
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.base.errors import DataError
+
+NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
+SHOWN = 20  # names of columns in a message
+
+
+class Wanted(NamedTuple):
+    """A data field of a vertex type, as a program declares it.
+
+    `width`: the numbers of a vector, 0 for as many as the table has; None: one number. `parameter`:
+    the program's parameter that says the width, if one does. `optional`: the table may lack it.
+    """
+
+    name: str
+    dtype: np.dtype | None = None  # None: as the column is
+    width: int | None = None
+    parameter: str = ""
+    optional: bool = False
+
+    @property
+    def holds_reals(self) -> bool:
+        """Whether it is one of real numbers, which words cannot be."""
+        return self.dtype is not None and self.dtype.kind == "f"
+
+
+class Picked(NamedTuple):
+    """The columns of a table that are used: of the ids (None: rows are numbered), and of each
+    field, several where a vector has a column for each number.
+    """
+
+    ids: str | None
+    fields: dict[Wanted, list[str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them, the ids' first."""
+        own = [] if self.ids is None else [self.ids]
+        return own + [name for columns in self.fields.values() for name in columns]
+
+
+def pick(
+    names: Sequence[str],
+    kind: str,
+    wanted: Sequence[Wanted] | None,
+    lists: Collection[str],
+    where: str,
+    *,
+    points: bool = False,
+    numeric: Callable[[str], bool] = lambda name: True,
+) -> Picked:
+    """The columns of a table of vertices of the type `kind`; `wanted` None: all columns are
+    fields. `lists` are the columns of lists.
+
+    The ids are the column called `id`, or as the type, or else the first. With `points` the first
+    is not, so that rows may be numbered; and the only vector, if no column has its name, is all
+    columns of numbers that are left: those that are `numeric` and hold no lists. Raises `DataError`
+    for a column that is not there.
+    """
+    if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
+        raise DataError(
+            f"two columns are called {twice!r}",
+            where=where,
+            do="Give each column a name of its own.",
+        )
+    if wanted is None:
+        ids = _ids(names, kind, (), where)
+        return Picked(ids, _all_fields([name for name in names if name != ids], lists))
+    fields: dict[Wanted, list[str]] = {}
+    vectors = [field for field in wanted if field.width is not None]
+    rest = vectors[0] if points and len(vectors) == 1 else None
+    for field in wanted:
+        if columns := _of_field(field, names, lists, kind, where):
+            fields[field] = columns
+    taken = {name for columns in fields.values() for name in columns}
+    ids = _ids(names, kind, taken, where, first=not points)
+    if rest is not None and rest not in fields:
+        left = [name for name in names if name not in {*taken, ids, *lists} and numeric(name)]
+        fields[rest] = _fitting(rest, left, kind, where) if left else []
+    for field in wanted:
+        if not fields.get(field) and not field.optional:
+            raise _missing(field, names, kind, where)
+    return Picked(ids, {field: columns for field, columns in fields.items() if columns})
+
+
+def taken(picked: Picked) -> dict[str, str]:
+    """The columns that were taken for each field, where their names do not say so."""
+    named = {}
+    for field, columns in picked.fields.items():
+        if columns != [field.name] and columns != [
+            f"{field.name}_{k}" for k in range(len(columns))
+        ]:
+            many = f"{len(columns)} columns, {columns[0]} to {columns[-1]}"
+            named[field.name] = many if len(columns) > SHOWN else ", ".join(columns)
+    return named
+
+
+def left_out(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
+    """A sentence about columns that were not taken, where others were by their contents."""
+    left = [name for name in names if name not in picked.columns]
+    if not left or not taken(picked):
+        return ()
+    return (f"columns left out: {', '.join(left[:SHOWN])}",)
+
+
+def _ids(
+    names: Sequence[str], kind: str, taken: Collection[str], where: str, *, first: bool = True
+) -> str | None:
+    """The column of ids; None if none is called so and the `first` need not be it."""
+    for usual in ("id", kind, f"{kind}_id", f"{kind}id"):
+        for name in names:
+            if name.lower() == usual.lower() and name not in taken:
+                return name
+    if not first:
+        return None
+    if not names or names[0] in taken:
+        raise DataError(
+            f"no column of ids of {kind}s",
+            where=where,
+            do=f"Call it id, or {kind}, or let it be the first. {_has(names)}",
+        )
+    return names[0]
+
+
+def _all_fields(names: Sequence[str], lists: Collection[str]) -> dict[Wanted, list[str]]:
+    """Every column as a field, numbered ones together as one vector; those whose names no program
+    can have are left out.
+    """
+    fields: dict[Wanted, list[str]] = {}
+    grouped: set[str] = set()
+    for name in names:
+        numbered = NUMBERED.fullmatch(name)
+        stem = numbered[1] if numbered else name
+        if name in grouped or not stem.isidentifier() or not name.isidentifier():
+            continue
+        together = _numbered(stem, names) if numbered and stem not in names else []
+        if name in together:
+            grouped |= set(together)
+            fields[Wanted(stem, width=len(together))] = together
+        else:
+            fields[Wanted(name, width=0 if name in lists else None)] = [name]
+    return fields
+
+
+def _numbered(stem: str, names: Sequence[str]) -> list[str]:
+    """``stem_0``, ``stem_1`` and so on, as far as there are such columns."""
+    columns: list[str] = []
+    while f"{stem}_{len(columns)}" in names:
+        columns.append(f"{stem}_{len(columns)}")
+    return columns
+
+
+def _of_field(
+    field: Wanted, names: Sequence[str], lists: Collection[str], kind: str, where: str
+) -> list[str]:
+    """The columns of one field by its name, none if there is none."""
+    if field.name in names:
+        single = field.name not in lists
+        if field.width is None and not single:
+            raise DataError(
+                f"column {field.name!r} holds lists, but {kind}.{field.name} is one number",
+                where=where,
+                do=f'Declare its length, as in {field.name} = data("f4", 3), or convert it.',
+            )
+        if field.width is not None and single:
+            return _fitting(field, [field.name], kind, where)
+        return [field.name]
+    if field.width is None:
+        return []
+    return _fitting(field, _numbered(field.name, names), kind, where)
+
+
+def _fitting(field: Wanted, columns: list[str], kind: str, where: str) -> list[str]:
+    """The columns of a vector; DataError if they are more or fewer than the program says."""
+    if columns and field.width and len(columns) != field.width:
+        raise wrong_width(field, len(columns), kind, where)
+    return columns
+
+
+def wrong_width(field: Wanted, width: int, kind: str, where: str) -> DataError:
+    """The error about a table whose vectors have another length than the program's."""
+    remedy = (
+        f"Say --{field.parameter.replace('_', '-')} {width}, or give a table that fits."
+        if field.parameter
+        else f"Declare the field with {width}, or give a table that fits."
+    )
+    return DataError(
+        f"the table has {width} number{'s' * (width != 1)} a {kind} for {field.name}, but "
+        f"{kind}.{field.name} has {field.width}",
+        where=where,
+        do=remedy,
+    )
+
+
+def _missing(field: Wanted, names: Sequence[str], kind: str, where: str) -> DataError:
+    """The error about a field for which the table has no column."""
+    other = "" if field.width is None else f", nor {field.name}_0, {field.name}_1, ..."
+    return DataError(
+        f"no column {field.name!r}{other}, which {kind}.{field.name} is read from",
+        where=where,
+        do=f"{_has(names)} Rename a column, or declare the field with a default.",
+    )
+
+
+def _has(names: Sequence[str]) -> str:
+    """Which columns a table has, in words."""
+    more = ", ..." if len(names) > SHOWN else ""
+    return f"The table has {', '.join(names[:SHOWN])}{more}."

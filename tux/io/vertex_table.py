@@ -1,0 +1,197 @@
+"""Tables of vertices, whatever their format: ids and data fields of the vertices of one type.
+
+A column of words is read into a field of whole numbers: the words in ascending order are numbered
+from 0, and are the field's categories.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import Coded
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError
+from tux.io.text import Bad, OnBadRow, short
+from tux.io.vertex_arrays import Column, check_lengths, file_columns, memory_columns
+from tux.io.vertex_columns import Picked, Wanted, left_out, pick, taken
+from tux.io.vertex_rows import Columns, Rows, kept, limits
+from tux.io.vertex_text import F8, Head, Kinds, columns_without_names, read_text
+
+Categories = Mapping[str, np.ndarray]
+"""By field, the words that its numbers stand for, (k,) StringDType."""
+
+
+@dataclass(frozen=True, eq=False)
+class VertexTable:
+    """n vertices of one type: their ids, each once, and their fields (n,) or (n, width)."""
+
+    name: str  # of the file, for messages
+    ids: Any
+    fields: dict[str, np.ndarray]
+    categories: dict[str, np.ndarray] = field(default_factory=dict)
+    skipped: int = 0
+    first_skipped: str = ""
+    # the column that was taken for each field, where its name does not say so
+    columns: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
+
+
+def read_vertices(
+    source: Any,
+    kind: str,
+    wanted: Sequence[Wanted] | None,
+    *,
+    on_bad_row: OnBadRow = "stop",
+    categories: Categories | None = None,
+    points: bool = False,
+) -> VertexTable:
+    """Read the vertices of type `kind` from a table: a file of text with a line of names, of
+    Parquet, or of numpy's arrays (.npz); or arrays by name, a table of Arrow or a data frame.
+
+    `wanted` are the fields that are read; None: all columns. With `categories` of before, words
+    keep their numbers, and others are bad. With `points`, rows may be without ids: they are
+    numbered from 1; and the table may be without names, or be one array (.npy). See
+    `tux.io.vertex_columns.pick`.
+
+    A row is bad if a value is missing, is not finite, does not fit the field's dtype or length, or
+    if its id has come before. The first is an error, or with `on_bad_row` "skip" bad rows are left
+    out and counted. Raises `DataError` with file and line.
+    """
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    bad = Bad(path or f"the table of {kind}s", stop=on_bad_row == "stop")
+    read = _read(source, kind, wanted, bad, points)
+    rows = Rows(read, bad, kind)
+    found: dict[str, np.ndarray | Coded] = {
+        each.name: rows.field(each, columns) for each, columns in read.picked.fields.items()
+    }
+    ids = rows.ids()
+    known = categories or {}
+    for name, values in found.items():
+        if isinstance(values, Coded) and name in known:
+            new = np.flatnonzero(Ids(known[name]).encode(values.values) < 0)
+            rows.drop(
+                np.isin(values.codes, new),
+                lambda row, v=values, name=name: (  # type: ignore[misc]
+                    f"{name} is {short(str(v.values[v.codes[row]]))}, which training did not have"
+                ),
+            )
+    rows.unique(ids)
+    keep = rows.keep
+    fields, words = {}, {}
+    for each in read.picked.fields:
+        values = found[each.name]
+        if isinstance(values, Coded):
+            names, fields[each.name] = _numbered(values, keep, known.get(each.name))
+            words[each.name] = names
+            _check_categories(each, names, bad.path)
+        else:
+            fields[each.name] = values[keep]
+    if not keep.any() and bad.count:
+        raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
+    return VertexTable(
+        bad.path, kept(ids, keep), fields, words, bad.count, bad.first, read.taken, read.notes
+    )
+
+
+# ---- columns
+
+
+def _read(
+    source: Any, kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool
+) -> Columns:
+    """The columns of a table that are used, with the place of each row."""
+    if not isinstance(source, str | os.PathLike):
+        columns = memory_columns(source, kind)
+    elif (of_file := file_columns(source)) is None:
+        return _read_text(kind, wanted, bad, points)
+    else:
+        columns = of_file
+    columns = {name or "x": column for name, column in columns.items()}
+    if points and len(columns) == 1 and wanted is not None:
+        (only,) = columns.values()
+        vectors = [each.name for each in wanted if each.width is not None]
+        columns = {vectors[0]: only} if only.wide and len(vectors) == 1 else columns
+    lists = [name for name, column in columns.items() if column.wide]
+    numeric = {name for name, column in columns.items() if not isinstance(column.values, Coded)}
+    picked = pick(
+        [*columns], kind, wanted, lists, bad.path, points=points, numeric=numeric.__contains__
+    )
+    used = {name: columns[name] for name in picked.columns}
+    count = check_lengths(used, bad.path)
+    return Columns(
+        picked, used, np.arange(1, count + 1), "row ", taken(picked), left_out(picked, [*columns])
+    )
+
+
+def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool) -> Columns:
+    chosen: list[tuple[Picked, dict[str, str], tuple[str, ...]]] = []
+
+    def choose(head: Head) -> Kinds:
+        names = head.names or columns_without_names(len(head.rows[0]))
+        if not head.names and not points:
+            raise DataError(
+                "the first line is a row of numbers",
+                where=bad.path,
+                do="Begin the table with a line of names: id, and the fields.",
+            )
+        picked = pick(
+            names,
+            kind,
+            wanted,
+            (),
+            bad.path,
+            points=points,
+            numeric=lambda name: head.numeric(names.index(name)),
+        )
+        chosen.append(
+            (picked, taken(picked), left_out(picked, names)) if head.names else (picked, {}, ())
+        )
+        kinds: Kinds = {} if picked.ids is None else {picked.ids: None}
+        for each, columns in picked.fields.items():
+            for name in columns:
+                number = (
+                    head.numeric(names.index(name))
+                    if each.dtype is None
+                    else each.dtype.kind == "f" or each.width is not None
+                )
+                kinds[name] = F8 if number else None
+        return kinds
+
+    read = read_text(bad, choose)
+    none = np.zeros(len(read.lines), np.bool_)
+    columns = {name: Column(values, none) for name, values in read.columns.items()}
+    picked, named, notes = chosen[0]
+    return Columns(picked, columns, read.lines, "", named, notes)
+
+
+# ---- categories
+
+
+def _numbered(
+    words: Coded, keep: np.ndarray, known: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct words of the rows kept, ascending, or those `known`; and the number of each
+    row's, (rows kept,).
+    """
+    own = kept(words, keep)
+    if known is not None:
+        return known, Ids(known).encode(own)
+    names, codes = Ids.of(own)
+    return names.values, codes
+
+
+def _check_categories(wanted: Wanted, names: np.ndarray, where: str) -> None:
+    """DataError for more categories than the field's dtype can number."""
+    dtype = wanted.dtype or np.dtype("i4")
+    if len(names) - 1 > limits(dtype)[1]:
+        raise DataError(
+            f"column {wanted.name!r} has {len(names):,} different words, which {dtype} cannot "
+            "number",
+            where=where,
+            do=f'Declare it larger, as in {wanted.name} = data("i4").',
+        )

@@ -1,0 +1,188 @@
+"""Tables of vertices as text: a line of names, and a line for each vertex, cut by any separator,
+packed or not.
+
+As in `tux.io.edge_table`, text is parsed in large blocks; only a block that fails is halved, and a
+small one judged line by line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.base.errors import DataError
+from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, Bad, short, text_blocks
+
+JUDGED = 1000  # rows that show what the columns hold
+F8 = np.dtype("f8")
+
+
+class Head(NamedTuple):
+    """What the first lines show: the names of the columns, none if the first line is a row of
+    numbers; and the first rows.
+    """
+
+    names: list[str]
+    rows: list[list[str]]
+
+    def numeric(self, at: int) -> bool:
+        """Whether column `at` seems to hold numbers."""
+        cells = [row[at] for row in self.rows if row[at]]
+        return all(map(NUMBER.fullmatch, cells))
+
+
+class Read(NamedTuple):
+    """Columns by name, of good rows, and the line of each row."""
+
+    columns: dict[str, arrow.Column]
+    lines: np.ndarray  # (n,) int64
+
+
+def columns_without_names(width: int) -> list[str]:
+    """What the columns are called where the table has no line of names."""
+    return [f"column {at + 1}" for at in range(width)]
+
+
+Kinds = dict[str, np.dtype | None]
+"""The columns to read, by name: the dtype of numbers, or None for ids and words."""
+
+
+def read_text(bad: Bad, choose: Callable[[Head], Kinds]) -> Read:
+    """The columns of a file of text that `choose` names. A row of another width, with an empty
+    cell in one of them, or with a number that is none or is not finite, is bad.
+    """
+    text: _Text | None = None
+    number = 1  # of the block's first line
+    for block in text_blocks(bad.path):
+        rows, skipped = block, 0
+        if text is None and any(map(is_row, lines_of(block))):
+            text, skipped = _begun(block, bad, choose)
+            rows = b"".join(block.split(b"\n", skipped)[skipped:])
+        if text is not None:
+            text.add(rows, number + skipped)
+        number += block.count(b"\n")
+    if text is None:
+        raise DataError(f"{bad.path} is empty", do="A table has a line of names.")
+    return Read(
+        dict(zip(text.kinds, text.pieces.columns(), strict=True)),
+        np.concatenate([np.empty(0, np.int64), *text.lines]),
+    )
+
+
+def _begun(block: bytes, bad: Bad, choose: Callable[[Head], Kinds]) -> tuple[_Text, int]:
+    """The table that the first lines show, and how many lines stand before its first row."""
+    lines = [(at, line) for at, line in islice(enumerate(lines_of(block)), JUDGED) if is_row(line)]
+    if not lines:
+        raise DataError(
+            f"the first {JUDGED:,} lines are blank or comments",
+            where=bad.path,
+            do="Begin the table with a line of names.",
+        )
+    separator, width = separator_of([line for _, line in lines[:SAMPLE]], 2)
+    table = [cells_of(line, separator) for _, line in lines]
+    title = not all(map(NUMBER.fullmatch, table[0]))
+    names = table[0] if title else []
+    width = len(names) or width
+    head = Head(names, [row for row in table[title:] if len(row) == width])
+    kinds = choose(head)
+    places = names or columns_without_names(width)
+    layout = TextLayout(separator, width, [places.index(name) for name in kinds], 0)
+    for at, (name, kind) in zip(layout.picks, kinds.items(), strict=True):
+        if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):
+            raise DataError(
+                f"column {name!r} holds words, such as {short(head.rows[0][at])}, not numbers",
+                where=bad.path,
+                do='Declare the field as whole numbers, as in data("i4"), to number the words.',
+            )
+    return _Text(bad, layout, kinds), lines[0][0] + title
+
+
+class _Text:
+    """A table of text, block by block."""
+
+    def __init__(self, bad: Bad, layout: TextLayout, kinds: Kinds) -> None:
+        self.bad, self.layout, self.kinds = bad, layout, kinds
+        self.pieces = arrow.Pieces([*kinds.values()])
+        self.lines: list[np.ndarray] = []
+
+    def add(self, block: bytes, number: int) -> None:
+        """Append the rows of a block of lines, the first of them line `number`; if it fails by
+        halves, and a small one by its good lines.
+        """
+        text = self.layout.cut(block)
+        if not text or text.isspace():
+            return
+        try:
+            self._add(text, _numbers(block, text, number))
+        except arrow.Unreadable as error:
+            half = block.find(b"\n", len(block) // 2) + 1
+            if len(block) > SMALL and half < len(block):
+                self.add(block[:half], number)
+                self.add(block[half:], number + block.count(b"\n", 0, half))
+                return
+            good, lines = self._good(block, number)
+            if len(good) == len(block):
+                raise DataError(
+                    f"cannot be read ({error})", where=f"{self.bad.path}:{number}", do=ADVICE
+                ) from None
+            if good:
+                self._add(self.layout.cut(good), lines)
+
+    def _add(self, text: bytes, lines: np.ndarray) -> None:
+        """Append rows that are all good, else raise `Unreadable` and append none."""
+        layout = self.layout
+        separator = "\x1f" if layout.separator == "::" else layout.separator
+        kinds: Sequence[np.dtype | None] = [*self.kinds.values()]
+        table = arrow.parse_text(
+            text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
+        )
+        if table.num_rows != len(lines):
+            raise arrow.Unreadable("a quoted value runs over several lines")
+        self.pieces.add(table)
+        self.lines.append(lines)
+
+    def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
+        """The lines that are rows as they should be, and their numbers; bad rows are noted."""
+        good, lines = [], []
+        for at, line in enumerate(block[:-1].split(b"\n"), number):
+            try:
+                text = line.decode().removesuffix("\r")
+                why = self._fault(text) if is_row(text) else ""
+            except UnicodeDecodeError:
+                text, why = "?", "the line is not UTF-8 text"
+            except csv.Error:
+                why = "a quote is not closed, or not followed by a separator"
+            if why:
+                self.bad.note(at, why)
+            elif is_row(text):
+                good.append(line + b"\n")
+                lines.append(at)
+        return b"".join(good), np.array(lines, np.int64)
+
+    def _fault(self, line: str) -> str:
+        """What is wrong with a row, or nothing."""
+        cells = [cell.strip() for cell in split(line, self.layout.separator)]
+        if len(cells) != self.layout.width:
+            return f"{len(cells)} columns instead of {self.layout.width}"
+        for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
+            if not cells[at]:
+                return f"{name} is missing"
+            if kind is not None and not NUMBER.fullmatch(cells[at]):
+                return f"{name} is {short(cells[at])}, not a number"
+            if kind is not None and not np.isfinite(float(cells[at])):
+                return f"{name} is {cells[at]}, not finite"
+        return ""
+
+
+def _numbers(block: bytes, text: bytes, number: int) -> np.ndarray:
+    """The line of each row of a block, of which `text` is left without comments."""
+    count = text.count(b"\n") - len(EMPTY.findall(text))
+    if count == block.count(b"\n"):
+        return np.arange(number, number + count)
+    return np.array([at for at, line in enumerate(lines_of(block), number) if is_row(line)])
