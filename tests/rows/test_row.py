@@ -205,7 +205,8 @@ def start_and_prepare(udf):
 def test_unknown_fields_are_told_with_the_known_ones():
     for udf in (loads_nothing_known, stores_nothing_known):
         with pytest.raises(
-            ProgramError, match=r"other \(fields: seen read-only, seen_too read-only, row, cube\)"
+            ProgramError,
+            match=r"other \(fields: seen read-only, seen_too read-only, row, cube, id read-only\)",
         ):
             start_and_prepare(udf)
 

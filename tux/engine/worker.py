@@ -11,6 +11,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,9 @@ class Worker:
         """The tables of the worker, its mirrors, and its server's masters."""
         program, graph = self.program, self.graph
         self.tables = {
-            name: self._table(name, v.fields, len(graph.vertices[name]), graph)
+            name: self._table(
+                name, v.fields, len(graph.vertices[name]), partial(self._row_ids, name), graph
+            )
             for name, v in program.vertices.items()
         }
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
@@ -98,7 +101,12 @@ class Worker:
             else {}
         )
         masters = {
-            name: self._table(name, program.vertices[name].fields, len(self.part(name).masters))
+            name: self._table(
+                name,
+                program.vertices[name].fields,
+                len(self.part(name).masters),
+                partial(self.master_ids, name),
+            )
             for name in self.cut_types()
         }
         taus = (
@@ -127,13 +135,25 @@ class Worker:
         raise RuntimeError("a worker without a transport waits for a message")
 
     def _table(
-        self, name: str, fields: dict[str, Any], n: int, graph: Graph | None = None
+        self,
+        name: str,
+        fields: dict[str, Any],
+        n: int,
+        order: Callable[[], np.ndarray] | None = None,
+        graph: Graph | None = None,
     ) -> Table:
+        """A table of n rows; `order` gives the dense index of each row of vertices, `graph` the
+        lengths of ragged fields.
+        """
         declared = {f: d.sized(self.program.parameters) for f, d in fields.items()}
         ragged = graph is not None and any(d.ragged for d in declared.values())
-        return Table.allocate(
-            name, declared, n, graph.counts(name) if graph is not None and ragged else None
-        )
+        entries = graph.counts(name) if graph is not None and ragged else None
+        ids = cache(lambda: order().astype(np.int32)) if order is not None else None
+        return Table.allocate(name, declared, n, entries, ids)
+
+    def _row_ids(self, name: str) -> np.ndarray:
+        """Dense index of each row of a vertex type."""
+        return self.graph.vertices[name].order
 
     def master_ids(self, name: str) -> np.ndarray:
         """Dense index of each master of a cut type."""

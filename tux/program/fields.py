@@ -30,6 +30,9 @@ MODEL = ("value", "shared", "master")
 COMBINE = {"sum": np.add, "mean": np.add, "sqrt_mean": np.add, "min": np.minimum, "max": np.maximum}
 # which combinations a kind has
 COMBINES = {"shared": ("sum", "mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
+ID = "id"
+"""What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
+
 EDGES = "edges"
 """A dimension of as many entries as the vertex has local edges."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.program.fields import Field
+from tux.program.fields import ID, Field
 
 
 class Fields:
@@ -43,6 +43,11 @@ class Vertex(Fields):
     def __init__(self, *, whole: bool = False, remote: bool = False, **fields: Field) -> None:
         super().__init__(**fields)
         self.whole, self.remote = whole, remote
+        if ID in fields:
+            raise ProgramError(
+                "a vertex field is called id: this is the vertex's number, which every vertex has",
+                do="rename the field",
+            )
         wrong = "mean" if remote else "sqrt_mean"
         for name, field in fields.items():
             if field.combine == wrong:

@@ -194,16 +194,6 @@ def _cell(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def check_names(program: Program) -> None:
-    """ProgramError for a field that a model file cannot hold."""
-    for name, vertex in program.vertices.items():
-        if "id" in vertex.fields:
-            raise ProgramError(
-                f"{name}.id: a saved model needs the column `id` for the vertices' ids",
-                do="rename the field",
-            )
-
-
 def _columns(worker: Worker, name: str) -> dict[str, Any]:
     """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
     flat, and fields of no width left out.

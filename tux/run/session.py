@@ -23,7 +23,7 @@ from tux.run.begin import (
     stored,
 )
 from tux.run.finish import carry_out, describe
-from tux.run.folder import RunFolder, check_names
+from tux.run.folder import RunFolder
 from tux.run.inputs import Data
 from tux.run.options import RunOptions
 from tux.run.watcher import Phases, Silent, Watcher
@@ -62,7 +62,6 @@ def run(
     """
     options, clock = options or RunOptions(), Phases(watch or Silent())
     plan = options.of(program)
-    check_names(program)
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(options.out)) if options.out is not None else None
         with clock.phase("load"):
