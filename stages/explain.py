@@ -110,7 +110,7 @@ def _reason(text: str) -> str:
     if parameter := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
         reason = (
             f"p.{parameter[1]} is no number that the program declares (texts stay outside: choose "
-            "by them in stages)"
+            "by them in stages; the id of a vertex is a vertex_param)"
         )
     if re.search(r"Unknown attribute '\w+' of type Module", reason):
         reason += ": import functions by name, from MODULE import FUNCTION"

@@ -141,6 +141,8 @@ class Generate(Stage):
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
+        # `start`, and what is written into lists, are positions: so are parameters
+        scope.values = scope.values | worker.positions()
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = Injected(
             "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)

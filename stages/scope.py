@@ -44,6 +44,7 @@ class Scope:
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
         self.used: frozenset[str] | None = frozenset()
+        self.values = worker.parameters
         worker.kernels += 1
         self.purpose = key(worker.seed, "stage", worker.kernels, stage)
 
@@ -107,9 +108,8 @@ class Scope:
         return f"{self.prefix}tau"
 
     def _parameters(self) -> str:
-        names = tuple(self.worker.parameters)
-        self.arguments[f"{self.prefix}values"] = tuple(self.worker.parameters.values())
-        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (names,))
+        self.arguments[f"{self.prefix}values"] = tuple(self.values.values())
+        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (tuple(self.values),))
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
         return f"{self.prefix}p"
 

@@ -26,5 +26,6 @@ from tux.program.report import Report as Report
 from tux.program.types import Context as Context
 from tux.program.types import Edge as Edge
 from tux.program.types import Vertex as Vertex
+from tux.program.vertex_params import vertex_param as vertex_param
 
 __version__ = "0.1.0"

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.initial import fill_rows
@@ -24,6 +25,7 @@ from tux.graph.local import Edges, Graph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
 from tux.program.stage import Stage
+from tux.program.vertex_params import vertex_numbers
 from tux.protocol.message import Message
 from tux.protocol.replicas import Mirrors
 from tux.protocol.server import Server
@@ -53,7 +55,7 @@ class Worker:
     ) -> None:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
-        self.parameters = scalars(program)
+        self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Opener | None = None
@@ -150,6 +152,21 @@ class Worker:
         entries = graph.counts(name) if graph is not None and ragged else None
         ids = cache(lambda: order().astype(np.int32)) if order is not None else None
         return Table.allocate(name, declared, n, entries, ids)
+
+    def _known_ids(self, name: str) -> tuple[Ids, int]:
+        """The ids of a type, and how many of them are in the training graph."""
+        vertices = self.graph.vertices[name]
+        return vertices.ids, vertices.n_train if vertices.part is None else vertices.part.vertices
+
+    def positions(self) -> dict[str, int]:
+        """The parameters that are vertices, as positions in the order of their type."""
+        out = {}
+        for name, declared in self.program.params.items():
+            if declared.vertex:
+                vertices = self.graph.vertices[declared.vertex]
+                order = vertices.order if vertices.part is None else vertices.part.order
+                out[name] = int(np.flatnonzero(order == self.parameters[name])[0])
+        return out
 
     def _row_ids(self, name: str) -> np.ndarray:
         """Dense index of each row of a vertex type."""

@@ -26,12 +26,15 @@ class Param:
     dtype: str = ""
     type: type[Any] = float
     metavar: str = ""
+    vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
 
     def check(self, name: str, given: Any) -> Any:
         """`given` as this parameter's type; UsageError when it is of another type or out of
         range.
         """
         given = given.item() if isinstance(given, np.generic) else given
+        if self.vertex:
+            return self._id(name, given)
         if self.type is float and isinstance(given, int) and not isinstance(given, bool):
             given = float(given)
         if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
@@ -59,6 +62,17 @@ class Param:
                 do=f"choose one of: {', '.join(map(str, self.choices))}",
             )
         return given
+
+    def _id(self, name: str, given: Any) -> str:
+        """The id of a vertex as text."""
+        if given is None:
+            raise UsageError(
+                f"{name} is missing: the id of a {self.vertex}",
+                do=f"--{name.replace('_', '-')} {self.metavar}, or {name}=... in Python",
+            )
+        if not isinstance(given, int | str) or isinstance(given, bool):
+            raise UsageError(f"parameter {name} is the id of a {self.vertex}, not {given!r}")
+        return str(given)
 
 
 def param(

@@ -20,6 +20,7 @@ from tux.program.checks import (
     check_members,
     check_moved,
     check_types,
+    check_vertex_params,
     described,
     place,
     typed,
@@ -95,6 +96,7 @@ class Program:
             cls.context = next(iter(contexts.values()))
         if cls.edge_name:
             check_input(cls)
+            check_vertex_params(cls)
 
     def __init__(self, **parameters: Any) -> None:
         unknown = [name for name in parameters if name not in self.params]

@@ -20,6 +20,7 @@ from tux.io import vertex_labels
 from tux.partition import recommended as recommended_partitioner
 from tux.program import sources
 from tux.program.program import Program
+from tux.program.vertex_params import vertex_numbers
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
@@ -61,6 +62,8 @@ def load_for(
             f"{type(program.input).__name__}.specialise returns {what}",
             do="return the program, or an instance of another one with the same edge type",
         )
+    # no time is spent on cutting a graph that has not the vertices
+    vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")
