@@ -7,6 +7,8 @@ docs/program.md.
 from tux.base.random import constant as constant
 from tux.base.random import normal as normal
 from tux.base.random import uniform as uniform
+from tux.program.fields import argmax as argmax
+from tux.program.fields import argmin as argmin
 from tux.program.fields import data as data
 from tux.program.fields import delta as delta
 from tux.program.fields import master as master

@@ -31,7 +31,7 @@ from tux.protocol.replicas import Mirrors
 from tux.protocol.server import Server
 from tux.protocol.steps import Step, Sync
 from tux.rows.plain import Row
-from tux.rows.table import RowSpec, Table
+from tux.rows.table import Table
 
 
 class Worker:
@@ -188,7 +188,7 @@ class Worker:
     def tau(self) -> Row:
         """The context, by attribute."""
         tau = self.tables["tau"]
-        return Row(RowSpec("tau", tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
+        return Row(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need; returns the steps that

@@ -27,7 +27,33 @@ KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
-COMBINE = {"sum": np.add, "mean": np.add, "sqrt_mean": np.add, "min": np.minimum, "max": np.maximum}
+
+def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The better of two values with its key, of equal ones that of the smaller key: arrays whose
+    last axis is value, key, value, key ...
+    """
+
+    def combine(held: np.ndarray, given: np.ndarray) -> np.ndarray:
+        pairs = held.reshape(-1, 2), given.reshape(-1, 2)
+        (value, key), (new, of_new) = (each.T for each in pairs)
+        take = better(new, value) | (new == value) & (of_new < key)
+        return np.where(take[:, None], pairs[1], pairs[0]).reshape(held.shape)
+
+    return combine
+
+
+COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": np.add,
+    "mean": np.add,
+    "sqrt_mean": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "argmin": _of_pairs(np.less),
+    "argmax": _of_pairs(np.greater),
+}
+PAIRED = ("argmin", "argmax")
+"""Combinations of a value with its key."""
+
 # which combinations a kind has
 COMBINES = {"shared": ("sum", "mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
 ID = "id"
@@ -117,7 +143,7 @@ class Field:
         if self.dtype.kind == "b":
             return self.combine == "min"
         if self.dtype.kind == "f":
-            return np.inf if self.combine == "min" else -np.inf
+            return np.inf if self.combine in ("min", "argmin") else -np.inf
         limits = np.iinfo(self.dtype)
         return int(limits.max if self.combine == "min" else limits.min)
 
@@ -232,6 +258,19 @@ def total(*spec: int | str, combine: str = "sum") -> Field:
     """
     dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
     return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
+
+
+def argmax() -> Field:
+    """A total that keeps the largest value (f8) and an integer with it, such as a vertex's number:
+    ``tau.far.add(distance, v.id)``; ``tau.far.value``, ``tau.far.key``. Of equal values the smaller
+    key is kept.
+    """
+    return Field("delta", np.dtype("f8"), (2,), constant(-np.inf), "argmax")
+
+
+def argmin() -> Field:
+    """The same of the smallest value."""
+    return Field("delta", np.dtype("f8"), (2,), constant(np.inf), "argmin")
 
 
 def metric() -> Field:

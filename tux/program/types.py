@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.program.fields import ID, Field
+from tux.program.fields import ID, PAIRED, Field
 
 
 class Fields:
@@ -50,6 +50,11 @@ class Vertex(Fields):
             )
         wrong = "mean" if remote else "sqrt_mean"
         for name, field in fields.items():
+            if field.combine in PAIRED:
+                raise ProgramError(
+                    f"field {name} is an {field.combine}, which is a total of the context",
+                    do=f"declare it in tau = Context({name}={field.combine}())",
+                )
             if field.combine == wrong:
                 raise ProgramError(
                     f"field {name} cannot be combined by '{wrong}'",

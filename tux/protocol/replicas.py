@@ -28,8 +28,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from tux.partition.compiled import compiled
-from tux.program.fields import COMBINE
-from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack
+from tux.program.fields import COMBINE, PAIRED
+from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack, whole
 from tux.rows.table import Table, frozen
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
@@ -314,6 +314,8 @@ class Masters:
                     )
                 elif field.combine == "sum":
                     _add(at, versions, self.version, sent.rows, sent.values)
+                elif field.combine in PAIRED:  # of the context's one row
+                    own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
                 else:
                     at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
         for name, (total, weight) in means.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from tux.arrays.ragged import Lists, taken
 from tux.base.errors import out_of_memory
-from tux.program.fields import ID, Field
+from tux.program.fields import ID, PAIRED, Field
 
 # where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
@@ -40,6 +40,8 @@ class RowSpec(NamedTuple):
     """Fields whose arrays are passed, in this order."""
     visible: str
     """All fields that a UDF may name, for messages."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Which of the fields are a value with its key, and their combinations."""
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -122,7 +124,13 @@ class Table:
             shown.append(f"{ID} read-only")
         if self.ids and ids:
             names, passed = (*names, ID), [*passed, frozen(self.ids())]
-        return RowSpec(self.name, names, ", ".join(shown) or "none"), tuple(passed)
+        return self.spec(names, ", ".join(shown) or "none"), tuple(passed)
+
+    def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
+        """Rows of these fields."""
+        combined = {f: d.combine for f, d in self.declared.items() if d.combine in PAIRED}
+        pairs = tuple((f, combined[f]) for f in names if f in combined)
+        return RowSpec(self.name, names, visible, pairs)
 
     def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
         """What travels as one: name, array and declaration of each field of some kinds.
