@@ -13,6 +13,7 @@ import numpy as np
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.program.fields import ID
+from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, Table
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters
@@ -108,8 +109,9 @@ class Scope:
         return f"{self.prefix}tau"
 
     def _parameters(self) -> str:
-        self.arguments[f"{self.prefix}values"] = tuple(self.values.values())
-        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (tuple(self.values),))
+        values = self.values | ({WORKERS: self.worker.workers} if self.uses(WORKERS) else {})
+        self.arguments[f"{self.prefix}values"] = tuple(values.values())
+        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (tuple(values),))
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
         return f"{self.prefix}p"
 

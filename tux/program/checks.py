@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError
 from tux.program.input import Input
-from tux.program.params import Param
+from tux.program.params import WORKERS, Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
 
@@ -21,6 +21,12 @@ RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
 
 def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     """`declared` with its type: the annotation, or the default's type where there is none."""
+    if name == WORKERS:
+        raise ProgramError(
+            f"a parameter is called {name}: p.{name} is the number of workers",
+            where=place(cls),
+            do="rename it",
+        )
     if declared.vertex:
         if annotation not in (str, None):
             raise ProgramError(

@@ -85,6 +85,7 @@ class Field:
     reported: bool = False  # one of the run's metrics
     kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
+    finite: bool = True  # infinities in it end the run, as NaN always does
 
     @property
     def in_model(self) -> bool:
@@ -197,11 +198,17 @@ def _field(
     return replace(field, init=constant(field.identity)) if kind == "delta" else field
 
 
-def value(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+def value(
+    *spec: int | str,
+    init: Init | int | float | None = None,
+    kept: bool = True,
+    finite: bool = True,
+) -> Field:
     """State of the master that mirrors read: written by Apply, sent to the mirrors after it.
-    `kept=False`: no part of the model.
+    `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
-    return replace(_field("value", spec, init, "sum"), kept=None if kept else False)
+    field = _field("value", spec, init, "sum")
+    return replace(field, kept=None if kept else False, finite=finite)
 
 
 def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
@@ -221,24 +228,35 @@ def delta(*spec: int | str, combine: str = "sum") -> Field:
     return _field("delta", spec, None, combine)
 
 
-def master(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+def master(
+    *spec: int | str,
+    init: Init | int | float | None = None,
+    kept: bool = True,
+    finite: bool = True,
+) -> Field:
     """State that only the master holds; read and written by Apply and by aggregates.
-    `kept=False`: no part of the model.
+    `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
-    return replace(_field("master", spec, init, "sum"), kept=None if kept else False)
+    field = _field("master", spec, init, "sum")
+    return replace(field, kept=None if kept else False, finite=finite)
 
 
 def mirror(
-    *spec: int | str, init: Init | int | float | None = None, kept: bool = False, length: str = ""
+    *spec: int | str,
+    init: Init | int | float | None = None,
+    kept: bool = False,
+    length: str = "",
+    finite: bool = True,
 ) -> Field:
     """State of each replica (or of an edge, where it lies); read and written by Exchange, never
     sent.
 
     ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges; where it is
     used as a list, `length` names the field that says how many entries count. `kept` makes it a
-    part of the model: only on types that are `whole`.
+    part of the model: only on types that are `whole`. `finite=False`: it may be infinite.
     """
-    field = replace(_field("mirror", spec, init, "sum"), kept=kept, length=length)
+    field = _field("mirror", spec, init, "sum")
+    field = replace(field, kept=kept, length=length, finite=finite)
     if length and not field.ragged:
         raise ProgramError(
             f"a mirror field of shape {field.shape} has the length {length}",
@@ -247,9 +265,9 @@ def mirror(
     return field
 
 
-def data(*spec: int | str) -> Field:
-    """What the loader read; read-only."""
-    return _field("data", spec, None, "sum")
+def data(*spec: int | str, finite: bool = True) -> Field:
+    """What the loader read; read-only. `finite=False`: it may be infinite."""
+    return replace(_field("data", spec, None, "sum"), finite=finite)
 
 
 def total(*spec: int | str, combine: str = "sum") -> Field:

@@ -11,6 +11,9 @@ import numpy as np
 
 from tux.base.errors import UsageError
 
+WORKERS = "workers"
+"""What UDFs call the number of workers, beside the parameters: the name of no parameter."""
+
 
 @dataclass(frozen=True)
 class Param:
