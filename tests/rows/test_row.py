@@ -26,8 +26,8 @@ class Every(Program):
     """A scalar and a matrix field of each dtype, and one field of each kind."""
 
     width: int = param(3)
-    gain: float = param(0.25)
-    fine: float = param(0.1, dtype="f8")
+    gain: float = param(0.25, dtype="f4")
+    fine: float = param(0.1)
     loud: bool = param(True)
     method: str = param("sgd")
 

@@ -91,8 +91,8 @@ def param(
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
     low=1)``.
 
-    Its type is read from the annotation: int, float, bool or str. In kernels a float is float32
-    unless `dtype="f8"`. Strings are seen by `stages()` only, never by a UDF. `metavar` stands for
-    the value in help texts.
+    Its type is read from the annotation: int, float, bool or str. In kernels a float is float64
+    unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
+    seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts.
     """
     return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)

@@ -170,14 +170,14 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
 
 
 def scalars(program: Program) -> dict[str, Any]:
-    """The parameters that UDFs see, as numpy scalars or numbers: floats are float32 unless
+    """The parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
     declared otherwise.
     """
     out: dict[str, Any] = {}
     for name, declared in program.params.items():
         chosen = program.parameters[name]
         if declared.type is float:
-            out[name] = np.dtype(declared.dtype or "f4").type(chosen)
+            out[name] = np.dtype(declared.dtype or "f8").type(chosen)
         elif declared.type is not str:
             out[name] = chosen
     return out
