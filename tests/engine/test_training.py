@@ -310,3 +310,20 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
     assert [r["compute_s"] for r in records] == [10, 10, 10] and [
         r["edges_per_second"] for r in records
     ] == [0.3] * 3
+
+
+def test_no_epochs_leave_the_initial_state():
+    class Indexing(Scripted):
+        def converged(self, metrics):
+            return metrics["train_loss"] < 0
+
+        def evaluate(self):
+            def look(tau):
+                tau.loss = 5
+
+            return [GlobalSync(look)]
+
+    program = Indexing()
+    _, records, worker = trained(program, 0, patience=1, keep_best=True)
+    assert [(record["epoch"], record["clock"], record["loss"]) for record in records] == [(0, 0, 5)]
+    assert program.set_up == 1 and not worker.tables["user"].arrays["x"].any()

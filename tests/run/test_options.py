@@ -15,9 +15,9 @@ from tux.run.options import MOST_SLACK, Reading, RunOptions
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ({"epochs": 0}, "epochs and every are at least 1"),
-        ({"every": 0}, "epochs and every are at least 1"),
-        ({"patience": -1}, "patience at least 0"),
+        ({"epochs": -1}, "epochs and patience are at least 0"),
+        ({"every": 0}, "every at least 1"),
+        ({"patience": -1}, "patience are at least 0"),
         ({"workers": 0}, "workers and judge_repeats are at least 1"),
         ({"judge_repeats": 0}, "workers and judge_repeats are at least 1"),
         ({"slack": MOST_SLACK + 1}, "a slack of 10001 clocks"),

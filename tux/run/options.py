@@ -57,10 +57,10 @@ class RunOptions(Reading):
     """The options of `tux.run.session.run`, and how it reads files.
 
     `out`: a new folder for the results; None: nothing is kept. `epochs`: at most so many; None: as
-    many as the program says. Every `every`-th epoch is evaluated; with `patience` the run stops
-    after so many evaluations without a better monitored metric. With `check`, an index out of
-    bounds and NaN that replaces a number, in any vertex function, end the run; without `jit`,
-    vertex functions run as plain Python.
+    many as the program says; 0: the model is the initial state, after the set-up stages. Every
+    `every`-th epoch is evaluated; with `patience` the run stops after so many evaluations without a
+    better monitored metric. With `check`, an index out of bounds and NaN that replaces a number, in
+    any vertex function, end the run; without `jit`, vertex functions run as plain Python.
 
     `workers` on this machine, None: 1, or as many as a partitioned folder has parts. `partitioner`,
     None: bicut, cuts the edges into one process each, which may be `slack` clocks apart; no wait
@@ -87,8 +87,8 @@ class RunOptions(Reading):
 
     def __post_init__(self) -> None:
         epochs, workers = self.epochs, self.workers
-        if (epochs is not None and epochs < 1) or self.every < 1 or self.patience < 0:
-            raise UsageError("epochs and every are at least 1, patience at least 0")
+        if (epochs is not None and epochs < 0) or self.every < 1 or self.patience < 0:
+            raise UsageError("epochs and patience are at least 0, every at least 1")
         if (workers is not None and workers < 1) or self.judge_repeats < 1:
             raise UsageError("workers and judge_repeats are at least 1")
         if not 0 <= self.slack <= MOST_SLACK:
@@ -109,9 +109,8 @@ class RunOptions(Reading):
                 f"{type(program).__name__} monitors no metric, so --patience means nothing",
                 do="leave it out",
             )
-        return Plan(
-            self.epochs or program.epochs, self.workers or 1, self.partitioner or "bicut", self
-        )
+        epochs = program.epochs if self.epochs is None else self.epochs
+        return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
 
 @dataclass(frozen=True)
