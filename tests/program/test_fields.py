@@ -111,7 +111,9 @@ def test_shared_may_be_a_mean():
     assert shared(combine="sqrt_mean").identity == 0
 
 
-@pytest.mark.parametrize(("remote", "combine"), [(True, "mean"), (False, "sqrt_mean")])
+@pytest.mark.parametrize(
+    ("remote", "combine"), [(True, "mean"), (True, "replica_mean"), (False, "sqrt_mean")]
+)
 def test_remote_types_have_a_mean_of_their_own(remote, combine):
     with pytest.raises(ProgramError, match=f"field u cannot be combined by '{combine}'"):
         Vertex(remote=remote, u=shared(combine=combine))

@@ -45,6 +45,7 @@ def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.nda
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "sum": np.add,
     "mean": np.add,
+    "replica_mean": np.add,
     "sqrt_mean": np.add,
     "min": np.minimum,
     "max": np.maximum,
@@ -55,7 +56,9 @@ PAIRED = ("argmin", "argmax")
 """Combinations of a value with its key."""
 
 # which combinations a kind has
-COMBINES = {"shared": ("sum", "mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
+COMBINES = {"shared": ("sum", "mean", "replica_mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
+MEANS = ("mean", "replica_mean")
+"""Combinations over the replicas of a vertex."""
 ID = "id"
 """What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
 
@@ -188,7 +191,7 @@ def _field(
             do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")',
         )
     dtype = np.dtype(dtypes[0] if dtypes else "f4")
-    if combine in ("mean", "sqrt_mean") and dtype.kind != "f":
+    if combine in (*MEANS, "sqrt_mean") and dtype.kind != "f":
         raise ProgramError(
             f"a {kind} field of dtype {dtypes[0]} cannot be combined by '{combine}'",
             do="declare it f4 or f8, or use a sum",
@@ -214,9 +217,10 @@ def value(
 def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
     """State that Exchange changes in place on any replica.
 
-    The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's
-    local edges. In a remote type: "sum", or "sqrt_mean", the sum divided by the square root of the
-    number of workers (`tux.protocol.pull`).
+    The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
+    local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
+    "sqrt_mean", the sum divided by the square root of the number of workers
+    (`tux.protocol.pull`).
     """
     return _field("shared", spec, init, combine)
 

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tux.partition.compiled import compiled
-from tux.program.fields import COMBINE, PAIRED
+from tux.program.fields import COMBINE, MEANS, PAIRED
 from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack, whole
 from tux.rows.table import Table, frozen
 
@@ -287,26 +287,27 @@ class Masters:
         """Fold (rows, what `Mirrors.pack` made, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
-        replicas of a row.
+        replicas of a row that sent it, "replica_mean" the same with n_r = 1.
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
             for (name, own, field), sent in zip(
                 self._up, unpack(up, [own for _, own, _ in self._up], rows), strict=True
             ):
-                mean = field.kind == "shared" and field.combine == "mean"
+                mean = field.kind == "shared" and field.combine in MEANS
                 if mean:
-                    assert weights is not None
+                    counts = weights if field.combine == "mean" else np.ones(len(rows), np.float32)
+                    assert counts is not None
                     total, weight = means.setdefault(
                         name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
                     )
-                    weight[rows] += weights
+                    weight[rows] += counts
                 if sent is NEVER or not sent.width:
                     continue
                 at, versions = sent.of(own), sent.of(self._versions[name])
                 if mean:
                     of_row = np.zeros(len(own), np.float32)
-                    of_row[rows] = weights
+                    of_row[rows] = counts
                     each = of_row[sent.rows // (math.prod(own.shape[1:]) // sent.width)]
                     sent.of(total)[sent.rows] += sent.values * each[:, None]
                     versions[sent.rows] = np.where(
