@@ -69,12 +69,15 @@ _DTYPE = re.compile(r"[iu][1248]|f[48]|b1")
 _DTYPE_LIKE = re.compile(r"[a-zA-Z]\d+")
 
 Init = Initialiser | Callable[[Any], Initialiser]
+Dimension = int | str | Callable[[Any], Any]
+"""A length, the name of an integer parameter, or a function of the parameters that returns a length
+or several.
+"""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters),
-    initial value and combination.
+    """One declared field: its kind, dtype, shape per row, initial value and combination.
 
     A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges, of
     which those count that its `length` says: another field of the vertex, or all.
@@ -82,7 +85,7 @@ class Field:
 
     kind: str
     dtype: np.dtype
-    shape: tuple[int | str, ...]
+    shape: tuple[Dimension, ...]
     init: Init
     combine: str = "sum"
     reported: bool = False  # one of the run's metrics
@@ -101,15 +104,18 @@ class Field:
         return EDGES in self.shape
 
     def sized(self, parameters: Mapping[str, Any]) -> Field:
-        """The same field with parameter names in its shape and initialiser replaced by their
-        values.
+        """The same field with parameter names and functions of the parameters in its shape and
+        initialiser replaced by their values.
         """
-        init = self.init if isinstance(self.init, Initialiser) else self.init(_Names(parameters))
-        return replace(
-            self,
-            shape=tuple(d if d == EDGES else self._length(d, parameters) for d in self.shape),
-            init=init,
-        )
+        names = _Names(parameters)
+        init = self.init if isinstance(self.init, Initialiser) else self.init(names)
+        shape: list[Dimension] = []
+        for d in self.shape:
+            if callable(d):
+                shape += _returned(d(names))
+            else:
+                shape.append(d if d == EDGES else self._length(d, parameters))
+        return replace(self, shape=tuple(shape), init=init)
 
     @staticmethod
     def _length(dimension: int | str, parameters: Mapping[str, Any]) -> int:
@@ -135,7 +141,8 @@ class Field:
     @property
     def lengths(self) -> tuple[int, ...]:
         """The shape of one row of a sized field that is not ragged."""
-        return tuple(int(d) for d in self.shape)
+        assert all(isinstance(d, int) for d in self.shape)
+        return tuple(d for d in self.shape if isinstance(d, int))
 
     @property
     def identity(self) -> int | float:
@@ -152,19 +159,29 @@ class Field:
         return int(limits.max if self.combine == "min" else limits.min)
 
 
+def _returned(lengths: Any) -> list[int]:
+    """What the function of a shape has returned, as lengths. ProgramError for anything else."""
+    given = lengths if isinstance(lengths, tuple | list) else [lengths]
+    for each in given:
+        if not isinstance(each, int | np.integer) or isinstance(each, bool) or each < 0:
+            raise ProgramError(
+                f"the function of a field's shape has returned {lengths!r}",
+                do="return a length of at least 0, or a tuple of lengths",
+            )
+    return [int(each) for each in given]
+
+
 class _Names:
-    """Parameters by attribute, for initialisers written as functions of them."""
+    """Parameters by attribute, for shapes and initialisers written as functions of them."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.__dict__.update(parameters)
 
 
 def _field(
-    kind: str, spec: tuple[int | str, ...], init: Init | int | float | None, combine: str
+    kind: str, spec: tuple[Dimension, ...], init: Init | int | float | None, combine: str
 ) -> Field:
-    """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), numbers, and names of
-    integer parameters.
-    """
+    """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), and dimensions."""
     if combine not in COMBINES.get(kind, ("sum",)):
         raise ProgramError(
             f"a {kind} field cannot be combined by '{combine}'",
@@ -202,7 +219,7 @@ def _field(
 
 
 def value(
-    *spec: int | str,
+    *spec: Dimension,
     init: Init | int | float | None = None,
     kept: bool = True,
     finite: bool = True,
@@ -214,7 +231,7 @@ def value(
     return replace(field, kept=None if kept else False, finite=finite)
 
 
-def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
+def shared(*spec: Dimension, init: Init | int | float | None = None, combine: str = "sum") -> Field:
     """State that Exchange changes in place on any replica.
 
     The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
@@ -225,7 +242,7 @@ def shared(*spec: int | str, init: Init | int | float | None = None, combine: st
     return _field("shared", spec, init, combine)
 
 
-def delta(*spec: int | str, combine: str = "sum") -> Field:
+def delta(*spec: Dimension, combine: str = "sum") -> Field:
     """What Exchange accumulates for the master (the paper's a_u); Apply reads the combination
     ("sum", "min", "max"), then it is cleared.
     """
@@ -233,7 +250,7 @@ def delta(*spec: int | str, combine: str = "sum") -> Field:
 
 
 def master(
-    *spec: int | str,
+    *spec: Dimension,
     init: Init | int | float | None = None,
     kept: bool = True,
     finite: bool = True,
@@ -246,7 +263,7 @@ def master(
 
 
 def mirror(
-    *spec: int | str,
+    *spec: Dimension,
     init: Init | int | float | None = None,
     kept: bool = False,
     length: str = "",
@@ -269,12 +286,12 @@ def mirror(
     return field
 
 
-def data(*spec: int | str, finite: bool = True) -> Field:
+def data(*spec: Dimension, finite: bool = True) -> Field:
     """What the loader read; read-only. `finite=False`: it may be infinite."""
     return replace(_field("data", spec, None, "sum"), finite=finite)
 
 
-def total(*spec: int | str, combine: str = "sum") -> Field:
+def total(*spec: Dimension, combine: str = "sum") -> Field:
     """A `delta` of the context: accumulated by every worker's Exchange, combined by GlobalSync,
     then cleared. Default dtype f8.
     """
