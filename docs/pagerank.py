@@ -42,7 +42,7 @@ def finish(tau):
 class PageRank(Program):
     """PageRank of a directed graph; pages without links give their rank to all."""
 
-    damping: float = param(0.85, "probability of following a link", low=0, high=1, dtype="f8")
+    damping: float = param(0.85, "probability of following a link", low=0, high=1)
     tolerance: float = param(1e-10, "stop when the ranks change by less in all", low=0)
     page = Vertex(rank=value("f8"), links=value("i4"), seen=delta("i4"), gain=delta("f8"))
     link = Edge("page", "page")

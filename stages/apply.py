@@ -37,12 +37,17 @@ class Apply(Stage):
     the partition does not cut has one copy: nothing of it travels, and without `f` there is nothing
     to do. Nothing is kept between calls but the fields.
 
+    `all=True`: inside a MiniBatch too, all vertices of the type, in each block. For few vertices
+    that change although no edge of the block touches them, such as centres of clusters.
+
     `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f`
     sees no deltas. For a decision that concerns masters alone, when nothing is under way.
     """
 
-    def __init__(self, over: str, f: Udf | None = None, *, gather: bool = True) -> None:
-        self.over, self.f, self.gather = over, f, gather
+    def __init__(
+        self, over: str, f: Udf | None = None, *, gather: bool = True, all: bool = False
+    ) -> None:
+        self.over, self.f, self.gather, self.all = over, f, gather, all
         self.label = f"Apply({', '.join(part for part in (over, named(f)) if part)})"
         self.gathers = over if gather else ""
 
@@ -60,13 +65,21 @@ class Apply(Stage):
         )
         # Without a function and without messages nothing is done, so which rows it would be need
         # not be found out.
-        rows = row_set(worker, self.over, batch if remote or self.f else None)
+        by_block = (remote or self.f is not None) and not self.all
+        rows = row_set(worker, self.over, batch, by_block=by_block)
+        again = self.all and batch is not None and batch.several
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
-            return LocalApply(self, worker, rows, kernel)
+            return LocalApply(self, worker, rows, kernel, again=again)
         adds_to_context = self.f is not None and "tau" in parameters(self.f, self.label)
         return ApplySync(
-            worker, self.over, rows, kernel, gather=self.gather, adds_to_context=adds_to_context
+            worker,
+            self.over,
+            rows,
+            kernel,
+            gather=self.gather,
+            adds_to_context=adds_to_context,
+            again=again,
         )
 
     def check(self, worker: Worker) -> None:
@@ -120,13 +133,17 @@ class Apply(Stage):
 
 
 class LocalApply(Step):
-    """An Apply of which nothing travels: its rows are the masters."""
+    """An Apply of which nothing travels: its rows are the masters. `again`: each block has all of
+    them.
+    """
 
     is_apply = True
 
-    def __init__(self, stage: Apply, worker: Worker, rows: AllRows, kernel: Any) -> None:
+    def __init__(
+        self, stage: Apply, worker: Worker, rows: AllRows, kernel: Any, *, again: bool
+    ) -> None:
         self.over, self._gather, self._worker = stage.over, stage.gather, worker
-        self._rows, self._kernel = rows, kernel
+        self._rows, self._kernel, self._again = rows, kernel, again
 
     def run(self, block: Block | None = None) -> None:
         """Run the UDF on the block's masters, then clear their deltas."""
@@ -134,12 +151,12 @@ class LocalApply(Step):
             return
         with self._worker.timed("apply"):
             rows = self._rows.here(block)
+            # A row that several blocks touch draws other numbers in each.
+            salt = block.number + 1 if block and (self._again or self._rows.masked) else 0
             if isinstance(rows, slice):
-                self._kernel((), rows.start, rows.stop)
+                self._kernel((), rows.start, rows.stop, salt=salt)
             else:
-                assert block is not None
-                # A row that several blocks touch draws other numbers in each.
-                self._kernel(rows, 0, len(rows), salt=block.number + 1)
+                self._kernel(rows, 0, len(rows), salt=salt)
             if self._gather:
                 self._worker.tables[self.over].clear_deltas(rows)
 

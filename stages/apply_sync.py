@@ -39,13 +39,16 @@ class ApplySync(Fold[Contribution]):
         *,
         gather: bool,
         adds_to_context: bool,
+        again: bool,
     ) -> None:
+        """`again`: each block of a mini-batch has all rows."""
         self.table, self.has_function, self.adds_to_context = (
             over,
             kernel is not None,
             adds_to_context,
         )
         self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
+        self._again = again
         self._weights = worker.graph.counts(over).astype(np.float32)
         self.sync_id = worker.register(self)
 
@@ -127,11 +130,12 @@ class ApplySync(Fold[Contribution]):
                     self._kernel(rows, 0, len(rows), salt=first.number + 1, epoch=first.epoch)
             table.clear_deltas(rows)
             return
-        for number in numbers:
+        salt = first.number + 1 if self._again else first.round
+        for number in numbers[:1] if self._again else numbers:
             lo, hi = self._rows.masters(int(number))
             if self._kernel is not None:
                 with masters.changing(np.arange(lo, hi, dtype=np.int32)):
-                    self._kernel((), lo, hi, salt=first.round, epoch=first.epoch)
+                    self._kernel((), lo, hi, salt=salt, epoch=first.epoch)
             table.clear_deltas(slice(lo, hi))
 
     def _answer(

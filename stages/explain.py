@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
+from tux.rows.extreme import only_added_to
 from tux.stages.bind import place
 from tux.stages.checks import BecameNan, OutOfBounds
 from tux.stages.sites import Site
@@ -100,6 +101,8 @@ def _reason(text: str) -> str:
         stored = re.search(r'lowering "\(?(\w+)\)?\.(\w+) = ', text)
         name = f"{stored[1]}.{stored[2]}" if stored else "row.field"
         return f"{name} has several entries: assign to {name}[k]"
+    if assigned := re.search(r"Cannot cast \S+ to (\S+) \(arg(max|min)\)", text):
+        return only_added_to(assigned[1])
     telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]
     marked = [line for line in telling if _TELLING.search(line)]
     reason = re.sub(
@@ -110,7 +113,7 @@ def _reason(text: str) -> str:
     if parameter := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
         reason = (
             f"p.{parameter[1]} is no number that the program declares (texts stay outside: choose "
-            "by them in stages)"
+            "by them in stages; the id of a vertex is a vertex_param)"
         )
     if re.search(r"Unknown attribute '\w+' of type Module", reason):
         reason += ": import functions by name, from MODULE import FUNCTION"

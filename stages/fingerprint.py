@@ -23,16 +23,19 @@ import numpy as np
 from numba.core.registry import cpu_target
 
 import tux.rows.edge_slice
+import tux.rows.extreme
 import tux.rows.rng
 import tux.rows.row
 
 
 @cache
 def engine() -> bytes:
-    """The text of the engine's own part of every kernel: rows, slices of edges, random streams."""
+    """The text of the engine's own part of every kernel: rows, slices of edges, values with keys,
+    random streams.
+    """
     return b"".join(
         Path(str(module.__file__)).read_bytes()
-        for module in (tux.rows.row, tux.rows.edge_slice, tux.rows.rng)
+        for module in (tux.rows.row, tux.rows.edge_slice, tux.rows.extreme, tux.rows.rng)
     )
 
 

@@ -34,6 +34,7 @@ def can_be_fused(worker: Worker, stages: Sequence[Stage], role: str) -> bool:
         or isinstance(s, Apply)
         and s.over == own
         and s.f is not None
+        and not s.all
         for s in stages
     ]
     return worker.workers == 1 and bool(rows) and all(rows)

@@ -12,6 +12,7 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.engine.spool import Spool
 from tux.engine.worker import Worker
+from tux.program.fields import ID
 from tux.program.stage import Batch, Stage
 from tux.protocol.steps import Step
 from tux.rows.table import RowSpec, frozen
@@ -89,7 +90,9 @@ class Generate(Stage):
         make = self._refusing(
             self._compile_make(worker, widths), len(own) if part is None else part.vertices
         )
-        use = self._compile_use(worker, self.use, widths) if self.use is not None else None
+        use, ids = (
+            self._compile_use(worker, self.use, widths) if self.use is not None else (None, False)
+        )
         if use is None and worker.spool is not None:
             raise ProgramError(
                 f"{self.label} is not the only one without `use`", do="let one make all lists"
@@ -98,7 +101,14 @@ class Generate(Stage):
             worker.spool = Spool(self.over, widths, worker.scratch)
         client = PullClient(worker, self.over) if use is not None and part is not None else None
         return Generated(
-            worker, self.over, self.rounds, Kernels(make, use, ABREAST), widths, own, batch, client
+            worker,
+            self.over,
+            self.rounds,
+            Kernels(make, use, ABREAST, ids),
+            widths,
+            own,
+            batch,
+            client,
         )
 
     def _refusing(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
@@ -131,6 +141,8 @@ class Generate(Stage):
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
+        # `start`, and what is written into lists, are positions: so are parameters
+        scope.values = scope.values | worker.positions()
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = Injected(
             "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)
@@ -152,7 +164,10 @@ class Generate(Stage):
         varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
         return scope.kernel(varying, loop)
 
-    def _compile_use(self, worker: Worker, use: Udf, widths: dict[str, int]) -> Callable[..., None]:
+    def _compile_use(
+        self, worker: Worker, use: Udf, widths: dict[str, int]
+    ) -> tuple[Callable[..., None], bool]:
+        """The loop over lists, and whether it gets the ids of its rows."""
         scope, table = Scope(worker, "exchange", self.label), worker.tables[self.over]
 
         def edges(name: str) -> Callable[[], str]:
@@ -168,14 +183,15 @@ class Generate(Stage):
             lambda: "starts[i], round",
         )
         varying: dict[str, Any] = {
-            "rows": table.seen("exchange")[1],
+            "rows": table.seen("exchange", ids=scope.uses(ID))[1],
             "starts": frozen(np.zeros(1, np.int32)),
             "round": 0,
         }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
-        return scope.kernel(varying, ["for i in range(len(starts)):", *indented(call)])
+        kernel = scope.kernel(varying, ["for i in range(len(starts)):", *indented(call)])
+        return kernel, scope.uses(ID)
 
 
 def _abreast(seat: list[str], call: str, first: str) -> list[str]:

@@ -20,13 +20,14 @@ Lists = dict[str, np.ndarray]
 
 
 class Kernels(NamedTuple):
-    """The compiled loops; `use` is None where the lists are the result. `abreast`: vertices that
-    are made side by side.
+    """The compiled loops; `use` is None where the lists are the result, and `ids` says whether it
+    reads the numbers of vertices. `abreast`: vertices that are made side by side.
     """
 
     make: Callable[..., None]
     use: Callable[..., None] | None
     abreast: int
+    ids: bool = False
 
 
 class Generated:
@@ -142,7 +143,8 @@ class WalkHere(_ListStep):
     def go_on(self, block: Block) -> None:
         """Walk the edges."""
         made = self.generated
-        made.use(block, made.worker.tables[made.over].seen("exchange")[1], made.lists_of(block))
+        table, ids = made.worker.tables[made.over], made.kernels.ids
+        made.use(block, table.seen("exchange", ids=ids)[1], made.lists_of(block))
 
 
 class KeepLists(_ListStep):
@@ -172,5 +174,6 @@ class WalkPulled(Step):
         made, client = self._generated, self._client
         rows, lists = client.laid_out(block, made.lists_of(block))
         before = [array.copy() for array in rows]
-        made.use(block, client.shaped(rows), lists)
+        ids = (client.ids_of(block),) if made.kernels.ids else ()
+        made.use(block, (*client.shaped(rows), *ids), lists)
         client.changed(block, rows, before)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
+from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
@@ -66,9 +67,8 @@ class GlobalSync(Stage):
             return None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         spec, arrays = tau.seen("sync")
-        values: dict[str, Any] = {
-            "p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values()))
-        }
+        numbers = worker.parameters | {WORKERS: worker.workers}
+        values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
         values["tau"] = plain_row(spec)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
         return lambda: f(*arguments)

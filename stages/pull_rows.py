@@ -36,6 +36,7 @@ class PullClient:
             frozen(part.number),
             worker.workers,
         )
+        self._order = part.order
         self._fields = of_kinds(self.table, ("shared",))
         if strange := [f for f, d in self.table.declared.items() if d.kind != "shared"]:
             raise ProgramError(
@@ -139,6 +140,11 @@ class PullClient:
             array.reshape(-1, *self.table.arrays[f].shape[1:])
             for array, f in zip(rows, self._fields, strict=True)
         )
+
+    def ids_of(self, block: Block) -> np.ndarray:
+        """The dense index of each pulled row of a block, (r,) int32."""
+        positions = np.concatenate(self._ids[self._steps[block.number, block.round]])
+        return frozen(self._order[positions].astype(np.int32))
 
     def changed(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
         """Note what a block has made of its rows, which were `before`; `before` is used up."""

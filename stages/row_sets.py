@@ -116,11 +116,11 @@ class TouchedRows(AllRows):
         return out
 
 
-def row_set(worker: Worker, over: str, batch: Batch | None) -> AllRows:
-    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, or
-    there is one block.
+def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = True) -> AllRows:
+    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, there
+    is one block, or it does not go `by_block`.
     """
-    if batch is None or not batch.several:
+    if batch is None or not batch.several or not by_block:
         return AllRows(worker, over, batch)
     declared = worker.program.edge
     enumerated = declared.ends[declared.roles.index(batch.role)]

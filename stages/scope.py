@@ -12,6 +12,8 @@ import numpy as np
 
 from tux.base.random import key
 from tux.engine.worker import Worker
+from tux.program.fields import ID
+from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, Table
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters
@@ -43,12 +45,17 @@ class Scope:
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
         self.used: frozenset[str] | None = frozenset()
+        self.values = worker.parameters
         worker.kernels += 1
         self.purpose = key(worker.seed, "stage", worker.kernels, stage)
 
+    def uses(self, name: str) -> bool:
+        """Whether the UDFs may ask for an attribute of this name."""
+        return self.used is None or name in self.used
+
     def table(self, table: Table) -> str:
         """The argument that holds the arrays of `table`."""
-        spec, arrays = table.seen(self.access, self.used)
+        spec, arrays = table.seen(self.access, self.used, ids=self.uses(ID))
         self.arguments[f"{self.prefix}{table.name}_arrays"] = arrays
         self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (spec,))
         return f"{self.prefix}{table.name}_arrays"
@@ -61,7 +68,9 @@ class Scope:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
         the other end is called `role`.
         """
-        ends = [table.seen(self.access, self.used)[0] for table in (edges, other)]
+        ends = [
+            table.seen(self.access, self.used, ids=self.uses(ID))[0] for table in (edges, other)
+        ]
         self.injected[f"{self.prefix}edges_of"] = Injected("edges", (ends[0], role, ends[1]))
         return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
 
@@ -69,7 +78,8 @@ class Scope:
         """The expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.
         """
-        none, rows_of = RowSpec("generated", (), "none"), other.seen(self.access)[0]
+        none = RowSpec("generated", (), "none")
+        rows_of = other.seen(self.access, ids=self.uses(ID))[0]
         self.injected[f"{self.prefix}edges_of"] = Injected("edges", (none, other.name, rows_of))
         return f"{self.prefix}edges_of((), {rows}, {span})"
 
@@ -99,9 +109,9 @@ class Scope:
         return f"{self.prefix}tau"
 
     def _parameters(self) -> str:
-        names = tuple(self.worker.parameters)
-        self.arguments[f"{self.prefix}values"] = tuple(self.worker.parameters.values())
-        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (names,))
+        values = self.values | ({WORKERS: self.worker.workers} if self.uses(WORKERS) else {})
+        self.arguments[f"{self.prefix}values"] = tuple(values.values())
+        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (tuple(values),))
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
         return f"{self.prefix}p"
 

@@ -8,6 +8,8 @@ from tux.arrays.points import points as points
 from tux.base.random import constant as constant
 from tux.base.random import normal as normal
 from tux.base.random import uniform as uniform
+from tux.program.fields import argmax as argmax
+from tux.program.fields import argmin as argmin
 from tux.program.fields import data as data
 from tux.program.fields import delta as delta
 from tux.program.fields import master as master
@@ -28,5 +30,6 @@ from tux.program.report import Report as Report
 from tux.program.types import Context as Context
 from tux.program.types import Edge as Edge
 from tux.program.types import Vertex as Vertex
+from tux.program.vertex_params import vertex_param as vertex_param
 
 __version__ = "0.1.0"

@@ -61,7 +61,7 @@ class DeepWalk(Walking, Embedding):
     window: int = param(10, "steps on a walk within which two vertices are near", low=1)
     negatives: int = param(5, "vertices drawn at random for each that is near", low=1)
     pool: int = param(100, "vertices among which a walk's negatives are", low=1)
-    step: float = param(0.0275, "learning rate at the start", low=1e-4)
+    step: float = param(0.0275, "learning rate at the start", low=1e-4, dtype="f4")
     batch: int = param(
         0,
         "vertices whose walks lie between two exchanges of changes; 0: a fifth of all or less",

@@ -27,9 +27,15 @@ class Walking(Program):
 
     walks: int = param(10, "walks from each vertex in an epoch", low=1)
     length: int = param(40, "vertices on a walk", low=1)
-    p: float = param(1.0, "node2vec: above 1, walks seldom go back at once", low=1e-3, high=1e3)
+    p: float = param(
+        1.0, "node2vec: above 1, walks seldom go back at once", low=1e-3, high=1e3, dtype="f4"
+    )
     q: float = param(
-        1.0, "node2vec: below 1, walks lead away, above they stay near", low=1e-3, high=1e3
+        1.0,
+        "node2vec: below 1, walks lead away, above they stay near",
+        low=1e-3,
+        high=1e3,
+        dtype="f4",
     )
     directed: bool = param(False, "walk along edges only from their first end to their second")
     weighted: bool = param(False, "read a third column, and walk in proportion to it")

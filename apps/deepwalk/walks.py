@@ -57,7 +57,8 @@ class WalkReport(Report):
     def summary(self, program, tables, records):
         """Walks and steps of all epochs, and steps a second."""
         counts = {
-            name: float(sum(record[name] for record in records)) for name in ("walks", "steps")
+            name: float(sum(record.get(name, 0) for record in records))
+            for name in ("walks", "steps")
         }
         return counts | {"steps_per_second": counts["steps"] / max(records[-1]["seconds"], 1e-9)}
 

@@ -110,8 +110,8 @@ class MF(Program):
     """
 
     rank: int = param(32, "latent dimensions", low=1)
-    step: float = param(0.1, "initial step size", low=1e-9)
-    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0)
+    step: float = param(0.1, "initial step size", low=1e-9, dtype="f4")
+    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0, dtype="f4")
     warm: int = param(4, "leading dimensions, trained alone in the first epoch", low=1)
     batch: int = param(0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0)
     monitor = "test_rmse"

@@ -204,3 +204,20 @@ def test_too_many_vertices_are_refused(monkeypatch):
     ids, _ = Ids.of([1, 2, 3])
     with pytest.raises(DataError, match="4 different vertices"):
         ids.extend([4])
+
+
+@pytest.mark.parametrize(
+    ("ids", "text", "index"),
+    [
+        ([7, -3, 20], "7", 1),  # ids are ascending
+        ([7, -3, 20], "-3", 0),
+        ([7, -3, 20], "07", -1),
+        ([7, -3, 20], "x", -1),
+        ([7, -3, 20], "99999999999999999999", -1),
+        ([7, 2**64 - 1], str(2**64 - 1), 1),
+        (["b", "07"], "07", 0),
+        (["b", "07"], "7", -1),
+    ],
+)
+def test_an_id_as_it_is_written(ids, text, index):
+    assert Ids.of(ids)[0].index_of(text) == index

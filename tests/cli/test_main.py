@@ -100,7 +100,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf --rank 0", "rank = 0 is out of range", "--rank must be at least 1"),
         ("run mf --rank x", "--rank: a whole number is needed, not 'x'", "--help"),
         ("run mf --step nan", "--step: a number is needed, not 'nan'", "--help"),
-        ("run mf --epochs 0", "--epochs: at least 1 is needed", "--help"),
+        ("run mf --epochs -1", "--epochs: at least 0 is needed", "--help"),
         ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),
         ("run mf --workers 0", "--workers: at least 1 is needed", "--help"),
         (

@@ -1,4 +1,6 @@
-"""Fields combined by the mean: replicas weigh by the edges that they have in the block."""
+"""Fields combined by the mean: replicas weigh by the edges that they have in the block, or the
+same.
+"""
 
 import pytest
 from team import SMALL, trained
@@ -14,7 +16,7 @@ def add_one(item):
     item.x += 1
 
 
-def averaged(ends, src, dst, by, *, block=None):
+def averaged(ends, src, dst, by, *, block=None, combine="mean", **options):
     """A field that each edge raises by 1 at its second end, folded by the mean over replicas,
     after one pass.
     """
@@ -24,7 +26,7 @@ def averaged(ends, src, dst, by, *, block=None):
         dst.x += 1
 
     class Mean(Program):
-        locals()[name] = Vertex(x=shared("f8", combine="mean"))
+        locals()[name] = Vertex(x=shared("f8", combine=combine))
         if ends[0] != name:
             locals()[ends[0]] = Vertex()
         link = Edge(*ends)
@@ -33,7 +35,7 @@ def averaged(ends, src, dst, by, *, block=None):
             inner = [Exchange(raise_by_one if ends[0] == name else add_one), Apply(name)]
             return [MiniBatch(*inner, over=ends[0], vertices=block)] if block else inner
 
-    team = trained(Mean(), from_arrays(src, dst, ends=ends), 1, by=by)
+    team = trained(Mean(), from_arrays(src, dst, ends=ends), 1, by=by, **options)
     assert team.agrees(name, "x")
     return team.gather(name, "x")
 
@@ -57,18 +59,55 @@ def test_mean_weighs_by_the_edges_in_the_block():
     assert means[0] == pytest.approx((1 * 1 + 2 * 2) / 3 + 3)
 
 
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ([0, 0, 0, 1], (3 + 1) / 2),
+        ([0, 0, 1, 2], (2 + 1 + 1) / 3),
+        ([0, 0, 0, 0], 4),  # the other workers do not hold the item
+    ],
+)
+def test_replicas_that_weigh_the_same(by, expected):
+    means = averaged(
+        ("user", "item"), [0, 1, 2, 3], [7] * 4, by, combine="replica_mean", k=3, jit=False
+    )
+    assert means.tolist() == [pytest.approx(expected)]
+
+
+def test_replicas_that_hold_a_vertex_without_a_change_weigh_too():
+    #   3 --> 0 makes 0 of worker 1 too, but nothing raises it there
+    means = averaged(
+        ("page", "page"), [0, 1, 2, 0], [9, 9, 9, 5], [0, 0, 1, 1], combine="replica_mean"
+    )
+    assert means.tolist() == [0, 0, 0, 1, (2 + 1) / 2]
+
+
+def test_equal_weights_count_replicas_with_edges_in_the_block():
+    #   user 0: 1 edge on worker 0, 2 on worker 1; user 1: 3 edges on worker 0
+    means = averaged(
+        ("user", "item"),
+        [0, 0, 0, 1, 1, 1],
+        [7] * 6,
+        [0, 1, 1, 0, 0, 0],
+        block=1,
+        combine="replica_mean",
+    )
+    assert means[0] == pytest.approx((1 + 2) / 2 + 3)
+
+
 def add_to_tau(tau):
     tau.x += 1
 
 
-def test_the_context_has_no_mean():
+@pytest.mark.parametrize("combine", ["mean", "replica_mean"])
+def test_the_context_has_no_mean(combine):
     """A worker's context has no local edges to weigh by."""
 
     def run():
         class Middle(Program):
             user = item = Vertex()
             link = Edge("user", "item")
-            tau = Context(x=shared("f8", combine="mean"))
+            tau = Context(x=shared("f8", combine=combine))
 
             def stages(self):
                 return [Exchange(add_to_tau), GlobalSync()]

@@ -10,7 +10,7 @@ from programs import Spy, start
 
 import tux.engine.training
 import tux.engine.worker
-from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, total, value
+from tux import Context, Edge, Program, Vertex, delta, metric, mirror, param, shared, total, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError
@@ -25,7 +25,13 @@ HELD = EdgeData.of(("user", "item"), ["cyd"], [3], {}, against=EDGES.ids)
 class Scripted(Program):
     """State that equals the number of epochs run; evaluations give the losses of a script."""
 
-    user = Vertex(x=value("f8"), pair=shared("f4", 2), noise=mirror("f4"), d=delta())
+    user = Vertex(
+        x=value("f8"),
+        pair=shared("f4", 2),
+        noise=mirror("f4"),
+        d=delta(),
+        far=value("f4", init=-np.inf, finite=False),
+    )
     item = Vertex(n=value("i4"))
     link = Edge("user", "item", state=mirror("f8"))
     tau = Context(epoch=value("i8"), n=total("i8"), train_loss=metric(), loss=metric())
@@ -229,15 +235,34 @@ def spoil(field, *at, to=np.nan, epoch=2):
 @pytest.mark.parametrize(
     ("field", "at", "to", "message"),
     [
-        ("x", (), np.nan, "user bob: x became nan in epoch 2"),
-        ("x", (), -np.inf, "user bob: x became -inf in epoch 2"),
-        ("pair", (1,), np.inf, "user bob: pair became inf in epoch 2"),
+        ("x", (), np.nan, r"user bob: x became nan in epoch 2\n.*0/0.*--check"),
+        (
+            "x",
+            (),
+            -np.inf,
+            r"x became -inf in epoch 2\n.*overflow; .*value\(\"f8\", finite=False\)",
+        ),
+        ("pair", (1,), np.inf, r"user bob: pair became inf in epoch 2\n.*by 0 or an overflow$"),
+        ("far", (), np.nan, "user bob: far became nan in epoch 2"),
     ],
 )
 def test_numbers_that_stop_being_finite_are_told(field, at, to, message):
     with pytest.raises(DataError, match=message) as error:
         trained(Scripted(*range(9), more=[spoil(field, *at, to=to)]), 5)
-    assert "smaller --step" in error.value.do
+    assert "step" not in error.value.do
+
+
+def test_a_smaller_step_is_advised_where_there_is_one():
+    class Stepping(Scripted):
+        step: float = param(1.0)
+
+    with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --step"):
+        trained(Stepping(*range(9), more=[spoil("x")]), 5)
+
+
+def test_infinities_that_are_declared_are_allowed():
+    _, records, worker = trained(Scripted(3, 2, 1, more=[spoil("far", to=np.inf)]), 3)
+    assert len(records) == 3 and np.isinf(worker.tables["user"].arrays["far"]).all()
 
 
 def test_infinities_of_both_signs_are_told():
@@ -285,3 +310,20 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
     assert [r["compute_s"] for r in records] == [10, 10, 10] and [
         r["edges_per_second"] for r in records
     ] == [0.3] * 3
+
+
+def test_no_epochs_leave_the_initial_state():
+    class Indexing(Scripted):
+        def converged(self, metrics):
+            return metrics["train_loss"] < 0
+
+        def evaluate(self):
+            def look(tau):
+                tau.loss = 5
+
+            return [GlobalSync(look)]
+
+    program = Indexing()
+    _, records, worker = trained(program, 0, patience=1, keep_best=True)
+    assert [(record["epoch"], record["clock"], record["loss"]) for record in records] == [(0, 0, 5)]
+    assert program.set_up == 1 and not worker.tables["user"].arrays["x"].any()

@@ -111,9 +111,25 @@ def test_shared_may_be_a_mean():
     assert shared(combine="sqrt_mean").identity == 0
 
 
-@pytest.mark.parametrize(("remote", "combine"), [(True, "mean"), (False, "sqrt_mean")])
+@pytest.mark.parametrize(
+    ("remote", "combine"), [(True, "mean"), (True, "replica_mean"), (False, "sqrt_mean")]
+)
 def test_remote_types_have_a_mean_of_their_own(remote, combine):
     with pytest.raises(ProgramError, match=f"field u cannot be combined by '{combine}'"):
         Vertex(remote=remote, u=shared(combine=combine))
     with pytest.raises(ProgramError, match=f"cannot be combined by '{combine}'"):
         shared("i4", combine=combine)
+
+
+def test_a_shape_may_be_a_function_of_the_parameters():
+    field = shared("f8", lambda p: (p.nodes, 2 * p.bins), 3).sized({"nodes": 4, "bins": 5})
+    assert field.lengths == (4, 10, 3)
+    assert shared(lambda p: p.nodes + 1).sized({"nodes": 4}).lengths == (5,)
+    assert shared(lambda p: np.int64(p.nodes)).sized({"nodes": 4}).lengths == (4,)
+    assert shared(lambda p: ()).sized({}).lengths == ()
+
+
+@pytest.mark.parametrize("returned", [2.5, "nodes", -1, True, None, (3, "f4")])
+def test_a_function_that_returns_no_lengths(returned):
+    with pytest.raises(ProgramError, match=r"shape has returned .*\n.*a tuple of lengths"):
+        shared(lambda p: returned).sized({})

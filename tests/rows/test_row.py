@@ -26,8 +26,8 @@ class Every(Program):
     """A scalar and a matrix field of each dtype, and one field of each kind."""
 
     width: int = param(3)
-    gain: float = param(0.25)
-    fine: float = param(0.1, dtype="f8")
+    gain: float = param(0.25, dtype="f4")
+    fine: float = param(0.1)
     loud: bool = param(True)
     method: str = param("sgd")
 
@@ -205,7 +205,8 @@ def start_and_prepare(udf):
 def test_unknown_fields_are_told_with_the_known_ones():
     for udf in (loads_nothing_known, stores_nothing_known):
         with pytest.raises(
-            ProgramError, match=r"other \(fields: seen read-only, seen_too read-only, row, cube\)"
+            ProgramError,
+            match=r"other \(fields: seen read-only, seen_too read-only, row, cube, id read-only\)",
         ):
             start_and_prepare(udf)
 

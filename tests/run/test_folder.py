@@ -13,11 +13,11 @@ from tux import Context, Edge, Program, Vertex, master, shared, total, value
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
-from tux.base.errors import DataError, DiskError, ProgramError, UsageError
+from tux.base.errors import DataError, DiskError, UsageError
 from tux.cli.info import info
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.run.folder import RunFolder, check_names, fill, finite, read_ids, read_metrics, read_run
+from tux.run.folder import RunFolder, fill, finite, read_ids, read_metrics, read_run
 from tux.run.options import RunOptions
 from tux.run.predict import predict, writer
 from tux.run.session import run
@@ -289,15 +289,6 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
     np.testing.assert_array_equal(
         worker.tables["tau"].arrays["mean"], again.tables["tau"].arrays["mean"]
     )
-
-
-def test_a_field_named_id_is_refused():
-    class Named(Program):
-        page = Vertex(id=value("i8"))
-        link = Edge("page", "page")
-
-    with pytest.raises(ProgramError, match=r"page\.id"):
-        check_names(Named())
 
 
 def test_no_nan_in_json():

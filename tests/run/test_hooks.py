@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from watchers import Told
 
-from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total, value
+from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
 from tux.run.folder import read_ids, read_run
@@ -133,13 +133,6 @@ def test_another_program_counts_with_its_own_epochs_and_names():
     special = with_input(specialise=lambda self, program, edges: Longer())
     Longer.input = special.input
     assert run(special, EDGES, options=RunOptions(jit=False)).results["epochs"] == 3
-
-    class Named(Pages):
-        page = Vertex(x=shared("f8"), id=value("i8"))
-
-    program = with_input(specialise=lambda self, program, edges: Named())
-    with pytest.raises(ProgramError, match=r"page\.id"):
-        run(program, EDGES)
 
 
 def test_a_monitored_metric_that_is_never_set_is_told(tmp_path):

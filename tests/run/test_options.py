@@ -16,7 +16,7 @@ from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
 @pytest.mark.parametrize(
     ("name", "wrong", "allowed"),
     [
-        ("epochs", [0, 1.0, True, "3", np.float64(2)], "a whole number at least 1"),
+        ("epochs", [-1, 1.0, True, "3", np.float64(2)], "a whole number at least 0"),
         ("every", [0, None, 1.5], "a whole number at least 1"),
         ("patience", [-1, None, False], "a whole number at least 0"),
         ("workers", [0, "2"], "a whole number at least 1"),

@@ -155,7 +155,7 @@ def test_patience_without_the_metric_is_told(small):
     assert len(told.records) == 3
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"every": 0}, {"patience": -1}])
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"every": 0}, {"patience": -1}])
 def test_numbers_that_mean_nothing(wrong):
     with pytest.raises(UsageError, match="at least"):
         run(Degrees(), options=RunOptions(**wrong))
@@ -332,3 +332,13 @@ def test_an_unknown_partitioner():
         UsageError, match=r"(?s)no partitioner 'bicuts'.*did you mean.*bicut.*auto, random"
     ):
         run(MF(), options=RunOptions(partitioner="bicuts"))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_epochs_write_the_initial_state(tmp_path, workers):
+    options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
+    result = run(Degrees(), options=options)
+    assert (result.results["epochs"], result.results["model_epoch"]) == (0, 0)
+    assert [record["epoch"] for record in result.records] == [0]
+    model = read_parquet(tmp_path / "out" / "model" / "page.parquet")
+    assert not model["degree"].any()

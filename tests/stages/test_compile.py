@@ -64,7 +64,7 @@ def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
         name(shared("i4")),
         name(shared("f4")),
         name(shared("i8"), param(1)),
-        name(shared("i8"), param(0.5, dtype="f8")),
+        name(shared("i8"), param(0.5, dtype="f4")),
         name(shared("i8"), param(True)),
         name(shared("i8"), stage=Exchange(update, over="item")),
         name(shared("i8"), stage=Exchange(update, enter=lambda user: None)),

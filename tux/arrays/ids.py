@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from tux.base.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
 FEW, SPARSE = 1_000_000, 64
+_WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
 CHUNK = 1 << 20  # rows looked up at a time, so that numpy's 64-bit copies of indices stay small
 
 
@@ -71,6 +73,12 @@ class Ids:
         """Each row's index, (m,) int32, -1 where the id is unknown."""
         values, codes = _distinct(column)
         return _take(self._find(values), codes)
+
+    def index_of(self, text: str) -> int:
+        """The index of the id that is written as `text`, -1 if there is none."""
+        whole = self.values.dtype.kind in "iu" and _WRITTEN.fullmatch(text)
+        column = [int(text)] if whole and str(int(text)) == text else np.array([text], STRING)
+        return int(self.encode(column)[0])
 
     def extend(self, column: Any) -> tuple[Ids, np.ndarray]:
         """These ids with the unknown ones of `column` after them, in ascending order, and each

@@ -179,6 +179,8 @@ def _help(declared: Param) -> str:
         for word, bound in (("from", declared.low), ("to", declared.high))
         if bound is not None
     )
+    if declared.default is None:
+        return f"{declared.help} [must be given]".strip().replace("%", "%%")
     default = (
         {True: "yes", False: "", "": ""}.get(declared.default, declared.default)
         if declared.type in (bool, str)

@@ -117,6 +117,8 @@ def model_epoch(results: dict[str, Any]) -> str:
         results.get("best", {}),
         results.get("monitor", ""),
     )
+    if not epochs:
+        return "the initial state"
     said = f"epoch {model} of {epochs}" if model != epochs else f"epoch {model}, the last"
     if monitor not in best:
         return said

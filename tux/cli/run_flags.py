@@ -171,8 +171,8 @@ def _run(flags: Flags, program: type[Program]) -> None:
     add(
         "--epochs",
         metavar="N",
-        type=at_least(1),
-        help=f"passes over the data, at most [default {program.epochs}]",
+        type=at_least(0),
+        help=f"passes over the data, at most; 0: the initial state [default {program.epochs}]",
     )
     judged = program.evaluate is not Program.evaluate
     every = "judge the model after every N-th epoch, and the last [default 1]"

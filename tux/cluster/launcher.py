@@ -185,13 +185,15 @@ class Launcher(LocalWorkers):
         for rank in range(self.job.workers):
             self._say(Go(self._addresses[: self.job.workers]), rank)
         with self.socket_thread.naming_hosts():
-            yield from self._records()
+            yield from self._records(first=min(most, 1))
         self._refusals.warn(self._own_beat(), end=True)
 
-    def _records(self) -> Iterator[dict[str, Any]]:
-        """The records of the epochs, until all workers have sent their share of the model."""
+    def _records(self, first: int) -> Iterator[dict[str, Any]]:
+        """The records of the epochs from the `first`, which is 0 in a run of none, until all workers
+        have sent their share of the model.
+        """
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
-        last = [0] * self.job.workers  # the epoch of the last record, by worker
+        last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
         training = set(range(self.job.workers))
         while training:
             message = self._receive(self.job.deadline, f"epoch {len(records) + 1}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.base.errors import DataError, ProgramError
+from tux.program.fields import Field
+from tux.program.program import Program
 from tux.program.stage import Stage
 
 if TYPE_CHECKING:
@@ -67,7 +69,9 @@ def _whole_by_bicut(worker: Worker) -> str:
 
 
 def check_finite(worker: Worker) -> None:
-    """DataError naming the first vertex, field and value that is NaN or infinite."""
+    """DataError naming the first vertex, field and value that is NaN, or infinite where it must not
+    be.
+    """
     for name, vertices in worker.graph.vertices.items():
         table = worker.masters(name)
         ids = worker.master_ids(name) if vertices.cut else vertices.order
@@ -75,18 +79,35 @@ def check_finite(worker: Worker) -> None:
             array = table.arrays[field]
             if declared.dtype.kind != "f" or declared.kind == "delta" or declared.ragged:
                 continue
-            with np.errstate(invalid="ignore", over="ignore"):
-                if np.isfinite(np.sum(array, dtype=np.float64)):
-                    continue
-            bad = np.argwhere(~np.isfinite(array))
+            if _is_sound(array, finite=declared.finite):
+                continue
+            bad = np.argwhere(~np.isfinite(array) if declared.finite else np.isnan(array))
             if len(bad):
                 row = int(bad[0][0])
                 vertex = vertices.ids.decode(ids[row : row + 1])[0]
                 raise DataError(
                     f"{name} {vertex}: {field} became {array[tuple(bad[0])]} in epoch "
                     f"{worker.epoch}",
-                    do="the step is too large for these data: try a smaller --step",
+                    do=_advice(worker.program, declared, float(array[tuple(bad[0])])),
                 )
+
+
+def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
+    """Whether there is surely no NaN, and if `finite` no infinity: one pass, and no memory."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        if finite:
+            return bool(np.isfinite(np.sum(array, dtype=np.float64)))
+        return not array.size or not np.isnan(np.min(array))
+
+
+def _advice(program: Program, field: Field, bad: float) -> str:
+    """What may have made a number NaN or infinite."""
+    if "step" in program.params:
+        return "the step is too large for these data: try a smaller --step"
+    if bad != bad:
+        return "look for 0/0, inf - inf, or a root or logarithm below 0; --check tells the line"
+    meant = f'; if it is meant, declare {field.kind}("{field.dtype.str[1:]}", finite=False)'
+    return f"look for a division by 0 or an overflow{meant if field.kind != 'shared' else ''}"
 
 
 def _synchronised(stages: Sequence[Stage]) -> set[str]:

@@ -51,11 +51,12 @@ class Training:
         """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>,
         edges_per_second, ...``).
 
-        Every `every`-th epoch and the last are evaluated. With `patience`, the run stops once that
-        many evaluations in a row have not lowered the program's monitored metric. With `keep_best`
-        or `patience` the model of the epoch that is the best by this metric is put back at the end,
-        with its context; other fields stay as the last epoch has left them. DataError when a field
-        stops being finite.
+        With `most` 0 the set-up stages run, and one record, of epoch 0, says what the evaluation
+        finds. Every `every`-th epoch and the last are evaluated. With `patience`, the run stops
+        once that many evaluations in a row have not lowered the program's monitored metric. With
+        `keep_best` or `patience` the model of the epoch that is the best by this metric is put back
+        at the end, with its context; other fields stay as the last epoch has left them. DataError
+        when a field stops being finite.
         """
         for record in self.steps(most, every=every, patience=patience, keep_best=keep_best):
             if record is None:
@@ -75,7 +76,7 @@ class Training:
         self.worker.most_epochs = most
         yield from self._timed(self._setup, slack=0)
         self.worker.clock = since = 0
-        for number in range(1, most + 1):
+        for number in range(1, most + 1) if most else [0]:
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
             monitored = record.get(self.worker.program.monitor)
@@ -83,9 +84,8 @@ class Training:
                 since += 1
                 if monitored < self.best:
                     since, self.best, self.best_epoch = 0, monitored, number
-            if (patience and since >= patience) or self.worker.program.converged(
-                self.worker.metrics()
-            ):
+            ended = number and self.worker.program.converged(self.worker.metrics())
+            if (patience and since >= patience) or ended:
                 break
             if (keep_best or patience) and self.best_epoch == number < most:
                 self._copy_model()
@@ -139,7 +139,7 @@ class Training:
         before, served, seconds = dict(worker.seconds), worker.server.seconds, self.seconds
         edges, sent, dense = worker.edges_visited, worker.sent(), worker.dense()
         worker.forget_metrics()
-        yield from self._timed(self._stages)
+        yield from self._timed(self._stages if number else [])
         split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
         split["apply_s"] += worker.server.seconds - served
         edges, clock = worker.edges_visited - edges, worker.clock

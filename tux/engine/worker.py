@@ -11,10 +11,12 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.initial import fill_rows
@@ -23,12 +25,13 @@ from tux.graph.local import Edges, Graph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
 from tux.program.stage import Stage
+from tux.program.vertex_params import vertex_numbers
 from tux.protocol.message import Message
 from tux.protocol.replicas import Mirrors
 from tux.protocol.server import Server
 from tux.protocol.steps import Step, Sync
 from tux.rows.plain import Row
-from tux.rows.table import RowSpec, Table
+from tux.rows.table import Table
 
 
 class Worker:
@@ -52,7 +55,7 @@ class Worker:
     ) -> None:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
-        self.parameters = scalars(program)
+        self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
         self.scratch: Opener | None = None
@@ -86,7 +89,9 @@ class Worker:
         """The tables of the worker, its mirrors, and its server's masters."""
         program, graph = self.program, self.graph
         self.tables = {
-            name: self._table(name, v.fields, len(graph.vertices[name]), graph)
+            name: self._table(
+                name, v.fields, len(graph.vertices[name]), partial(self._row_ids, name), graph
+            )
             for name, v in program.vertices.items()
         }
         self.tables["tau"] = self._table("tau", program.context.fields, 1)
@@ -98,7 +103,12 @@ class Worker:
             else {}
         )
         masters = {
-            name: self._table(name, program.vertices[name].fields, len(self.part(name).masters))
+            name: self._table(
+                name,
+                program.vertices[name].fields,
+                len(self.part(name).masters),
+                partial(self.master_ids, name),
+            )
             for name in self.cut_types()
         }
         taus = (
@@ -127,13 +137,40 @@ class Worker:
         raise RuntimeError("a worker without a transport waits for a message")
 
     def _table(
-        self, name: str, fields: dict[str, Any], n: int, graph: Graph | None = None
+        self,
+        name: str,
+        fields: dict[str, Any],
+        n: int,
+        order: Callable[[], np.ndarray] | None = None,
+        graph: Graph | None = None,
     ) -> Table:
+        """A table of n rows; `order` gives the dense index of each row of vertices, `graph` the
+        lengths of ragged fields.
+        """
         declared = {f: d.sized(self.program.parameters) for f, d in fields.items()}
         ragged = graph is not None and any(d.ragged for d in declared.values())
-        return Table.allocate(
-            name, declared, n, graph.counts(name) if graph is not None and ragged else None
-        )
+        entries = graph.counts(name) if graph is not None and ragged else None
+        ids = cache(lambda: order().astype(np.int32)) if order is not None else None
+        return Table.allocate(name, declared, n, entries, ids)
+
+    def _known_ids(self, name: str) -> tuple[Ids, int]:
+        """The ids of a type, and how many of them are in the training graph."""
+        vertices = self.graph.vertices[name]
+        return vertices.ids, vertices.n_train if vertices.part is None else vertices.part.vertices
+
+    def positions(self) -> dict[str, int]:
+        """The parameters that are vertices, as positions in the order of their type."""
+        out = {}
+        for name, declared in self.program.params.items():
+            if declared.vertex:
+                vertices = self.graph.vertices[declared.vertex]
+                order = vertices.order if vertices.part is None else vertices.part.order
+                out[name] = int(np.flatnonzero(order == self.parameters[name])[0])
+        return out
+
+    def _row_ids(self, name: str) -> np.ndarray:
+        """Dense index of each row of a vertex type."""
+        return self.graph.vertices[name].order
 
     def master_ids(self, name: str) -> np.ndarray:
         """Dense index of each master of a cut type."""
@@ -151,7 +188,7 @@ class Worker:
     def tau(self) -> Row:
         """The context, by attribute."""
         tau = self.tables["tau"]
-        return Row(RowSpec("tau", tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
+        return Row(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need; returns the steps that

@@ -12,7 +12,7 @@ from tux.base.errors import ProgramError
 from tux.program.hooks import NEAR
 from tux.program.input import Input
 from tux.program.naming import described, place, place_of_member
-from tux.program.params import Param
+from tux.program.params import WORKERS, Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
 
@@ -26,6 +26,21 @@ CHOSEN = ("epochs", "monitor", "input", "report")
 
 def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     """`declared` with its type: the annotation, or the default's type where there is none."""
+    if name == WORKERS:
+        raise ProgramError(
+            f"a parameter is called {name}: p.{name} is the number of workers",
+            where=place(cls),
+            do="rename it",
+        )
+    if declared.vertex:
+        if annotation not in (str, None):
+            raise ProgramError(
+                f"parameter {name} is the id of a {declared.vertex}, and annotated "
+                f"{getattr(annotation, '__name__', annotation)}",
+                where=place(cls),
+                do="annotate it as str: ids may be text",
+            )
+        return replace(declared, type=str)
     kind = annotation if annotation in (int, float, bool, str) else type(declared.default)
     if kind not in (int, float, bool, str):
         raise ProgramError(
@@ -77,6 +92,17 @@ def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
         if end not in cls.vertices:
             raise ProgramError(
                 f"edge {edge} ends at '{end}', which is no vertex type",
+                where=place(cls),
+                do=f"vertex types: {', '.join(cls.vertices) or 'none'}",
+            )
+
+
+def check_vertex_params(cls: type[Program]) -> None:
+    """ProgramError for a parameter that is a vertex of a type that does not exist."""
+    for name, declared in cls.params.items():
+        if declared.vertex and declared.vertex not in cls.vertices:
+            raise ProgramError(
+                f"parameter {name} is the id of a {declared.vertex!r}, which is no vertex type",
                 where=place(cls),
                 do=f"vertex types: {', '.join(cls.vertices) or 'none'}",
             )

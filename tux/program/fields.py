@@ -28,9 +28,41 @@ KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
-COMBINE = {"sum": np.add, "mean": np.add, "sqrt_mean": np.add, "min": np.minimum, "max": np.maximum}
+
+def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The better of two values with its key, of equal ones that of the smaller key: arrays whose
+    last axis is value, key, value, key ...
+    """
+
+    def combine(held: np.ndarray, given: np.ndarray) -> np.ndarray:
+        pairs = held.reshape(-1, 2), given.reshape(-1, 2)
+        (value, key), (new, of_new) = (each.T for each in pairs)
+        take = better(new, value) | (new == value) & (of_new < key)
+        return np.where(take[:, None], pairs[1], pairs[0]).reshape(held.shape)
+
+    return combine
+
+
+COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": np.add,
+    "mean": np.add,
+    "replica_mean": np.add,
+    "sqrt_mean": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "argmin": _of_pairs(np.less),
+    "argmax": _of_pairs(np.greater),
+}
+PAIRED = ("argmin", "argmax")
+"""Combinations of a value with its key."""
+
 # which combinations a kind has
-COMBINES = {"shared": ("sum", "mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
+COMBINES = {"shared": ("sum", "mean", "replica_mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
+MEANS = ("mean", "replica_mean")
+"""Combinations over the replicas of a vertex."""
+ID = "id"
+"""What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
+
 EDGES = "edges"
 """A dimension of as many entries as the vertex has local edges."""
 
@@ -38,12 +70,15 @@ _DTYPE = re.compile(r"[iu][1248]|f[48]|b1")
 _DTYPE_LIKE = re.compile(r"[a-zA-Z]\d+")
 
 Init = Initialiser | Callable[[Any], Initialiser]
+Dimension = int | str | Callable[[Any], Any]
+"""A length, the name of an integer parameter, or a function of the parameters that returns a length
+or several.
+"""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field: its kind, dtype, shape per row (numbers, or names of integer parameters),
-    initial value and combination.
+    """One declared field: its kind, dtype, shape per row, initial value and combination.
 
     A `ragged` field, of shape ("edges",), has as many entries as its vertex has local edges, of
     which those count that its `length` says: another field of the vertex, or all.
@@ -51,13 +86,14 @@ class Field:
 
     kind: str
     dtype: np.dtype
-    shape: tuple[int | str, ...]
+    shape: tuple[Dimension, ...]
     init: Init
     combine: str = "sum"
     reported: bool = False  # one of the run's metrics
     kept: bool | None = None  # part of the model, or not, whatever its kind
     length: str = ""
     default: float | None = None  # of data: what a vertex has of which no file tells
+    finite: bool = True  # infinities in it end the run, as NaN always does
 
     @property
     def in_model(self) -> bool:
@@ -70,15 +106,18 @@ class Field:
         return EDGES in self.shape
 
     def sized(self, parameters: Mapping[str, Any]) -> Field:
-        """The same field with parameter names in its shape and initialiser replaced by their
-        values.
+        """The same field with parameter names and functions of the parameters in its shape and
+        initialiser replaced by their values.
         """
-        init = self.init if isinstance(self.init, Initialiser) else self.init(_Names(parameters))
-        return replace(
-            self,
-            shape=tuple(d if d == EDGES else self._length(d, parameters) for d in self.shape),
-            init=init,
-        )
+        names = _Names(parameters)
+        init = self.init if isinstance(self.init, Initialiser) else self.init(names)
+        shape: list[Dimension] = []
+        for d in self.shape:
+            if callable(d):
+                shape += _returned(d(names))
+            else:
+                shape.append(d if d == EDGES else self._length(d, parameters))
+        return replace(self, shape=tuple(shape), init=init)
 
     @staticmethod
     def _length(dimension: int | str, parameters: Mapping[str, Any]) -> int:
@@ -104,7 +143,8 @@ class Field:
     @property
     def lengths(self) -> tuple[int, ...]:
         """The shape of one row of a sized field that is not ragged."""
-        return tuple(int(d) for d in self.shape)
+        assert all(isinstance(d, int) for d in self.shape)
+        return tuple(d for d in self.shape if isinstance(d, int))
 
     @property
     def identity(self) -> int | float:
@@ -116,24 +156,34 @@ class Field:
         if self.dtype.kind == "b":
             return self.combine == "min"
         if self.dtype.kind == "f":
-            return np.inf if self.combine == "min" else -np.inf
+            return np.inf if self.combine in ("min", "argmin") else -np.inf
         limits = np.iinfo(self.dtype)
         return int(limits.max if self.combine == "min" else limits.min)
 
 
+def _returned(lengths: Any) -> list[int]:
+    """What the function of a shape has returned, as lengths. ProgramError for anything else."""
+    given = lengths if isinstance(lengths, tuple | list) else [lengths]
+    for each in given:
+        if not isinstance(each, int | np.integer) or isinstance(each, bool) or each < 0:
+            raise ProgramError(
+                f"the function of a field's shape has returned {lengths!r}",
+                do="return a length of at least 0, or a tuple of lengths",
+            )
+    return [int(each) for each in given]
+
+
 class _Names:
-    """Parameters by attribute, for initialisers written as functions of them."""
+    """Parameters by attribute, for shapes and initialisers written as functions of them."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.__dict__.update(parameters)
 
 
 def _field(
-    kind: str, spec: tuple[int | str, ...], init: Init | int | float | None, combine: str
+    kind: str, spec: tuple[Dimension, ...], init: Init | int | float | None, combine: str
 ) -> Field:
-    """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), numbers, and names of
-    integer parameters.
-    """
+    """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), and dimensions."""
     if combine not in COMBINES.get(kind, ("sum",)):
         raise ProgramError(
             f"a {kind} field cannot be combined by '{combine}'",
@@ -160,7 +210,7 @@ def _field(
             do='an entry for each edge is one dimension of a mirror field: mirror("u4", "edges")',
         )
     dtype = np.dtype(dtypes[0] if dtypes else "f4")
-    if combine in ("mean", "sqrt_mean") and dtype.kind != "f":
+    if combine in (*MEANS, "sqrt_mean") and dtype.kind != "f":
         raise ProgramError(
             f"a {kind} field of dtype {dtypes[0]} cannot be combined by '{combine}'",
             do="declare it f4 or f8, or use a sum",
@@ -170,48 +220,66 @@ def _field(
     return replace(field, init=constant(field.identity)) if kind == "delta" else field
 
 
-def value(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+def value(
+    *spec: Dimension,
+    init: Init | int | float | None = None,
+    kept: bool = True,
+    finite: bool = True,
+) -> Field:
     """State of the master that mirrors read: written by Apply, sent to the mirrors after it.
-    `kept=False`: no part of the model.
+    `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
-    return replace(_field("value", spec, init, "sum"), kept=None if kept else False)
+    field = _field("value", spec, init, "sum")
+    return replace(field, kept=None if kept else False, finite=finite)
 
 
-def shared(*spec: int | str, init: Init | int | float | None = None, combine: str = "sum") -> Field:
+def shared(*spec: Dimension, init: Init | int | float | None = None, combine: str = "sum") -> Field:
     """State that Exchange changes in place on any replica.
 
-    The master folds the replicas' changes by `combine`: "sum", or "mean" weighted by each replica's
-    local edges. In a remote type: "sum", or "sqrt_mean", the sum divided by the square root of the
-    number of workers (`tux.protocol.pull`).
+    The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
+    local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
+    "sqrt_mean", the sum divided by the square root of the number of workers
+    (`tux.protocol.pull`).
     """
     return _field("shared", spec, init, combine)
 
 
-def delta(*spec: int | str, combine: str = "sum") -> Field:
+def delta(*spec: Dimension, combine: str = "sum") -> Field:
     """What Exchange accumulates for the master (the paper's a_u); Apply reads the combination
     ("sum", "min", "max"), then it is cleared.
     """
     return _field("delta", spec, None, combine)
 
 
-def master(*spec: int | str, init: Init | int | float | None = None, kept: bool = True) -> Field:
+def master(
+    *spec: Dimension,
+    init: Init | int | float | None = None,
+    kept: bool = True,
+    finite: bool = True,
+) -> Field:
     """State that only the master holds; read and written by Apply and by aggregates.
-    `kept=False`: no part of the model.
+    `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
-    return replace(_field("master", spec, init, "sum"), kept=None if kept else False)
+    field = _field("master", spec, init, "sum")
+    return replace(field, kept=None if kept else False, finite=finite)
 
 
 def mirror(
-    *spec: int | str, init: Init | int | float | None = None, kept: bool = False, length: str = ""
+    *spec: Dimension,
+    init: Init | int | float | None = None,
+    kept: bool = False,
+    length: str = "",
+    finite: bool = True,
 ) -> Field:
     """State of each replica (or of an edge, where it lies); read and written by Exchange, never
     sent.
 
     ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges; where it is
     used as a list, `length` names the field that says how many entries count. `kept` makes it a
-    part of the model: only on types that are `whole`.
+    part of the model: only on types that are `whole`. `finite=False`: it may be infinite.
     """
-    field = replace(_field("mirror", spec, init, "sum"), kept=kept, length=length)
+    field = _field("mirror", spec, init, "sum")
+    field = replace(field, kept=kept, length=length, finite=finite)
     if length and not field.ragged:
         raise ProgramError(
             f"a mirror field of shape {field.shape} has the length {length}",
@@ -220,21 +288,34 @@ def mirror(
     return field
 
 
-def data(*spec: int | str, default: float | None = None) -> Field:
+def data(*spec: Dimension, default: float | None = None, finite: bool = True) -> Field:
     """What the loader read; read-only. `default`: what a vertex has of which no table tells, in
-    each entry; None: the table must have all vertices.
+    each entry; None: the table must have all vertices. `finite=False`: it may be infinite.
     """
     if default is not None and not math.isfinite(default):
         raise ProgramError(f"a data field has the default {default}", do="give a finite number")
-    return replace(_field("data", spec, None, "sum"), default=default)
+    return replace(_field("data", spec, None, "sum"), default=default, finite=finite)
 
 
-def total(*spec: int | str, combine: str = "sum") -> Field:
+def total(*spec: Dimension, combine: str = "sum") -> Field:
     """A `delta` of the context: accumulated by every worker's Exchange, combined by GlobalSync,
     then cleared. Default dtype f8.
     """
     dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
     return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
+
+
+def argmax() -> Field:
+    """A total that keeps the largest value (f8) and an integer with it, such as a vertex's number:
+    ``tau.far.add(distance, v.id)``; ``tau.far.value``, ``tau.far.key``. Of equal values the smaller
+    key is kept.
+    """
+    return Field("delta", np.dtype("f8"), (2,), constant(-np.inf), "argmax")
+
+
+def argmin() -> Field:
+    """The same of the smallest value."""
+    return Field("delta", np.dtype("f8"), (2,), constant(np.inf), "argmin")
 
 
 def metric() -> Field:

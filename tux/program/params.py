@@ -11,6 +11,9 @@ import numpy as np
 
 from tux.base.errors import UsageError
 
+WORKERS = "workers"
+"""What UDFs call the number of workers, beside the parameters: the name of no parameter."""
+
 
 @dataclass(frozen=True)
 class Param:
@@ -26,12 +29,15 @@ class Param:
     dtype: str = ""
     type: type[Any] = float
     metavar: str = ""
+    vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
 
     def check(self, name: str, given: Any) -> Any:
         """`given` as this parameter's type; UsageError when it is of another type or out of
         range.
         """
         given = given.item() if isinstance(given, np.generic) else given
+        if self.vertex:
+            return self._id(name, given)
         if self.type is float and isinstance(given, int) and not isinstance(given, bool):
             given = float(given)
         if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
@@ -60,6 +66,17 @@ class Param:
             )
         return given
 
+    def _id(self, name: str, given: Any) -> str:
+        """The id of a vertex as text."""
+        if given is None:
+            raise UsageError(
+                f"{name} is missing: the id of a {self.vertex}",
+                do=f"--{name.replace('_', '-')} {self.metavar}, or {name}=... in Python",
+            )
+        if not isinstance(given, int | str) or isinstance(given, bool):
+            raise UsageError(f"parameter {name} is the id of a {self.vertex}, not {given!r}")
+        return str(given)
+
 
 def param(
     default: Any,
@@ -74,8 +91,8 @@ def param(
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
     low=1)``.
 
-    Its type is read from the annotation: int, float, bool or str. In kernels a float is float32
-    unless `dtype="f8"`. Strings are seen by `stages()` only, never by a UDF. `metavar` stands for
-    the value in help texts.
+    Its type is read from the annotation: int, float, bool or str. In kernels a float is float64
+    unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
+    seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts.
     """
     return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)

@@ -21,6 +21,7 @@ from tux.program.checks import (
     check_monitor,
     check_names,
     check_types,
+    check_vertex_params,
     typed,
 )
 from tux.program.hooks import check_hooks
@@ -102,6 +103,7 @@ class Program:
         if cls.edge_name or points:
             check_input(cls)
             check_monitor(cls)
+            check_vertex_params(cls)
 
     def __init__(self, **parameters: Any) -> None:
         unknown = [name for name in parameters if name not in self.params]
@@ -191,14 +193,14 @@ def score_of(program: Program) -> Any:
 
 
 def scalars(program: Program) -> dict[str, Any]:
-    """The parameters that UDFs see, as numpy scalars or numbers: floats are float32 unless
+    """The parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
     declared otherwise.
     """
     out: dict[str, Any] = {}
     for name, declared in program.params.items():
         chosen = program.parameters[name]
         if declared.type is float:
-            out[name] = np.dtype(declared.dtype or "f4").type(chosen)
+            out[name] = np.dtype(declared.dtype or "f8").type(chosen)
         elif declared.type is not str:
             out[name] = chosen
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.program.fields import Field
+from tux.program.fields import ID, MEANS, PAIRED, Field
 
 
 class Fields:
@@ -43,12 +43,23 @@ class Vertex(Fields):
     def __init__(self, *, whole: bool = False, remote: bool = False, **fields: Field) -> None:
         super().__init__(**fields)
         self.whole, self.remote = whole, remote
-        wrong = "mean" if remote else "sqrt_mean"
+        if ID in fields:
+            raise ProgramError(
+                "a vertex field is called id: this is the vertex's number, which every vertex has",
+                do="rename the field",
+            )
+        wrong = MEANS if remote else ("sqrt_mean",)
         for name, field in fields.items():
-            if field.combine == wrong:
+            if field.combine in PAIRED:
                 raise ProgramError(
-                    f"field {name} cannot be combined by '{wrong}'",
-                    do="in a remote type, choose sum or sqrt_mean; in others, sum or mean",
+                    f"field {name} is an {field.combine}, which is a total of the context",
+                    do=f"declare it in tau = Context({name}={field.combine}())",
+                )
+            if field.combine in wrong:
+                raise ProgramError(
+                    f"field {name} cannot be combined by '{field.combine}'",
+                    do="in a remote type, choose sum or sqrt_mean; in others, sum, mean or "
+                    "replica_mean",
                 )
         if (kept := [name for name, field in fields.items() if field.kept]) and not whole:
             raise ProgramError(
@@ -128,7 +139,7 @@ class Context(Fields):
     def __init__(self, **fields: Field) -> None:
         super().__init__(**fields)
         for name, field in fields.items():
-            if field.combine in ("mean", "sqrt_mean"):
+            if field.combine in (*MEANS, "sqrt_mean"):
                 raise ProgramError(
                     f"context field {name} cannot be combined by '{field.combine}': workers have "
                     "no edges to it",

@@ -28,8 +28,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from tux.partition.compiled import compiled
-from tux.program.fields import COMBINE
-from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack
+from tux.program.fields import COMBINE, MEANS, PAIRED
+from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack, whole
 from tux.rows.table import Table, frozen
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
@@ -298,24 +298,25 @@ class Masters:
         """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
-        replicas of a row.
+        replicas of a row that sent it, "replica_mean" the same with n_r = 1.
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
             for (name, own, field), sent in zip(self._up, up, strict=True):
-                mean = field.kind == "shared" and field.combine == "mean"
+                mean = field.kind == "shared" and field.combine in MEANS
                 if mean:
-                    assert weights is not None
+                    counts = weights if field.combine == "mean" else np.ones(len(rows), np.float32)
+                    assert counts is not None
                     total, weight = means.setdefault(
                         name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
                     )
-                    weight[rows] += weights
+                    weight[rows] += counts
                 if sent is NEVER or not sent.width:
                     continue
                 at, versions = sent.of(own), sent.of(self._versions[name])
                 if mean:
                     of_row = np.zeros(len(own), np.float32)
-                    of_row[rows] = weights
+                    of_row[rows] = counts
                     each = of_row[sent.rows // (math.prod(own.shape[1:]) // sent.width)]
                     sent.of(total)[sent.rows] += sent.values * each[:, None]
                     versions[sent.rows] = np.where(
@@ -323,6 +324,8 @@ class Masters:
                     )
                 elif field.combine == "sum":
                     _add(at, versions, self.version, sent.rows, sent.values)
+                elif field.combine in PAIRED:  # of the context's one row
+                    own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
                 else:
                     at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
         for name, (total, weight) in means.items():

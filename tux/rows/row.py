@@ -21,13 +21,18 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array, populate_array
 
+from tux.rows.extreme import ExtremeType
 from tux.rows.table import RowSpec
 
-# (name, element type, dimensions of one entry or RAGGED, writable)
+# (name, element type, dimensions of one entry or RAGGED, LARGEST, SMALLEST; writable)
 FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]
 
 RAGGED = -1
 """Stands for one dimension whose length differs from row to row."""
+
+LARGEST, SMALLEST = -2, -3
+"""Stand for a value and its key: see `tux.rows.extreme`."""
+EXTREMES = {"argmax": LARGEST, "argmin": SMALLEST}
 
 
 class RowType(types.Type):
@@ -91,6 +96,14 @@ def _load_parameter(context: Any, builder: Any, typ: ParametersType, value: Any,
     return getattr(cgutils.create_struct_proxy(typ)(context, builder, value=value), attr)
 
 
+def _extreme(typ: RowType, attr: str) -> ExtremeType | None:
+    """The type of a field that is a value with its key; None for others."""
+    for name, _, ndim, writable in typ.fields:
+        if name == attr and ndim in (LARGEST, SMALLEST):
+            return ExtremeType(f"{typ.table}.{attr}", largest=ndim == LARGEST, writable=writable)
+    return None
+
+
 @infer_getattr
 class _RowAttributes(AttributeTemplate):
     key = RowType
@@ -98,7 +111,7 @@ class _RowAttributes(AttributeTemplate):
     def generic_resolve(self, typ: RowType, attr: str) -> types.Type | None:
         for name, element, ndim, writable in typ.fields:
             if name == attr:
-                return (
+                return _extreme(typ, attr) or (
                     types.Array(element, abs(ndim), "C", readonly=not writable) if ndim else element
                 )
         return None
@@ -122,6 +135,8 @@ def _entry(
         )
     shape = [getattr(row, f"dim_{attr}_{j}") for j in range(ndim)]
     offset = row.index
+    if ndim in (LARGEST, SMALLEST):
+        offset = builder.add(offset, offset)
     for length in shape:
         offset = builder.mul(offset, length)
     return builder.gep(getattr(row, f"at_{attr}"), [offset], inbounds=True), element, shape
@@ -131,6 +146,10 @@ def _entry(
 def _load(context: Any, builder: Any, typ: RowType, value: Any, attr: str) -> Any:
     row = cgutils.create_struct_proxy(typ)(context, builder, value=value)
     address, element, shape = _entry(context, builder, typ, row, attr)
+    if found := _extreme(typ, attr):
+        pair = cgutils.create_struct_proxy(found)(context, builder)
+        pair.at = address
+        return pair._getvalue()
     if not shape:
         stored = builder.load(address)
         if not next(writable for name, _, _, writable in typ.fields if name == attr):
@@ -170,11 +189,12 @@ def _store(context: Any, builder: Any, sig: Any, args: Any, attr: str) -> None:
 
 def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
     """The type of a row, whose arrays (n, *shape) have the numba tuple type `arrays`."""
-    fields = []
+    fields, pairs = [], dict(spec.pairs)
     for name, array in zip(spec.names, arrays, strict=True):
         ragged = isinstance(array, types.BaseTuple)
         values = array[0] if ragged else array
-        fields.append((name, values.dtype, RAGGED if ragged else values.ndim - 1, values.mutable))
+        ndim = RAGGED if ragged else EXTREMES.get(pairs.get(name, ""), values.ndim - 1)
+        fields.append((name, values.dtype, ndim, values.mutable))
     return RowType(spec.table, tuple(fields), spec.visible)
 
 

@@ -5,7 +5,7 @@ follows from where it runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from tux.arrays.ragged import Lists, taken
 from tux.base.errors import out_of_memory
-from tux.program.fields import Field
+from tux.program.fields import ID, PAIRED, Field
 
 # where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
@@ -40,6 +40,8 @@ class RowSpec(NamedTuple):
     """Fields whose arrays are passed, in this order."""
     visible: str
     """All fields that a UDF may name, for messages."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Which of the fields are a value with its key, and their combinations."""
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -73,10 +75,16 @@ class Table:
     bounds: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     # of the context, see `columns`: (1, width) by the first of the fields
     joint: dict[str, np.ndarray] = field(default_factory=dict)
+    # of vertices: the dense index of each row, (n,) int32, which UDFs read as `id`
+    ids: Callable[[], np.ndarray] | None = None
 
     @staticmethod
     def allocate(
-        name: str, declared: dict[str, Field], n: int, entries: np.ndarray | None = None
+        name: str,
+        declared: dict[str, Field],
+        n: int,
+        entries: np.ndarray | None = None,
+        ids: Callable[[], np.ndarray] | None = None,
     ) -> Table:
         """A table of n rows, not yet initialised. A ragged field is one array (sum of
         `entries`,), row by row; `entries` (n,), or none.
@@ -94,13 +102,15 @@ class Table:
             declared,
             {f: _allocated(f"{name}.{f}", shapes[f], d.dtype) for f, d in declared.items()},
             bounds,
+            ids=ids,
         )
 
     def seen(
-        self, access: str, used: Container[str] | None = None
+        self, access: str, used: Container[str] | None = None, *, ids: bool = False
     ) -> tuple[RowSpec, tuple[Any, ...]]:
         """The fields that a UDF with `access` sees, and their arrays; those that it must not write
-        are read-only views. With `used`, only the fields of these names are passed.
+        are read-only views. With `used`, only the fields of these names are passed; `ids` of
+        vertices only if they are asked for.
 
         A ragged field is a pair of arrays: values and bounds.
         """
@@ -108,10 +118,19 @@ class Table:
         writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
         names = tuple(f for f in writable if used is None or f in used)
         arrays = {f: self.arrays[f] if writable[f] else frozen(self.arrays[f]) for f in names}
-        visible = ", ".join(f if written else f"{f} read-only" for f, written in writable.items())
-        return RowSpec(self.name, names, visible or "none"), tuple(
-            (arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names
-        )
+        shown = [f if written else f"{f} read-only" for f, written in writable.items()]
+        passed = [(arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names]
+        if self.ids:
+            shown.append(f"{ID} read-only")
+        if self.ids and ids:
+            names, passed = (*names, ID), [*passed, frozen(self.ids())]
+        return self.spec(names, ", ".join(shown) or "none"), tuple(passed)
+
+    def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
+        """Rows of these fields."""
+        combined = {f: d.combine for f, d in self.declared.items() if d.combine in PAIRED}
+        pairs = tuple((f, combined[f]) for f in names if f in combined)
+        return RowSpec(self.name, names, visible, pairs)
 
     def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
         """What travels as one: name, array and declaration of each field of some kinds.

@@ -21,6 +21,7 @@ from tux.partition import recommended as recommended_partitioner
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.returns import called
+from tux.program.vertex_params import vertex_numbers
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
@@ -51,6 +52,8 @@ def load_for(
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
     special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
+    # no time is spent on cutting a graph that has not the vertices
+    vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     for name, value in special.parameters.items():
         if value != program.parameters.get(name, value):
             watch.say(f"{name} {value}, which suits these data")

@@ -226,7 +226,7 @@ def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str,
 def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:
     """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {
-        "epochs": len(records),
+        "epochs": records[-1]["epoch"],
         "seconds": training.seconds,
         "last": metrics(records[-1]),
     }
@@ -237,6 +237,6 @@ def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) 
             **metrics(records[training.best_epoch - 1]),
         }
     results["model_epoch"] = (
-        training.best_epoch if keep_best and training.best_epoch else len(records)
+        training.best_epoch if keep_best and training.best_epoch else results["epochs"]
     )
     return results

@@ -22,7 +22,7 @@ from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing, writing
-from tux.base.errors import DataError, ProgramError
+from tux.base.errors import DataError
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
@@ -176,16 +176,6 @@ def model_of(
 def _cell(value: Any) -> str:
     """A value in a file whose columns are separated by tabs."""
     return " ".join(str(value).split())
-
-
-def check_names(program: Program) -> None:
-    """ProgramError for a field that a model file cannot hold."""
-    for name, vertex in program.vertices.items():
-        if "id" in vertex.fields:
-            raise ProgramError(
-                f"{name}.id: a saved model needs the column `id` for the vertices' ids",
-                do="rename the field",
-            )
 
 
 def _columns(worker: Worker, name: str) -> dict[str, Any]:

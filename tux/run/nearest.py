@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, read_parquet
+from tux.arrays.arrow import read_parquet
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
-from tux.io.text import WHOLE
 from tux.run.folder import read_ids, read_run
 from tux.run.predict import reopened
 
@@ -87,7 +86,7 @@ def nearest_of(
         )
     matches = {}
     for kind, name in reversed(matrices):  # so that the first field of a type stays
-        row = int(Ids(models[kind]["id"]).encode(_id(vertex, models[kind]["id"]))[0])
+        row = Ids(models[kind]["id"]).index_of(vertex)
         if row >= 0:
             matches[kind] = name, row
     if len(matches) != 1:
@@ -110,15 +109,3 @@ def nearest_of(
 
 def _vectors(array: np.ndarray) -> bool:
     return isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind == "f"
-
-
-def _id(vertex: str, ids: np.ndarray) -> np.ndarray:
-    """An id as it was typed, in a column of the kind of `ids`."""
-    text = np.array([vertex], STRING)
-    plain = (
-        ids.dtype.kind in "iu"
-        and WHOLE.fullmatch(vertex)
-        and len(vertex) <= 20
-        and str(int(vertex)) == vertex
-    )
-    return Ids.of([int(vertex)])[0].values if plain else text

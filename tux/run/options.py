@@ -107,7 +107,7 @@ ALLOWED: dict[str, Allowed] = {
     "vertices": Allowed("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
     "out": _FILE,
     "seed": _whole(),
-    "epochs": _whole(1),
+    "epochs": _whole(0),
     "every": _whole(1),
     "patience": _whole(0),
     "jit": _SWITCH,
@@ -166,10 +166,10 @@ class RunOptions(Reading):
     """The options of `tux.run.session.run`, and how it reads files.
 
     `out`: a new folder for the results; None: nothing is kept. `epochs`: at most so many; None: as
-    many as the program says. Every `every`-th epoch is evaluated; with `patience` the run stops
-    after so many evaluations without a better monitored metric. With `check`, an index out of
-    bounds and NaN that replaces a number, in any vertex function, end the run; without `jit`,
-    vertex functions run as plain Python.
+    many as the program says; 0: the model is the initial state, after the set-up stages. Every
+    `every`-th epoch is evaluated; with `patience` the run stops after so many evaluations without a
+    better monitored metric. With `check`, an index out of bounds and NaN that replaces a number, in
+    any vertex function, end the run; without `jit`, vertex functions run as plain Python.
 
     `workers` on this machine, None: 1, or as many as a partitioned folder has parts. `partitioner`,
     None: bicut, cuts the edges into one process each, which may be `slack` clocks apart; no wait
@@ -212,9 +212,8 @@ class RunOptions(Reading):
                 f"{type(program).__name__} monitors no metric, so --patience means nothing",
                 do="leave it out",
             )
-        return Plan(
-            self.epochs or program.epochs, self.workers or 1, self.partitioner or "bicut", self
-        )
+        epochs = program.epochs if self.epochs is None else self.epochs
+        return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from tux.run.begin import (
     stored,
 )
 from tux.run.finish import carry_out, describe
-from tux.run.folder import RunFolder, check_names
+from tux.run.folder import RunFolder
 from tux.run.inputs import Data
 from tux.run.options import RunOptions
 from tux.run.watcher import Phases, Silent, Watcher
@@ -63,12 +63,12 @@ def run(
     """
     options, clock = options or RunOptions(), Phases(watch or Silent())
     options.of(program)  # what the program has no use for is told before data are read
-    _check(program)
+    check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder(options.out)) if options.out is not None else None
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
-            _check(program)
+            check_exports(program)
             plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
@@ -96,12 +96,6 @@ def run(
         records, tables = carry_out(training, plan, keep_best, truth, record, folder, clock)
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
-
-
-def _check(program: Program) -> None:
-    """ProgramError for what would be found at the end of a run only."""
-    check_names(program)
-    check_exports(program)
 
 
 def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:

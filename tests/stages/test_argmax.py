@@ -1,0 +1,154 @@
+"""Totals that keep the largest or smallest value with its key."""
+
+import itertools
+
+import numpy as np
+import pytest
+from programs import both, complete, drive, points_at, start
+from team import trained
+
+from tux import Context, Edge, Program, Vertex, argmax, argmin, data, total, value
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.program.fields import COMBINE
+from tux.rows.extreme import Extreme
+from tux.stages import Exchange, GlobalSync, MiniBatch
+
+WEIGHTS = np.float32([2, 7, 7, 1, -3, 1])
+EDGES = from_arrays(
+    list("abcdea"), list("bcdeab"), ends=("page", "page"), weight=WEIGHTS
+)  # the number of a is 0
+
+
+def along(src, dst, link, tau):
+    tau.far.add(link.weight, src.id)
+    tau.near.add(link.weight, 10 + dst.id)
+    tau.n += 1
+    if tau.far.value < link.weight or tau.far.key > 4:
+        tau.wrong += 1
+
+
+def also(page, tau):
+    tau.late.add(-abs(page.id - 3), page.id)
+
+
+def conclude(tau):
+    tau.found[0], tau.found[1] = tau.far.value, tau.far.key
+    tau.found[2], tau.found[3] = tau.near.value, tau.near.key
+    tau.found[4], tau.found[5] = tau.late.value, tau.late.key
+    tau.count, tau.mistakes = tau.n, tau.wrong
+
+
+class Extremes(Program):
+    """Where the heaviest and the lightest edges begin and end."""
+
+    page = Vertex()
+    link = Edge("page", "page", weight=data("f4"))
+    tau = Context(
+        far=argmax(),
+        near=argmin(),
+        late=argmax(),
+        n=total(),
+        wrong=total(),
+        found=value("f8", 6, init=9),
+        count=value("f8"),
+        mistakes=value("f8"),
+    )
+
+    def stages(self):
+        return [Exchange(along), GlobalSync(conclude, aggregate=also)]
+
+
+FOUND = [7, 1, -3, 10, 0, 3]
+
+
+@both
+def test_values_come_with_their_keys_and_are_cleared(jit):
+    worker = complete(Extremes(), EDGES, 2, jit=jit)
+    assert worker.tau.found.tolist() == FOUND
+    assert (worker.tau.count, worker.tau.mistakes) == (6, 0)
+    assert (worker.tau.far.value, worker.tau.far.key) == (-np.inf, -1)
+    assert (worker.tau.near.value, worker.tau.near.key) == (np.inf, -1)
+
+
+@pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
+def test_several_workers_find_the_same(k, jit):
+    team = trained(Extremes(), EDGES, 2, k=k, jit=jit)
+    assert [worker.tau.found.tolist() for worker in team.workers] == [FOUND] * k
+    assert team.tau.count == 6 and team.tau.far.key == -1
+
+
+class InBlocks(Extremes):
+    """Blocks of which some are under way while others are combined."""
+
+    def stages(self):
+        return [MiniBatch(Exchange(along, over="src"), vertices=1), GlobalSync(conclude)]
+
+
+def test_clocks_under_way_do_not_mix_values_and_keys():
+    team = trained(InBlocks(), EDGES, 2, k=3, slack=1)
+    assert team.tau.found.tolist() == [*FOUND[:4], -np.inf, -1]
+
+
+def test_the_combination_does_not_depend_on_the_order():
+    given = [(1.0, 5.0), (2.0, 7.0), (2.0, 3.0), (0.0, 1.0), (-np.inf, -np.inf)]
+    for order in itertools.permutations(given):
+        held = np.array([order[0]])
+        for each in order[1:]:
+            held = COMBINE["argmax"](held, np.array([each]))
+        assert held.tolist() == [[2.0, 3.0]]
+
+
+def test_nan_is_never_kept():
+    entry = np.array([-np.inf, -np.inf])
+    kept = Extreme(entry, largest=True)
+    kept.add(np.nan, 3)
+    assert (kept.value, kept.key) == (-np.inf, -1)
+    kept.add(0.5, 2)
+    kept.add(np.nan, 1)
+    assert (kept.value, kept.key) == (0.5, 2)
+
+
+def assigns(src, dst, tau):
+    tau.far = 3.0
+
+
+def keyed_by_float(src, dst, link, tau):
+    tau.far.add(src.id, link.weight)
+
+
+def writes_key(src, dst, tau):
+    tau.far.key = 3
+
+
+@pytest.mark.parametrize(
+    ("udf", "message", "plain"),
+    [
+        (assigns, r"write tau\.far\.add\(value, key\)", TypeError),
+        (keyed_by_float, "the key of tau.far .* cannot be float32: it is an integer", TypeError),
+        (writes_key, "key", AttributeError),
+    ],
+    ids=["assigned", "float key", "written key"],
+)
+def test_mistakes_are_told_with_the_line(udf, message, plain):
+    with pytest.raises(ProgramError, match=message) as error:
+        start(Extremes(), EDGES).prepare([Exchange(udf)])
+    assert points_at(error.value, udf), str(error.value)
+    with pytest.raises(plain):
+        drive(start(Extremes(), EDGES, jit=False), Exchange(udf))
+
+
+def adds_in_sync(tau):
+    tau.far.add(1, 1)
+
+
+def test_a_function_of_globalsync_only_reads():
+    with pytest.raises(ValueError, match="read-only"):
+        drive(start(Extremes(), EDGES, jit=False), GlobalSync(adds_in_sync))
+
+
+def test_a_vertex_has_none():
+    with pytest.raises(
+        ProgramError, match=r"far is an argmax.*\n.*tau = Context\(far=argmax\(\)\)"
+    ):
+        Vertex(far=argmax())

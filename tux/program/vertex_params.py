@@ -1,0 +1,67 @@
+"""Parameters that name a vertex: users give its id, UDFs see its number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tux.arrays.ids import Ids
+from tux.base.errors import UsageError
+from tux.base.text import closest
+from tux.program.params import Param
+
+if TYPE_CHECKING:
+    from tux.program.program import Program
+
+COMPARED = 10_000  # ids of text that are compared with a wrong one, which takes 0.1 s
+SHOWN = 3
+
+
+def vertex_param(
+    vertex: str, help: str = "", *, default: str | int | None = None, metavar: str = "ID"
+) -> Any:
+    """Declare a parameter that is a vertex of type `vertex`:
+    ``source: str = vertex_param("place", help="where paths begin")``.
+
+    The flag, or the keyword of the program, takes the id as the data have it. `program.source` is
+    the id as text; `p.source` in UDFs is the vertex's number, as `id` is. Without `default` it must
+    be given.
+    """
+    return Param(None if default is None else str(default), help, metavar=metavar, vertex=vertex)
+
+
+def vertex_numbers(program: Program, known: Callable[[str], tuple[Ids, int]]) -> dict[str, int]:
+    """The number of each vertex that a parameter of `program` names. `known(type)` gives the ids of
+    a type, and how many of them, from the first on, are of vertices of the training graph.
+
+    A type without vertices, such as that of new vertices to predict for, gives -1. UsageError for
+    an id that is not there.
+    """
+    return {
+        name: _number(name, declared.vertex, program.parameters[name], *known(declared.vertex))
+        for name, declared in program.params.items()
+        if declared.vertex
+    }
+
+
+def _number(name: str, vertex: str, text: str, ids: Ids, n: int) -> int:
+    number = ids.index_of(text)
+    if 0 <= number < n:
+        return number
+    if not n:
+        return -1
+    raise UsageError(
+        f"--{name.replace('_', '-')}: no {vertex} of the training data has the id {text!r}",
+        do=_advice(text, ids.values[:n]),
+    )
+
+
+def _advice(text: str, values: np.ndarray) -> str:
+    """Ids (n,) like the one that was meant."""
+    if values.dtype.kind in "iu" and text.strip("-").isdecimal():
+        near = np.argsort(np.abs(values.astype(np.float64) - float(text)), kind="stable")[:SHOWN]
+        return f"the nearest ids are {', '.join(map(str, values[near].tolist()))}"
+    known = [str(value) for value in values[:COMPARED].tolist()]
+    return f"{closest(text, known)}ids are written as in the data, e.g. {', '.join(known[:SHOWN])}"
