@@ -130,11 +130,11 @@ def judged():
     """The stages of all that."""
     return [
         Exchange(None, enter=start),
-        Exchange(add),
+        Exchange(add, split=True),
         Exchange(None, enter=exact),
         GlobalSync(balance),
         Exchange(None, enter=balanced),
-        Exchange(slope),
+        Exchange(slope, split=True),
         Apply("feature", exceed),
         GlobalSync(scaled),
         Exchange(None, enter=conjugate),

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tux.engine.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
+from tux.engine.checks import (
+    check_finite,
+    refuse_dependence,
+    refuse_lost_changes,
+    refuse_lost_deltas,
+)
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.model import in_model
 from tux.engine.records import TIMES
@@ -39,6 +44,7 @@ class Training:
             stages_of(program, name, cluster) for name in ("setup", "stages", "evaluate")
         )
         every = [*setup, *stages, *evaluate]
+        refuse_dependence(program, [*setup, *stages], evaluate)
         self._setup, self._stages, self._evaluate = (
             worker.prepare(each) for each in (setup, stages, evaluate)
         )

@@ -26,7 +26,8 @@ class TypePart:
     """One vertex type on one worker.
 
     `rows` (n,): positions of the local rows: ascending for the first `n_train`, which have training
-    edges (or, of a whole type, their home) here; then those that only held-out edges need.
+    edges here, or their home here if they have none anywhere, or if the type is whole; then those
+    that only held-out edges need.
     `masters` (s,): ascending positions mastered here. `up[h]`: local rows mastered by worker h;
     `down[w]`: numbers in `masters` of the vertices that worker w holds, in the same order.
     `peek_up`, `peek_down`: the same for rows that only held-out edges need. All int32.
@@ -90,14 +91,20 @@ class _Cut:
 
 
 def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
-    """Where vertices are, and their masters by load and locality; a vertex without edges has its
-    home where masters are fewest.
+    """Where vertices are, and their masters by load and locality; a vertex without edges is where
+    masters are fewest, and nowhere else.
     """
     replicas = gathered(positions_by_part, n)
     bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
     vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
-    held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
-    return _Cut(held, homes(replicas, k, seed), bool((replicas.counts > 1).any()))
+    held, home = (
+        [vertex[bounds[part] : bounds[part + 1]] for part in range(k)],
+        homes(replicas, k, seed),
+    )
+    bare = np.flatnonzero(replicas.counts == 0)
+    if len(bare):
+        held = [np.union1d(each, bare[home[bare] == part]) for part, each in enumerate(held)]
+    return _Cut(held, home, bool((replicas.counts > 1).any()))
 
 
 def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:
