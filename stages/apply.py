@@ -137,6 +137,7 @@ class LocalApply(Step):
 
     def __init__(self, stage: Apply, worker: Worker, rows: AllRows, kernel: Any) -> None:
         self.over, self._gather, self._worker = stage.over, stage.gather, worker
+        self.applies = stage.over if kernel is not None else ""
         self._rows, self._kernel = rows, kernel
 
     def run(self, block: Block | None = None) -> None:

@@ -51,6 +51,20 @@ class Call:
                 out[total] = Added(self.udf.__name__, where)
         return out
 
+    def measures(self) -> set[str]:
+        """If the UDF may add to totals: the vertex types of which it may read what an Apply
+        changes.
+        """
+        if not any(kinds.keys() - {"read"} for kinds in self.of_totals().values()):
+            return set()
+        return {
+            vertex
+            for row, vertex in self.rows.items()
+            for name, field in self.program.vertices[vertex].fields.items()
+            if field.kind in ("value", "shared")
+            and self.effects.of(row, name).keys() & {"read", "unknown"}
+        }
+
 
 def shape_of(fields: Mapping[str, Field]) -> Shape:
     """The shape of a row with these fields."""

@@ -107,6 +107,13 @@ class Exchange(CallingStage):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
+        step = self._step(worker, batch)
+        if batch is None and worker.workers > 1:
+            calls = self.calls(worker.program, "")
+            step.measures = frozenset().union(*(call.measures() for call in calls))
+        return step
+
+    def _step(self, worker: Worker, batch: Batch | None) -> ExchangeStep:
         walk = self.walk(worker, batch)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
