@@ -137,8 +137,8 @@ class BlockPG(Program):
             GlobalSync(settled),
         ]
 
-    def evaluate(self):
-        return judged()
+    def evaluate(self, cluster):
+        return judged(held_out=cluster.has_test)
 
     def converged(self, metrics):
         gap = metrics.get("duality_gap", np.inf) if self.gap > 0 else np.inf

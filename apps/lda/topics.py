@@ -83,13 +83,13 @@ class Topics(Program):
             self.sweep(begin, "pipelined", cluster),
         ]
 
-    def evaluate(self):
+    def evaluate(self, cluster):
         """Stages that make `loglik_per_token` and, of held-out documents, `test_perplexity`."""
+        held = Exchange(complete, over="document", held_out=True), GlobalSync(perplexity)
         return [
             Exchange(None, enter=likely_topics),
             GlobalSync(report, aggregate=likely_words),
-            Exchange(complete, over="document", held_out=True),
-            GlobalSync(perplexity),
+            *(held if cluster.has_test else ()),
         ]
 
     def predict(self):

@@ -146,7 +146,7 @@ def built_in():
     out = {}
     for program in apps:
         for method in ("setup", "stages", "evaluate"):
-            for stage in stages_of(program, method, Cluster(2)):
+            for stage in stages_of(program, method, Cluster(2, has_test=True)):
                 role = stage._role(program) if stage.inside else ""
                 for each in (stage, *stage.inside):
                     for call in each.calls(program, role) if hasattr(each, "calls") else ():

@@ -39,7 +39,7 @@ class Training:
         self.worker, self.seconds = worker, 0.0
         self.best_epoch, self.best = 0, float("inf")
         self._best_model: list[np.ndarray] = []
-        cluster = Cluster(worker.workers, worker.slack)
+        cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (
             stages_of(program, name, cluster) for name in ("setup", "stages", "evaluate")
         )

@@ -72,6 +72,7 @@ class Part:
     test_index: np.ndarray  # place of each held-out edge in the file
     # arrays of a `tux.graph.topology.Topology`, the same on all workers
     topology: Mapping[str, np.ndarray] = field(default_factory=dict)
+    has_test: bool = False  # whether edges are held out, here or on another worker
 
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -192,6 +193,7 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
                 test_dst=dst,
                 test_fields=fields,
                 test_index=members[at],
+                has_test=True,
             )
         )
     return out

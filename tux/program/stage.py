@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 class Cluster(NamedTuple):
-    """The workers of a run: how many there are, and how many clocks they may be apart."""
+    """The workers of a run: how many there are, how many clocks they may be apart, and whether the
+    run has held-out edges.
+    """
 
     workers: int = 1
     slack: int = 0
+    has_test: bool = False
 
 
 class Batch(NamedTuple):
