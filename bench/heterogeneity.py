@@ -84,7 +84,7 @@ def told(stages: Sequence[Any]) -> list[Any]:
         if isinstance(stage, MiniBatch):
             out.append(MiniBatch(*told(stage.inside), blocks=stage.size.blocks))
         elif isinstance(stage, Exchange) and stage.f in TOLD:
-            out.append(Exchange(TOLD[stage.f]))
+            out.append(Exchange(TOLD[stage.f], split=True))
         elif isinstance(stage, Apply):
             out.append(Apply(stage.over, TOLD.get(stage.f, stage.f)))
         # writes what mirrors have too

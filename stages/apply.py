@@ -10,11 +10,14 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
-from tux.program.stage import Batch, Stage
+from tux.program.program import Program
+from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows, Step
 from tux.stages.apply_sync import ApplySync
 from tux.stages.bind import Udf, named, parameters
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call, on_vertex
 from tux.stages.loops import indented
 from tux.stages.row_sets import AllRows, row_set
 from tux.stages.scope import Scope
@@ -22,7 +25,7 @@ from tux.stages.scope import Scope
 TRAVELLING = ("value", "shared", "delta")
 
 
-class Apply(Stage):
+class Apply(CallingStage):
     """For the block's vertices of type `over`:
 
         mirrors send their deltas and changes of shared fields to their masters
@@ -108,6 +111,14 @@ class Apply(Stage):
                 do=f'name a UDF: Apply("{self.over}", f)',
             )
 
+    def calls(self, program: Program, role: str) -> list[Call]:
+        """On masters."""
+        if self.f is None or self.over not in program.vertices:
+            return []
+        parameters(self.f, self.label)
+        shapes = on_vertex(program, (self.over, "v"), self.over)
+        return [Call(self.f, program, "Apply", shapes, dict.fromkeys((self.over, "v"), self.over))]
+
     @property
     def access(self) -> str:
         """What `f` sees of a row: see `tux.rows.table`."""
@@ -143,6 +154,7 @@ class LocalApply(Step):
         self, stage: Apply, worker: Worker, rows: AllRows, kernel: Any, *, again: bool
     ) -> None:
         self.over, self._gather, self._worker = stage.over, stage.gather, worker
+        self.applies = stage.over if kernel is not None else ""
         self._rows, self._kernel, self._again = rows, kernel, again
 
     def run(self, block: Block | None = None) -> None:

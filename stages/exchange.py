@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.graph.layout import share, tile_order
-from tux.program.stage import Batch, Stage
+from tux.program.program import Program
+from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
 from tux.stages.bind import Udf, named, names_role, parameters
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.compile import Kernel
 from tux.stages.loops import EdgeLoops
+from tux.stages.replica_rules import may_be_cut
 from tux.stages.walk import Walk
 
 
-class Exchange(Stage):
+class Exchange(CallingStage):
     """For the vertices of type `over` in the block, their local edges, in one of two forms by the
     UDF's parameters:
 
@@ -36,9 +41,15 @@ class Exchange(Stage):
     Where both ends have one type they are called `src` and `dst`, and `over` is one of these; left
     out, it is the mini-batch's, or the end that a per-vertex, enter or leave UDF asks for, or the
     first. A self-loop passes one row twice. Nothing is kept between calls but what UDFs write into
-    fields. A per-vertex UDF sees the vertex's local edges alone. `held_out=True` walks the held-out
-    edges instead of the training edges; a vertex of training without any is passed over, one that
-    was held out itself is not. Where nothing is held out, `f` is neither called nor compiled.
+    fields. `held_out=True` walks the held-out edges instead of the training edges; a vertex of
+    training without any is passed over, one that was held out itself is not. Where nothing is held
+    out, `f` is neither called nor compiled.
+
+    On several workers a vertex is visited once a replica, with its local edges. `split=True`: the
+    program is right so, as the effects of the visits add up; without it, UDFs for which that
+    matters are refused (`tux.stages.replica_rules`). `once=True`, for vertices alone: only masters
+    are visited. Where the edges of an end are declared `whole`, a vertex is visited where they
+    are, or, without any, where its master is; of held-out edges, only where it has some.
     """
 
     def __init__(
@@ -49,14 +60,22 @@ class Exchange(Stage):
         enter: Udf | None = None,
         leave: Udf | None = None,
         held_out: bool = False,
+        split: bool = False,
+        once: bool = False,
     ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
+        self.split, self.once = split, once
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
+        if once and (f is not None or held_out):
+            raise ProgramError(
+                f"{self.label} has once=True and walks edges",
+                do="visit the vertices alone: Exchange(None, enter=look, once=True)",
+            )
 
-    def role(self, worker: Worker) -> str:
+    def role(self, program: Program) -> str:
         """The enumerated end's name in UDFs; ProgramError where `over` names no end."""
-        edge = worker.program.edge
-        if names_role(worker.program, self.over, self.label):
+        edge = program.edge
+        if names_role(program, self.over, self.label):
             return self.over
         on_vertex = [udf for udf in (self.enter, self.leave) if udf]
         on_vertex += [self.f] if self.f and self._per_vertex else []
@@ -81,13 +100,20 @@ class Exchange(Stage):
         enumerated.
         """
         edges = worker.graph.held_out if self.held_out else worker.graph.edges
-        role = batch.role if batch else self.role(worker)
+        role = batch.role if batch else self.role(worker.program)
         if self.by_tile:
             return Walk.by_tile(worker, edges, role, batch)
         return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
+        step = self._step(worker, batch)
+        if batch is None and worker.workers > 1:
+            calls = self.calls(worker.program, "")
+            step.measures = frozenset().union(*(call.measures() for call in calls))
+        return step
+
+    def _step(self, worker: Worker, batch: Batch | None) -> ExchangeStep:
         walk = self.walk(worker, batch)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
@@ -114,14 +140,55 @@ class Exchange(Stage):
             if self.f and per_vertex
             else loops.by_vertex(self.f, self.enter, self.leave)
         )
+        visited = self._visited(worker, walk)
+        if visited is not None:
+            loops.varying[f"{prefix}visited"] = visited
+            body = [f"    if not {prefix}visited[v]:", "        continue", *body]
         if self.held_out and self.f:
-            loops.varying[f"{prefix}n_train"] = walk.n_train
+            whole = worker.program.edge.whole == walk.role
+            loops.varying[f"{prefix}n_train"] = walk.rows if whole else walk.n_train
             body = [
                 f"    if v < {prefix}n_train and {prefix}bounds[v] == {prefix}bounds[v + 1]:",
                 "        continue",
                 *body,
             ]
         return loops, [head, *body]
+
+    def _visited(self, worker: Worker, walk: Walk) -> np.ndarray | None:
+        """Which rows (n_train,) of the enumerated end are visited on this worker; None: all."""
+        vertices = worker.graph.of_role(walk.role)
+        if self.held_out or vertices.part is None or not vertices.cut:
+            return None
+        positions = vertices.part.rows[: vertices.n_train]
+        mastered = np.isin(positions, vertices.part.masters)
+        if self.once:
+            return mastered
+        if self.f is None or worker.program.edge.whole != walk.role:
+            return None
+        without = worker.graph.degrees(walk.role)[positions] == 0
+        return (np.diff(walk.layout.bounds)[: len(positions)] > 0) | (without & mastered)
+
+    def calls(self, program: Program, role: str) -> list[Call]:
+        """A vertex is visited once a replica, unless that is declared otherwise."""
+        edge, role = program.edge, role or self.role(program)
+        types = dict(zip(edge.roles, edge.ends, strict=True))
+        own = on_vertex(program, (role,), types[role])
+        visits = "" if self.once or self.split or not may_be_cut(program, types[role]) else role
+        if self.f is not None and edge.whole == role:
+            visits = ""
+        calls = [
+            Call(udf, program, "Exchange", own, {role: types[role]}, visits)
+            for udf in (self.enter, self.leave)
+            if udf is not None
+        ]
+        if self.f is None:
+            return calls
+        if not self._per_vertex:
+            return [Call(self.f, program, "Exchange", on_edge(program), types), *calls]
+        other = next(end for end in edge.roles if end != role)
+        shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}
+        rows = {role: types[role], f"edges.{other}": types[other]}
+        return [Call(self.f, program, "Exchange", shapes, rows, visits, bool(visits)), *calls]
 
 
 class ExchangeStep(Step):

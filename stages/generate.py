@@ -13,10 +13,13 @@ from tux.base.errors import ProgramError
 from tux.engine.spool import Spool
 from tux.engine.worker import Worker
 from tux.program.fields import ID
-from tux.program.stage import Batch, Stage
+from tux.program.program import Program
+from tux.program.stage import Batch
 from tux.protocol.steps import Step
 from tux.rows.table import RowSpec, frozen
 from tux.stages.bind import Udf, named, parameters, place
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
 from tux.stages.loops import indented
@@ -29,7 +32,7 @@ written stays in the first cache.
 """
 
 
-class Generate(Stage):
+class Generate(CallingStage):
     """For each vertex v of the block whose master is here, in each of `rounds` rounds of an epoch:
 
         # `start` is v's number; write those of others into the lists
@@ -77,6 +80,21 @@ class Generate(Stage):
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
                 do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
+
+    def calls(self, program: Program, role: str) -> list[Call]:
+        """`make` is called once for each vertex, whatever the number of workers, and so is `use`;
+        rows of the type have no deltas.
+        """
+        if self.over not in program.vertices:
+            return []
+        tau = {"tau": shape_of(program.context.fields)}
+        lists = {name: slice_of(program, self.over, self.over, {}) for name in self.lists}
+        shapes = {"make": tau, "use": tau | lists}
+        return [
+            Call(udf, program, "Generate", shapes[name], {})
+            for name, udf in (("make", self.make), ("use", self.use))
+            if udf is not None and parameters(udf, self.label)
+        ]
 
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
         """Compile both loops; with several workers, be ready to ask for rows and to answer."""

@@ -10,7 +10,8 @@ from typing import Any
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.program.params import WORKERS
-from tux.program.stage import Batch, Stage
+from tux.program.program import Program
+from tux.program.stage import Added, Batch
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
 from tux.protocol.message import BadMessage, Kind, Message
@@ -20,11 +21,13 @@ from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import Table
 from tux.stages.bind import Udf, call, named, parameters
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call, on_vertex
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
 
 
-class GlobalSync(Stage):
+class GlobalSync(CallingStage):
     """Apply on the context tau, which every worker mirrors and one special worker masters:
 
         # optional; writes totals and `master` fields only
@@ -45,7 +48,7 @@ class GlobalSync(Stage):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Compile the aggregation, and bind `f`."""
-        over = self.aggregated(worker)
+        over = self.aggregated(worker.program)
         aggregate = self._compile(worker, over) if over else None
         if worker.workers == 1:
             return LocalGlobalSync(worker, self.bound(worker, worker.tables["tau"]), aggregate)
@@ -73,19 +76,17 @@ class GlobalSync(Stage):
         arguments = [values[name] for name in parameters(f, self.label)]
         return lambda: f(*arguments)
 
-    def aggregated(self, worker: Worker) -> str:
+    def aggregated(self, program: Program) -> str:
         """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not
         said.
         """
         if self.aggregate is None:
             return ""
         wanted = [
-            name
-            for name in parameters(self.aggregate, self.label)
-            if name in worker.program.vertices
+            name for name in parameters(self.aggregate, self.label) if name in program.vertices
         ]
         over = self.over or (wanted[0] if wanted else "")
-        if over not in worker.program.vertices:
+        if over not in program.vertices:
             what = (
                 f"'{over}' is no vertex type"
                 if over
@@ -93,9 +94,25 @@ class GlobalSync(Stage):
             )
             raise ProgramError(
                 f"{self.label}: {what}",
-                do=f'say over="...": one of {", ".join(worker.program.vertices)}',
+                do=f'say over="...": one of {", ".join(program.vertices)}',
             )
         return over
+
+    def totals_after(
+        self, program: Program, before: dict[str, Added], role: str = ""
+    ) -> dict[str, Added]:
+        """None with `f`, which takes all."""
+        return {} if self.f is not None else super().totals_after(program, before, role)
+
+    def calls(self, program: Program, role: str) -> list[Call]:
+        """The aggregate, on masters. `f` runs once."""
+        over = self.aggregated(program)
+        if self.aggregate is None:
+            return []
+        shapes = on_vertex(program, (over, "v"), over)
+        return [
+            Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
+        ]
 
     def _compile(self, worker: Worker, over: str) -> Callable[[], None]:
         """A function that aggregates the masters of this worker, wherever they are."""

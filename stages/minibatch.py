@@ -10,7 +10,8 @@ from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
 from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
-from tux.program.stage import Batch, Stage
+from tux.program.program import Program
+from tux.program.stage import Added, Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Blocks, Step
 from tux.stages import rotation
@@ -100,7 +101,7 @@ class MiniBatch(Stage):
         if generate is not None:
             return self._generated(worker, generate)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
-        role = self._enumerated(worker, exchanges)
+        role = self._enumerated(worker.program, exchanges)
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
         plan = Plan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
@@ -110,20 +111,40 @@ class MiniBatch(Stage):
             worker, plan, batch, [stage.prepare(worker, batch) for stage in self.inside]
         )
 
-    def _enumerated(self, worker: Worker, exchanges: Sequence[Exchange]) -> str:
+    def check_replicas(self, program: Program, role: str = "") -> None:
+        """ProgramError where a result of the stages inside would depend on the number of
+        workers.
+        """
+        super().check_replicas(program, self._role(program))
+
+    def totals_after(
+        self, program: Program, before: dict[str, Added], role: str = ""
+    ) -> dict[str, Added]:
+        """What the last block leaves."""
+        return super().totals_after(program, before, self._role(program))
+
+    def _role(self, program: Program) -> str:
+        """The name in UDFs of the end that is enumerated; "" where edges are generated."""
+        if any(isinstance(stage, Generate) for stage in self.inside):
+            return ""
+        return self._enumerated(
+            program, [stage for stage in self.inside if isinstance(stage, Exchange)]
+        )
+
+    def _enumerated(self, program: Program, exchanges: Sequence[Exchange]) -> str:
         """The name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
                 "MiniBatch has no Exchange inside and names no type", do='say over="..."'
             )
-        declared = worker.program.edge
-        role = self.over or exchanges[0].role(worker)
+        declared = program.edge
+        role = self.over or exchanges[0].role(program)
         if role not in declared.roles and role in declared.ends:
             role = declared.roles[declared.ends.index(role)]
         for exchange in exchanges:
-            if exchange.over and exchange.role(worker) != role:
+            if exchange.over and exchange.role(program) != role:
                 raise ProgramError(
-                    f"{exchange.label} enumerates {exchange.role(worker)} in a MiniBatch over "
+                    f"{exchange.label} enumerates {exchange.role(program)} in a MiniBatch over "
                     f"{role}",
                     do="enumerate one",
                 )
@@ -134,7 +155,7 @@ class MiniBatch(Stage):
                 )
         if role not in declared.roles:
             raise ProgramError(
-                f"MiniBatch: '{self.over}' is no end of {worker.program.edge_name}",
+                f"MiniBatch: '{self.over}' is no end of {program.edge_name}",
                 do=f"ends: {', '.join(declared.roles)}",
             )
         return role

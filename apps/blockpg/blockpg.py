@@ -71,7 +71,8 @@ class BlockPG(Program):
     input = Samples(groups="groups", classes=("negative", "positive"))
     report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what
-    # masters don't (`used`, by which w passes on).
+    # masters don't (`used`, by which w passes on). What a feature gathers from its entries, and
+    # passes on to them, is a sum, so each worker may do its share (`split`).
     sample = Vertex(
         whole=True,
         label=data("f4"),
@@ -111,12 +112,13 @@ class BlockPG(Program):
             Exchange(None, enter=keep),
         ]
         if blocks or self.path > 1:
-            stages += [Exchange(gather), Apply("feature", wake), Exchange(pass_on)]
+            wakes = Apply("feature", wake)
+            stages += [Exchange(gather, split=True), wakes, Exchange(pass_on, split=True)]
         return [*stages, GlobalSync(started)]
 
     def stages(self, cluster):
         blocks = self._blocks(cluster)
-        steps = Exchange(gather), Apply("feature", step), Exchange(scatter)
+        steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
         return [
             *([GlobalSync(lower)] if self.path > 1 else []),
             MiniBatch(
@@ -130,13 +132,13 @@ class BlockPG(Program):
             GlobalSync(accept),
             Apply("feature", settle, gather=False),
             Exchange(None, enter=follow),
-            Exchange(pass_on),
+            Exchange(pass_on, split=True),
             Exchange(None, enter=keep),
             GlobalSync(settled),
         ]
 
-    def evaluate(self):
-        return judged()
+    def evaluate(self, cluster):
+        return judged(held_out=cluster.has_test)
 
     def converged(self, metrics):
         gap = metrics.get("duality_gap", np.inf) if self.gap > 0 else np.inf

@@ -126,21 +126,21 @@ def report(tau):
         tau.test_auc = float(high @ (np.cumsum(low) - low / 2) / (low.sum() * high.sum()))
 
 
-def judged():
-    """The stages of all that."""
+def judged(held_out):
+    """The stages of all that, of samples that are `held_out` only if there are any."""
+    held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
         Exchange(None, enter=start),
-        Exchange(add),
+        Exchange(add, split=True),
         Exchange(None, enter=exact),
         GlobalSync(balance),
         Exchange(None, enter=balanced),
-        Exchange(slope),
+        Exchange(slope, split=True),
         Apply("feature", exceed),
         GlobalSync(scaled),
         Exchange(None, enter=conjugate),
         GlobalSync(subtract),
-        Exchange(judge, over="sample", held_out=True),
-        GlobalSync(report),
+        *(held if held_out else ()),
     ]
 
 

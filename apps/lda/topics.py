@@ -67,28 +67,29 @@ class Topics(Program):
     optimised = optimised
 
     def sweep(self, f, order, cluster):
-        """A pass over all words, block by block."""
+        """A pass over all words, block by block. A word's occurrences on each worker are drawn
+        there.
+        """
         blocks = self.parts or max(8, 4 * cluster.workers)
-        return MiniBatch(
-            Exchange(f, over="word"), Apply("word"), GlobalSync(), blocks=blocks, order=order
-        )
+        draw = Exchange(f, over="word", split=True)
+        return MiniBatch(draw, Apply("word"), GlobalSync(), blocks=blocks, order=order)
 
     def initial(self, begin, cluster):
         """Stages that count the words and give each occurrence its first topic by `begin`."""
         return [
-            Exchange(tally),
+            Exchange(tally, split=True),
             Apply("word"),
             GlobalSync(known, aggregate=occurs),
             self.sweep(begin, "pipelined", cluster),
         ]
 
-    def evaluate(self):
+    def evaluate(self, cluster):
         """Stages that make `loglik_per_token` and, of held-out documents, `test_perplexity`."""
+        held = Exchange(complete, over="document", held_out=True), GlobalSync(perplexity)
         return [
             Exchange(None, enter=likely_topics),
             GlobalSync(report, aggregate=likely_words),
-            Exchange(complete, over="document", held_out=True),
-            GlobalSync(perplexity),
+            *(held if cluster.has_test else ()),
         ]
 
     def predict(self):

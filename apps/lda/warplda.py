@@ -139,5 +139,5 @@ class WarpLDA(Topics):
             *self.optimised(Exchange(enlist_if_due)),
         ]
 
-    def evaluate(self):
-        return [Exchange(enlist), *super().evaluate()]
+    def evaluate(self, cluster):
+        return [Exchange(enlist), *super().evaluate(cluster)]

@@ -137,8 +137,8 @@ class MF(Program):
         )
         return [batch, Apply("user", renorm), GlobalSync(finish)]
 
-    def evaluate(self):
-        return [Exchange(test, held_out=True), GlobalSync(report)]
+    def evaluate(self, cluster):
+        return [Exchange(test, held_out=True), GlobalSync(report)] if cluster.has_test else []
 
     def predict(self):
         return Score(rate)

@@ -15,6 +15,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
+from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, Score
 from tux.synthetic.ratings import ratings
 
@@ -284,7 +285,7 @@ def test_plain_and_compiled_runs_agree(plain_run):
 @both
 def test_evaluation_against_numpy(jit):
     worker = complete(MF(**PROGRAM), EDGES, 2 if jit else 0, test=HELD, jit=jit)
-    *_, score = executed(worker, *worker.program.evaluate(), Score(mf.rate))
+    *_, score = executed(worker, *worker.program.evaluate(Cluster(has_test=True)), Score(mf.rate))
     users, items = state(worker, "f")
     known = (HELD.src < len(EDGES.ids["user"])) & (HELD.dst < len(EDGES.ids["item"]))
     dots = (users[HELD.src].astype(float) * items[HELD.dst]).sum(1)

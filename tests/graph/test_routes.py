@@ -108,6 +108,10 @@ def count(item, tau):
     tau.n += 1
 
 
+def count_items(item):
+    item.n += 1
+
+
 def keep(item):
     item.seen += item.n
 
@@ -132,7 +136,7 @@ class CountByUser(Count):
     """The same, user by user; the items are those that a block touches."""
 
     def stages(self):
-        return [MiniBatch(Exchange(count, over="user"), Apply("item", keep), vertices=1)]
+        return [MiniBatch(Exchange(count_items, over="user"), Apply("item", keep), vertices=1)]
 
 
 def sent(program, slack=0):

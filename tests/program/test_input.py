@@ -105,3 +105,7 @@ def test_stages_are_told_of_the_cluster_and_the_program_is_not_changed(workers, 
     before = dict(vars(program))
     Team(program, edges, k=workers, slack=slack).train(1)
     assert seen == [Cluster(workers, slack)] * workers and vars(program) == before
+    seen.clear()
+    test = EdgeData.of(("page", "page"), [0], [2], {}, against=edges.ids)
+    Team(program, edges, test, k=workers, slack=slack).train(1)
+    assert seen == [Cluster(workers, slack, has_test=True)] * workers

@@ -34,7 +34,7 @@ class Bags(Program):
     occurrence = Edge("bag", "word", repeats="count", place=mirror("u2"))
 
     def stages(self):
-        batch = MiniBatch(Exchange(fill, over="word"), Apply("word", keep), vertices=1)
+        batch = MiniBatch(Exchange(fill, over="word", split=True), Apply("word", keep), vertices=1)
         return [Exchange(None, enter=empty), batch, Exchange(None, enter=turn)]
 
 
@@ -171,7 +171,7 @@ class Draws(Program):
     occurrence = Edge("bag", "word", place=mirror("u2"))
 
     def stages(self):
-        return [Exchange(uses_randomness, over="word")]
+        return [Exchange(uses_randomness, over="word", split=True)]
 
 
 def test_replicas_of_a_vertex_draw_other_numbers():

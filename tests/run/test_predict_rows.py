@@ -43,7 +43,7 @@ class Count(Program):
     occurrence = Edge("document", "word", repeats="count")
 
     def stages(self):
-        return [Exchange(count), Apply("word")]
+        return [Exchange(count, split=True), Apply("word")]
 
     def predict(self):
         if self.width:

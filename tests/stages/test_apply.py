@@ -24,7 +24,7 @@ from tux import (
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 #   a --5-- 1       held out:  d ---- 1
 #    `--2--.
@@ -242,6 +242,7 @@ class Postponed(Program):
             Apply("item", decide, gather=False),
             Exchange(hear),
             Apply("item", tell),
+            GlobalSync(lambda tau: None),
         ]
 
 
@@ -279,7 +280,8 @@ def test_who_gathers_nothing_sees_nothing_gathered(stage, told):
 def test_a_decision_is_no_gathering():
     class Lost(Postponed):
         def stages(self):
-            return super().stages()[:3]
+            stages = super().stages()
+            return [*stages[:3], stages[-1]]
 
     with pytest.raises(ProgramError, match=r"nothing takes the delta item\.seen"):
         trained(Lost(), from_arrays([0], [7], ends=("user", "item")), 1, k=1)

@@ -78,9 +78,9 @@ class Steps(Program):
 
     def stages(self):
         parts = [
-            Exchange(gather),
+            Exchange(gather, split=True),
             Apply("column", step),
-            Exchange(scatter),
+            Exchange(scatter, split=True),
             Exchange(None, enter=look),
         ]
         return [

@@ -229,7 +229,8 @@ def test_rows_are_no_staler_than_the_slack(slack, delivery):
 
     class Counting(Probe):
         def stages(self):
-            return [MiniBatch(Stale(everyone, look, "page", rounds=steps, path=N))]
+            walks = Stale(everyone, look, "page", rounds=steps, path=N)
+            return [MiniBatch(walks), GlobalSync(lambda tau: None)]
 
     team = Team(Counting(), EDGES, k=k, slack=slack, delivery=delivery).train(1)
     assert len(seen) == k * steps
@@ -337,7 +338,8 @@ class Mixed(Visits):
 class Beside(Visits):
     def stages(self):
         walks = Generate(step, visit, "page", path="length")
-        return [MiniBatch(walks, Exchange(lambda src: None), vertices=self.size)]
+        batch = MiniBatch(walks, Exchange(lambda src: None), vertices=self.size)
+        return [batch, GlobalSync(lambda tau: None)]
 
 
 class Twice(Visits):
@@ -347,7 +349,8 @@ class Twice(Visits):
 
 class Unmeasured(Visits):
     def stages(self):
-        return [MiniBatch(Generate(step, visit, "page", path="width"))]
+        walks = Generate(step, visit, "page", path="width")
+        return [MiniBatch(walks), GlobalSync(lambda tau: None)]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class Numbers(Program):
     def stages(self):
         return [
             Exchange(along),
-            Exchange(neighbours, over="src"),
+            Exchange(neighbours, over="src", split=True),
             Apply("page", keep),
             GlobalSync(conclude, aggregate=weigh, over="page"),
         ]

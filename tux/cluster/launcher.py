@@ -189,8 +189,8 @@ class Launcher(LocalWorkers):
         self._refusals.warn(self._own_beat(), end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
-        """The records of the epochs from the `first`, which is 0 in a run of none, until all workers
-        have sent their share of the model.
+        """The records of the epochs from the `first`, which is 0 in a run of none, until all
+        workers have sent their share of the model.
         """
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
         last = [first - 1] * self.job.workers  # the epoch of the last record, by worker

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.base.errors import DataError, ProgramError
+from tux.graph.partitioned import cut_end, keeping_end_whole
 from tux.program.fields import Field
 from tux.program.program import Program
-from tux.program.stage import Stage
+from tux.program.stage import Added, Stage
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -30,11 +31,38 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
             )
 
 
+def refuse_dependence(
+    program: Program, training: Sequence[Stage], judging: Sequence[Stage]
+) -> None:
+    """ProgramError where a result would depend on the number of workers, or a total is not taken:
+    by the stages of set-up and of an epoch, or by those that evaluate.
+    """
+    for stage in (*training, *judging):
+        stage.check_replicas(program)
+    for stages, end in ((training, "the epoch ends"), (judging, "evaluate() ends")):
+        left: dict[str, Added] = {}
+        for stage in stages:
+            left = stage.totals_after(program, left)
+        for name, added in left.items():
+            raise ProgramError(
+                f"`{added.udf}` adds to tau.{name}, a total, and no GlobalSync takes it before "
+                f"{end}",
+                where=added.where,
+                do="add GlobalSync(f) after it to the stages, whose `f` sets a value or a metric",
+            )
+
+
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
     """ProgramError where a type that is cut has fields that are synchronised, and none of `stages`
     is an Apply for it.
     """
-    applied = _synchronised(stages)
+    applied, end = _synchronised(stages), worker.program.edge.whole
+    if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
+        raise ProgramError(
+            f"the edges of {worker.program.edge.ends[0]} {vertex} as {end} lie on several workers, "
+            f'and {type(worker.program).__name__} declares them whole="{end}"',
+            do=f"use --partitioner {' or '.join(keeping_end_whole(end))}",
+        )
     for name in worker.cut_types():
         if worker.program.vertices[name].remote:
             continue

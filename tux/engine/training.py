@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tux.engine.checks import check_finite, refuse_lost_changes, refuse_lost_deltas
+from tux.engine.checks import (
+    check_finite,
+    refuse_dependence,
+    refuse_lost_changes,
+    refuse_lost_deltas,
+)
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
@@ -34,11 +39,12 @@ class Training:
         self.worker, self.seconds = worker, 0.0
         self.best_epoch, self.best = 0, float("inf")
         self._best_model: list[np.ndarray] = []
-        cluster = Cluster(worker.workers, worker.slack)
+        cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (
             stages_of(program, name, cluster) for name in ("setup", "stages", "evaluate")
         )
         every = [*setup, *stages, *evaluate]
+        refuse_dependence(program, [*setup, *stages], evaluate)
         self._setup, self._stages, self._evaluate = (
             worker.prepare(each) for each in (setup, stages, evaluate)
         )

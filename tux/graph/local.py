@@ -166,6 +166,7 @@ class Graph:
     held_out: Edges
     part: Part | None = None
     topology: Topology | None = None  # all neighbours, where the program asks for them
+    has_test: bool = False  # whether edges are held out, here or on another worker
 
     def of_role(self, role: str) -> Vertices:
         """The vertex type at the end called `role`."""
@@ -235,11 +236,11 @@ class Graph:
             none = Edges(
                 program.edge, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
             )
-            return Graph(vertices, none, replace(none, fixed=True), part, topology)
+            return Graph(vertices, none, replace(none, fixed=True), part, topology, part.has_test)
         edges = _repeated(program, part.src, part.dst, part.fields)
         held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
-        return Graph(vertices, edges, held_out, part, topology)
+        return Graph(vertices, edges, held_out, part, topology, part.has_test)
 
     @staticmethod
     def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
@@ -275,6 +276,7 @@ class Graph:
             _edges(program, vertices, train),
             held_out,
             topology=topology_of(program, train, seed),
+            has_test=test is not None,
         )
 
 

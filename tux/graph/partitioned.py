@@ -22,6 +22,14 @@ from tux.program.program import Program
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
 
+ONE_END = {"src": "source", "dst": "target"}
+"""The partitioner that places an edge by this end alone; how others call the end."""
+
+
+def keeping_end_whole(end: str) -> tuple[str, ...]:
+    """Partitioners that can keep all edges of a vertex as `end` ("src" or "dst") together."""
+    return (*FAVOURING, ONE_END[end], "random")
+
 
 @dataclass(frozen=True)
 class Partitioned:
@@ -41,18 +49,13 @@ class Partitioned:
         k: int,
         seed: int,
         whole: Sequence[str] = (),
+        whole_end: str = "",
     ) -> Partitioned:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
-        the partitioner can do that.
+        the partitioner can do that. `whole_end`: see `Edge`; UsageError if the partitioner cannot
+        do that.
         """
-        favourite: dict[str, Any] = (
-            {"favourite": ("source", "target")[train.ends.index(whole[0])]}
-            if whole and partitioner in FAVOURING
-            else {}
-        )
-        assignment = PARTITIONERS[partitioner](
-            train.src, train.dst, k, seed, bipartite=train.ends[0] != train.ends[1], **favourite
-        )
+        assignment = _assigned(train, partitioner, k, seed, whole, whole_end)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
         return Partitioned(cut(train, test, assignment, k, seed), _bare(train), digests)
 
@@ -82,6 +85,27 @@ class Partitioned:
             bare,
             {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
         )
+
+
+def _assigned(
+    train: EdgeData, partitioner: str, k: int, seed: int, whole: Sequence[str], whole_end: str
+) -> np.ndarray:
+    """The part (m,) of each edge."""
+    bipartite, chosen, how = train.ends[0] != train.ends[1], partitioner, dict[str, Any]()
+    if whole_end and k > 1:
+        if partitioner not in keeping_end_whole(whole_end):
+            raise UsageError(
+                f"--partitioner {partitioner} cuts the edges of a {train.ends[0]} as {whole_end}, "
+                f'which the program declares whole="{whole_end}"',
+                do=f"use one of: {', '.join(keeping_end_whole(whole_end))}",
+            )
+        if partitioner in FAVOURING:  # each vertex is a source and a target, two vertices
+            bipartite, how = True, {"favourite": ONE_END[whole_end]}
+        elif partitioner == "random":
+            chosen = ONE_END[whole_end]
+    elif whole and partitioner in FAVOURING:
+        how = {"favourite": ("source", "target")[train.ends.index(whole[0])]}
+    return PARTITIONERS[chosen](train.src, train.dst, k, seed, bipartite=bipartite, **how)
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
@@ -208,12 +232,21 @@ def _bare(data: EdgeData) -> EdgeData:
 
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.run.inputs.Inputs` are, or are cut into."""
+    end = program.edge.whole
     if inputs.folder:
         cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        if end and (vertex := cut_end(cut_graph.parts, end)):
+            raise DataError(
+                f"its edges of {program.edge.ends[0]} {vertex} as {end} lie in several parts, but "
+                f'the program declares them whole="{end}"',
+                where=str(inputs.folder),
+                do=f"partition the file again, by --method {ONE_END[end]}",
+            )
         return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     test = None if inputs.test is None else _declared(program, inputs.test)
-    cut_graph = Partitioned.of(_declared(program, inputs.train), test, partitioner, k, seed, whole)
+    train = _declared(program, inputs.train)
+    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole, end)
     return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
 
 
@@ -232,6 +265,18 @@ def _declared(program: Program, edges: EdgeData) -> EdgeData:
         if kind in program.vertices
     }
     return replace(edges, fields=fields, vertex_fields=vertex_fields)
+
+
+def cut_end(parts: Sequence[Part], end: str) -> str:
+    """A vertex whose edges as `end` ("src" or "dst") lie in several parts; "" if there is none."""
+    for part in parts:
+        (each,), side = part.types.values(), ("src", "dst").index(end)
+        here = np.bincount((part.src, part.dst)[side], minlength=len(each.rows))[: each.n_train]
+        positions = each.rows[: each.n_train]
+        (cut,) = np.nonzero((here > 0) & (here != part.degrees[side][positions]))
+        if len(cut):
+            return str(each.ids.decode(each.order[positions[cut[:1]]])[0])
+    return ""
 
 
 def with_topology(

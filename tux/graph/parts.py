@@ -71,6 +71,7 @@ class Part:
     test_fields: dict[str, np.ndarray]
     # arrays of a `tux.graph.topology.Topology`, the same on all workers
     topology: Mapping[str, np.ndarray] = field(default_factory=dict)
+    has_test: bool = False  # whether edges are held out, here or on another worker
 
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -90,8 +91,8 @@ class _Cut:
 
 
 def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
-    """Where vertices are, and their masters by load and locality; a vertex without edges has its
-    home where masters are fewest.
+    """Where vertices are, and their masters by load and locality; a vertex without edges is where
+    masters are fewest, and nowhere else.
     """
     replicas = gathered(positions_by_part, n)
     bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
@@ -189,6 +190,7 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
                 test_src=src,
                 test_dst=dst,
                 test_fields=fields,
+                has_test=True,
             )
         )
     return out

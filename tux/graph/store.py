@@ -60,6 +60,7 @@ class Manifest(Header):
     seed: int
     topology: list[str] = []  # arrays of all neighbours
     classes: list[str] = []  # what labels of -1 and +1 stand for
+    has_test: bool = False
 
 
 class StoredIds(Ids):
@@ -128,6 +129,7 @@ def save(
         seed,
         whole,
         [*classes],
+        parts[0].has_test,
     )
     with replacing(folder / MANIFEST) as written:
         written.write_bytes(msgspec.json.encode(manifest))
@@ -275,6 +277,7 @@ def load(folder: Path, number: int) -> Part:
         test_dst,
         test_fields,
         {name: array(folder / f"topology.{name}.npy") for name in manifest.topology},
+        manifest.has_test,
     )
 
 

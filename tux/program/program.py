@@ -128,7 +128,8 @@ class Program:
         """Stages that run once before the first epoch, timed: initial values, degrees.
 
         This method, `stages` and `evaluate` may have a parameter `cluster`, a
-        `tux.program.stage.Cluster`: how many workers the run has, and its slack.
+        `tux.program.stage.Cluster`: how many workers the run has, its slack, and whether it has
+        held-out edges.
         """
         return []
 

@@ -11,14 +11,18 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
+    from tux.program.program import Program
     from tux.protocol.steps import Step
 
 
 class Cluster(NamedTuple):
-    """The workers of a run: how many there are, and how many clocks they may be apart."""
+    """The workers of a run: how many there are, how many clocks they may be apart, and whether the
+    run has held-out edges.
+    """
 
     workers: int = 1
     slack: int = 0
+    has_test: bool = False
 
 
 class Batch(NamedTuple):
@@ -34,6 +38,13 @@ class Batch(NamedTuple):
     def several(self) -> bool:
         """Whether there is more than one block."""
         return len(self.cuts) > 2
+
+
+class Added(NamedTuple):
+    """Where a UDF adds to a total of the context: the UDF's name, and ``file:line``."""
+
+    udf: str
+    where: str
 
 
 class Stage(ABC):
@@ -52,3 +63,20 @@ class Stage(ABC):
         """Check the stage against the worker's program, lay out edges, compile kernels; returns
         what the worker runs.
         """
+
+    def check_replicas(self, program: Program, role: str = "") -> None:
+        """ProgramError where a result would depend on the number of workers. `role`: the end that
+        the mini-batch around the stage enumerates.
+        """
+        for stage in self.inside:
+            stage.check_replicas(program, role)
+
+    def totals_after(
+        self, program: Program, before: dict[str, Added], role: str = ""
+    ) -> dict[str, Added]:
+        """The totals of the context that hold something after this stage if those in `before` do
+        so before it.
+        """
+        for stage in self.inside:
+            before = stage.totals_after(program, before, role)
+        return before

@@ -83,13 +83,25 @@ class Edge(Fields):
     Edge fields stay where the edge lies: `data` is read from the file, `mirror` is written by
     Exchange. With ``repeats="count"`` a row of the file stands for as many edges as its column
     `count` says, each with mirror fields of its own.
+
+    ``whole="src"``, for edges of one vertex type: all edges that leave a vertex lie on one worker,
+    so that a UDF with `edges` over `src` sees all of them. The vertex may have mirrors elsewhere,
+    for edges that end at it. ``whole="dst"``: all edges that end at a vertex.
     """
 
     allowed = ("mirror", "data")
 
-    def __init__(self, src: str, dst: str, *, repeats: str = "", **fields: Field) -> None:
+    def __init__(
+        self, src: str, dst: str, *, repeats: str = "", whole: str = "", **fields: Field
+    ) -> None:
         super().__init__(**fields)
-        self.ends, self.repeats = (src, dst), repeats
+        self.ends, self.repeats, self.whole = (src, dst), repeats, whole
+        if whole and (src != dst or whole not in self.roles):
+            raise ProgramError(
+                f"an edge from {src} to {dst} is declared whole={whole!r}",
+                do='edges of one vertex type have whole="src" or "dst"; of two types, declare one '
+                "of them Vertex(whole=True)",
+            )
         if repeats in fields:
             raise ProgramError(
                 f"edge field {repeats} is the number of repetitions too",

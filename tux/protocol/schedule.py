@@ -11,7 +11,9 @@ which may add to the context, or if it aggregates what they have folded; else it
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
 second segments, or from Applies at the masters), or where it aggregates masters that the blocks
-change, its clock waits until all blocks are finished.
+change, its clock waits until all blocks are finished. So does that of an Exchange outside
+mini-batches which adds to totals and reads what the Applies of the blocks change; as behind a
+Barrier, no later clock starts beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tux.protocol.block import Block
-from tux.protocol.steps import BarrierStep, Blocks, Fold, Step, Sync
+from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Step, Sync
 
 
 @dataclass
@@ -93,8 +95,17 @@ def clocks(steps: Sequence[Step]) -> Iterator[ClockTask]:
 
 def _outside(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> ClockTask:
     """The clock of a run of steps outside mini-batches, which come after `batches`."""
-    alone = any(isinstance(step, BarrierStep) for step in steps)
+    changed = _changed(batches)
+    alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     return ClockTask(None, segments(steps), alone or _takes_late_totals(steps, batches), alone)
+
+
+def _changed(batches: Sequence[list[Segment]]) -> set[str]:
+    """The vertex types that blocks change at masters, or here after their first answers."""
+    syncs = [sync for cut in batches for segment in cut for sync in segment.syncs]
+    late = [step for cut in batches for segment in cut[1:] for step in segment.here]
+    at_masters = {sync.table for sync in syncs if sync.is_apply or isinstance(sync, Pull)}
+    return at_masters | {step.applies for step in late if step.applies}
 
 
 def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
@@ -109,6 +120,6 @@ def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) 
         if isinstance(sync, Fold)
     ]
     late = any(len(cut) > 1 for cut in batches) or any(fold.adds_to_context for fold in folds)
-    changed = {fold.table for fold in folds if fold.is_apply}
+    changed = _changed(batches)
     syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
     return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

@@ -43,10 +43,16 @@ class Step(ABC):
     """
 
     is_apply = False
+    applies = ""
+    """The vertex type whose rows here it changes, if it is an Apply of which nothing is sent."""
+
     own_clock = False
     """Whether it makes a clock of its own outside mini-batches, as it stands for the clocks of
     many blocks.
     """
+
+    measures: frozenset[str] = frozenset()
+    """Vertex types of which it reads what Applies change, and adds to totals of the context."""
 
     @abstractmethod
     def run(self, block: Block | None = None) -> None:

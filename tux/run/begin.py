@@ -113,15 +113,17 @@ def stored(plan: Plan, inputs: Inputs) -> Plan:
     return replace(plan, workers=workers, partitioner=manifest.partitioner)
 
 
-def recommended(plan: Plan, inputs: Inputs, watch: Watcher) -> Plan:
+def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) -> Plan:
     """The plan with the partitioner that "auto" stands for, said with its reason."""
     total = plan.workers * plan.machines
     if plan.partitioner != "auto" or inputs.folder or total == 1:
         return plan
-    train = inputs.train
+    train, end = inputs.train, program.edge.whole
     name, reason = recommended_partitioner(
         train.src, train.dst, total, bipartite=train.ends[0] != train.ends[1]
     )
+    if end:
+        name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
     watch.say(f"partitioner {name}: {reason}")
     return replace(plan, partitioner=name)
 

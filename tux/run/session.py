@@ -72,7 +72,7 @@ def run(
             plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
-        plan = recommended(plan, inputs, clock.watch)
+        plan = recommended(plan, program, inputs, clock.watch)
         record.options = plan.record()
         if plan.workers > 1 or options.place or inputs.folder:
             training = stack.enter_context(start_workers(program, inputs, plan, folder, clock))

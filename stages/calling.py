@@ -1,0 +1,31 @@
+"""Stages that call UDFs on rows, as the rules for several workers see them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from tux.program.program import Program
+from tux.program.stage import Added, Stage
+from tux.stages.calls import Call
+from tux.stages.replica_rules import check
+
+
+class CallingStage(Stage):
+    """A stage whose `calls` say what its UDFs are called with."""
+
+    @abstractmethod
+    def calls(self, program: Program, role: str) -> list[Call]:
+        """How each UDF is called; `role`: the end that a mini-batch around the stage enumerates."""
+
+    def check_replicas(self, program: Program, role: str = "") -> None:
+        """ProgramError where a UDF's result would depend on the number of workers."""
+        for call in self.calls(program, role):
+            check(call)
+
+    def totals_after(
+        self, program: Program, before: dict[str, Added], role: str = ""
+    ) -> dict[str, Added]:
+        """Those to which the UDFs add, too."""
+        for call in self.calls(program, role):
+            before = call.adds() | before
+        return before

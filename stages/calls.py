@@ -1,0 +1,94 @@
+"""How a stage calls a UDF: which rows its parameters are, and how often it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tux.program.fields import Field
+from tux.program.program import Program
+from tux.program.stage import Added
+from tux.stages.bind import Udf
+from tux.stages.effect_values import Shape
+from tux.stages.effects import Effects, effects
+
+
+@dataclass(frozen=True)
+class Call:
+    """A UDF of a stage. `place`: what messages call where it runs, such as "Exchange".
+
+    `rows`: the vertex type of each row by its name in `tux.stages.effects`; the context and edges
+    are left out. `visits`: the name of the row for whose vertex it is called once a replica; "" if
+    it is called per edge, or once for each vertex whatever the number of workers. `sees_edges`: it
+    has `edges`, of which each worker may have a share.
+    """
+
+    udf: Udf
+    program: Program
+    place: str
+    shapes: Mapping[str, Shape]
+    rows: Mapping[str, str]
+    visits: str = ""
+    sees_edges: bool = False
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What the UDF does to its rows."""
+        return effects(self.udf, self.shapes)
+
+    def of_totals(self) -> dict[str, dict[str, str]]:
+        """The kinds of effects on each total of the context, and where."""
+        totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}
+        return {total: self.effects.of("tau", total) for total in totals}
+
+    def adds(self) -> dict[str, Added]:
+        """The totals to which the UDF certainly adds."""
+        out = {}
+        for total, kinds in self.of_totals().items():
+            where = next((kinds[k] for k in ("add", "min", "max", "write") if k in kinds), "")
+            if where:
+                out[total] = Added(self.udf.__name__, where)
+        return out
+
+    def measures(self) -> set[str]:
+        """If the UDF may add to totals: the vertex types of which it may read what an Apply
+        changes.
+        """
+        if not any(kinds.keys() - {"read"} for kinds in self.of_totals().values()):
+            return set()
+        return {
+            vertex
+            for row, vertex in self.rows.items()
+            for name, field in self.program.vertices[vertex].fields.items()
+            if field.kind in ("value", "shared")
+            and self.effects.of(row, name).keys() & {"read", "unknown"}
+        }
+
+
+def shape_of(fields: Mapping[str, Field]) -> Shape:
+    """The shape of a row with these fields."""
+    return Shape({name: len(field.shape) for name, field in fields.items()})
+
+
+def on_vertex(program: Program, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:
+    """What a UDF on one vertex may have: the row, by several names, and the context."""
+    row = shape_of(program.vertices[vertex].fields)
+    return dict.fromkeys(names, row) | {"tau": shape_of(program.context.fields)}
+
+
+def on_edge(program: Program) -> dict[str, Shape]:
+    """What a UDF that is called per edge may have: both ends, the edge and the context."""
+    edge = program.edge
+    rows = {
+        role: shape_of(program.vertices[of].fields)
+        for role, of in zip(edge.roles, edge.ends, strict=True)
+    }
+    own = {program.edge_name: shape_of(edge.fields), "tau": shape_of(program.context.fields)}
+    return rows | own
+
+
+def slice_of(program: Program, end: str, vertex: str, fields: Mapping[str, Field]) -> Shape:
+    """A slice of edges with `fields`, whose rows at the other end are called `end`."""
+    row = shape_of(program.vertices[vertex].fields)
+    return Shape(shape_of(fields).fields, {end: row}, several=True)

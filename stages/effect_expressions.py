@@ -1,0 +1,353 @@
+"""The values of a UDF's expressions: which rows, fields and functions each may be, and which fields
+it reads. `tux.stages.effects` goes through the statements around them.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tux.stages.effect_values import (
+    DEEPEST,
+    PLAIN,
+    READING_METHODS,
+    Each,
+    Edges,
+    Known,
+    Other,
+    Row,
+    Several,
+    Shape,
+    Value,
+    View,
+    constant,
+    depth,
+    join,
+    only_reads,
+    parts,
+    rows_in,
+)
+from tux.stages.fold_idioms import names_in
+
+Env = dict[str, Value]
+Note = Callable[[str, str, str, str], None]
+"""Called with a row, a field, a kind of effect, and ``file:line``."""
+
+EVERY = "*"
+"""Stands for all fields of a row."""
+
+
+_SEE_NAMES = ("eval", "exec", "locals", "vars")
+"""Functions that reach local names without being given their values."""
+
+
+class Expressions:
+    """The expressions of one call of one function; `env`: what its local names stand for.
+
+    `rows`: what the rows look like, by their names. `call` is told of calls of functions with a
+    source: the function, and its parameters; it returns what they return, or None where they
+    cannot be followed.
+    """
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        rows: Mapping[str, Shape],
+        note: Note,
+        call: Callable[[types.FunctionType, Env], Value | None],
+    ) -> None:
+        self.function, self.rows, self._note, self._call = function, rows, note, call
+        self.env: Env = {}
+        code = function.__code__
+        self._locals = frozenset((*code.co_varnames, *code.co_cellvars))
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        self._closed = {name: cell.cell_contents for name, cell in cells}
+
+    def note(self, row: str, field: str, kind: str, node: ast.AST) -> None:
+        """Note an effect."""
+        where = f"{self.function.__code__.co_filename}:{node.lineno}"  # type: ignore[attr-defined]
+        self._note(row, field, kind, where)
+
+    def escape(self, value: Value, node: ast.AST) -> None:
+        """The rows in `value` go where they are not followed."""
+        for atom in rows_in(value):
+            if isinstance(atom, View):
+                self.note(atom.row, atom.field, "unknown", node)
+                continue
+            self.note(atom.name, EVERY, "unknown", node)
+            for end in self.rows[atom.name].ends:
+                self.note(f"{atom.name}.{end}", EVERY, "unknown", node)
+
+    def use(self, value: Value, node: ast.AST) -> None:
+        """A value is computed with: fields are read, and rows are not followed."""
+        for atom in value:
+            if isinstance(atom, View):
+                self.note(atom.row, atom.field, "read", node)
+            elif isinstance(atom, Row | Edges):
+                self.escape(frozenset({atom}), node)
+            for item in parts(atom):
+                self.use(item, node)
+
+    def used(self, node: ast.expr | None) -> None:
+        """An expression whose value is computed with."""
+        if node is not None:
+            self.use(self.value(node), node)
+
+    def unfollowed(self, node: ast.AST) -> None:
+        """Source that is not followed may do anything to what the names stand for."""
+        self.escape(join(*self.env.values()), node)
+        for name in names_in(node, stored=True):
+            self.env[name] = PLAIN
+
+    def value(self, node: ast.expr) -> Value:
+        """What an expression may be; the fields that it reads are noted."""
+        match node:
+            case ast.Constant():
+                return PLAIN
+            case ast.Name():
+                return self.named(node.id)
+            case ast.Attribute():
+                return join(*(self._attribute(a, node) for a in self.value(node.value)))
+            case ast.Subscript():
+                return self._entry(node)
+            case ast.Call():
+                return self._called(node)
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr() | ast.Slice():
+                return self._computed(node)
+            case ast.BoolOp():
+                values = [self.value(each) for each in node.values]
+                for each, of in zip(values, node.values, strict=True):
+                    self.use(each, of)
+                return join(*values)
+            case ast.IfExp():
+                self.used(node.test)
+                return join(self.value(node.body), self.value(node.orelse))
+            case ast.Tuple() if not any(isinstance(each, ast.Starred) for each in node.elts):
+                return self._tuple(tuple(self.value(each) for each in node.elts), node)
+            case ast.NamedExpr():
+                self.env[node.target.id] = found = self.value(node.value)
+                return found
+            case ast.ListComp():
+                return self._comprehension(node)
+            case ast.List() | ast.Set() | ast.Tuple():
+                for part in node.elts:
+                    inner = part.value if isinstance(part, ast.Starred) else part
+                    self.escape(self.value(inner), part)
+                return PLAIN
+        self.unfollowed(node)
+        return PLAIN
+
+    def named(self, name: str) -> Value:
+        """What a name stands for."""
+        if name in self.env:
+            return self.env[name]
+        if name in self._locals:
+            return PLAIN  # not assigned yet: Python would say so
+        if name in self._closed:
+            return constant(self._closed[name])
+        known = self.function.__globals__
+        return constant(known[name] if name in known else getattr(builtins, name, None))
+
+    def element(self, value: Value, node: ast.AST) -> Value:
+        """What a loop over a value gives."""
+        return join(*(self._element(atom, node) for atom in value))
+
+    def _element(self, atom: Any, node: ast.AST) -> Value:
+        match atom:
+            case Edges():
+                return frozenset({Row(atom.name)})
+            case View() if atom.ndim > 1:
+                return frozenset({View(atom.row, atom.field, atom.ndim - 1)})
+            case Several() | Each():
+                return join(*parts(atom))
+        self.use(frozenset({atom}), node)
+        return PLAIN
+
+    def _tuple(self, items: tuple[Value, ...], node: ast.AST) -> Value:
+        if max(map(depth, items), default=0) >= DEEPEST:
+            self.escape(join(*items), node)
+            return PLAIN
+        return frozenset({Several(items)})
+
+    def _computed(self, node: ast.expr) -> Value:
+        """A number or text, made of the parts of an expression."""
+        told_apart = isinstance(node, ast.Compare) and all(
+            isinstance(op, ast.Is | ast.IsNot) for op in node.ops
+        )
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, ast.FormattedValue):
+                each = each.value
+            if isinstance(each, ast.expr):
+                value = self.value(each)
+                if not told_apart:
+                    self.use(value, each)
+        return PLAIN
+
+    def _comprehension(self, node: ast.ListComp) -> Value:
+        outer = dict(self.env)
+        for each in node.generators:
+            items = self.element(self.value(each.iter), each.iter)
+            for name in names_in(each.target, stored=True):
+                self.env[name] = PLAIN
+            if isinstance(each.target, ast.Name):
+                self.env[each.target.id] = items
+            else:
+                self.escape(items, each.target)
+            for test in each.ifs:
+                self.used(test)
+        item = self.value(node.elt)
+        self.env = outer
+        if depth(item) >= DEEPEST:
+            self.escape(item, node)
+            return PLAIN
+        return frozenset({Each(item)})
+
+    # ---- parts of things
+
+    def _attribute(self, atom: Any, node: ast.Attribute) -> Value:
+        name = node.attr
+        match atom:
+            case Row() if name in self.rows[atom.name].ends:
+                return frozenset({Row(f"{atom.name}.{name}")})
+            case Row() if ndim := self.rows[atom.name].fields.get(name, 0):
+                return frozenset({View(atom.name, name, ndim)})
+            case Row():
+                self.note(atom.name, name, "read", node)
+            case View() if name in ("value", "key"):  # of an argmax or argmin
+                self.note(atom.row, atom.field, "read", node)
+            case View() if name not in ("shape", "size", "ndim", "dtype"):
+                self.escape(frozenset({atom}), node)
+            case Known() if isinstance(atom.thing, types.ModuleType):
+                return constant(getattr(atom.thing, name, None))
+            case Edges() | Several() | Each():
+                self.escape(frozenset({atom}), node)
+        return PLAIN
+
+    def _entry(self, node: ast.Subscript) -> Value:
+        base, index = self.value(node.value), self.value(node.slice)
+        self.use(index, node.slice)
+        return join(*(self._at(atom, node.slice, index, node) for atom in base))
+
+    def _at(self, atom: Any, at: ast.expr, index: Value, node: ast.Subscript) -> Value:
+        match atom:
+            case View():
+                return self._part(atom, at, index, node)
+            case Edges() if isinstance(at, ast.Slice):
+                self.escape(frozenset({atom}), node)
+            case Edges():
+                return frozenset({Row(atom.name)})
+            case Several() if isinstance(at, ast.Constant) and isinstance(at.value, int):
+                if -len(atom.items) <= at.value < len(atom.items):
+                    return atom.items[at.value]
+            case Several() | Each():
+                if isinstance(at, ast.Slice):
+                    return frozenset({Each(join(*parts(atom)))})
+                return join(*parts(atom))
+            case Row():
+                self.escape(frozenset({atom}), node)
+        return PLAIN
+
+    def _part(self, view: View, at: ast.expr, index: Value, node: ast.Subscript) -> Value:
+        """An entry of a field that is an array, or a part of it."""
+        each = at.elts if isinstance(at, ast.Tuple) else [at]
+        other = any(isinstance(i, ast.Constant) and not isinstance(i.value, int) for i in each)
+        if other or not isinstance(at, ast.Tuple) and index != PLAIN:
+            self.escape(frozenset({view}), node)
+            return PLAIN
+        left = view.ndim - sum(not isinstance(i, ast.Slice) for i in each)
+        if left > 0:
+            return frozenset({View(view.row, view.field, left)})
+        self.note(view.row, view.field, "read", node)
+        return PLAIN
+
+    # ---- calls
+
+    def _called(self, node: ast.Call) -> Value:
+        unusual = any(isinstance(each, ast.Starred) for each in node.args) or any(
+            each.arg is None for each in node.keywords
+        )
+        given = [
+            self.value(each.value if isinstance(each, ast.Starred) else each) for each in node.args
+        ]
+        named = {
+            each.arg or f"**{i}": self.value(each.value) for i, each in enumerate(node.keywords)
+        }
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            if not all(isinstance(atom, Known) for atom in base):
+                return self._method(base, node.func.attr, [*given, *named.values()], node)
+            functions = join(*(self._attribute(atom, node.func) for atom in base))
+        else:
+            functions = self.value(node.func)
+        if unusual or not all(isinstance(atom, Known) for atom in functions):
+            for value in (functions, *given, *named.values()):
+                self.escape(value, node)
+            return PLAIN
+        return join(
+            *(
+                self._call_of(atom.thing, given, named, node)
+                for atom in functions
+                if isinstance(atom, Known)
+            )
+        )
+
+    def _method(self, base: Value, name: str, given: list[Value], node: ast.Call) -> Value:
+        """A method of an array, or of anything else."""
+        for value in given:
+            self.escape(value, node)
+        for atom in base:
+            if isinstance(atom, View) and name in READING_METHODS:
+                self.note(atom.row, atom.field, "read", node)
+            elif isinstance(atom, View) and name == "add":  # to an argmax or argmin
+                self.note(atom.row, atom.field, "add", node)
+            elif isinstance(atom, View) and name == "fill":
+                self.note(atom.row, atom.field, "write", node)
+            elif not isinstance(atom, Other):
+                self.escape(frozenset({atom}), node)
+        return PLAIN
+
+    def _call_of(
+        self, thing: Any, given: list[Value], named: dict[str, Value], node: ast.Call
+    ) -> Value:
+        if isinstance(thing, types.FunctionType) and (env := _bound(thing, given, named)):
+            returned = self._call(thing, env)
+            if returned is not None:
+                return returned
+        elif thing is len and len(given) == 1:
+            return PLAIN
+        elif (thing is zip or thing is enumerate) and given and not named:
+            items = [self.element(value, node) for value in given[: None if thing is zip else 1]]
+            inner = self._tuple(tuple(items if thing is zip else [PLAIN, *items]), node)
+            return frozenset({Each(inner)}) if depth(inner) < DEEPEST else inner
+        elif getattr(thing, "__name__", "") in _SEE_NAMES:
+            self.unfollowed(node)
+            return PLAIN
+        elif only_reads(thing, len(given), frozenset(named)):
+            for value in (*given, *named.values()):
+                self.use(value, node)
+            return PLAIN
+        for value in (*given, *named.values()):
+            self.escape(value, node)
+        return PLAIN
+
+
+def _bound(function: types.FunctionType, given: list[Value], named: dict[str, Value]) -> Env | None:
+    """The parameters of a call by name; None where they do not fit."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = function.__defaults__ or ()
+    env = {
+        name: constant(value)
+        for name, value in (
+            *zip(names[len(names) - len(defaults) :], defaults, strict=True),
+            *(function.__kwdefaults__ or {}).items(),
+        )
+    }
+    positional = dict(zip(names, given, strict=False))
+    fits = len(given) <= len(names) and not positional.keys() & named.keys()
+    env |= positional | named
+    return env if fits and set(env) == set(every) else None

@@ -1,0 +1,128 @@
+"""Statements that combine a field with something, whatever it holds: sums, least and greatest.
+
+x.f = x.f + e,  x.f = e + x.f,  x.f = x.f - e
+x.f = min(x.f, e),  x.f = max(e, x.f)
+if e < x.f: x.f = e          and with >, <=, >=, the sides exchanged
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+_LESS, _GREATER = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
+
+
+class Fold(NamedTuple):
+    """The kind ("add", "min" or "max"), and what is combined with the target."""
+
+    kind: str
+    operands: list[ast.expr]
+
+
+class GuardedFold(NamedTuple):
+    """An assignment behind a comparison. The kind is "unknown" where the operand calls a function:
+    what the second call does would depend on the field.
+    """
+
+    kind: str
+    target: ast.Attribute | ast.Subscript
+    operand: ast.expr
+
+
+def names_in(node: ast.AST, *, stored: bool = False) -> Iterator[str]:
+    """Names in a piece of source, or only those that it assigns."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and (not stored or isinstance(each.ctx, ast.Store)):
+            yield each.id
+
+
+def fold(
+    target: ast.expr,
+    value: ast.expr,
+    is_function: Callable[[ast.expr, Any], bool],
+    assigned: frozenset[str],
+    *,
+    alone: bool,
+) -> Fold | None:
+    """What ``target = value`` combines the target with; None if it is no such statement.
+
+    `assigned`: names that the statement assigns too. `alone`: no other field is assigned beside
+    it, which an index of the target could depend on.
+    """
+    if not isinstance(target, ast.Attribute | ast.Subscript) or not _same_later(
+        target, assigned, alone=alone
+    ):
+        return None
+    if isinstance(value, ast.Call) and len(value.args) > 1 and not value.keywords:
+        kind = next(
+            (name for name in ("min", "max") if is_function(value.func, getattr(builtins, name))),
+            "",
+        )
+        others = [each for each in value.args if not _same(each, target)]
+        if kind and len(others) == len(value.args) - 1:
+            starred = any(isinstance(each, ast.Starred) for each in others)
+            return None if starred else Fold(kind, others)
+        return None
+    others = _addends(value, target) or []
+    return Fold("add", others) if others else None
+
+
+def guarded_fold(node: ast.If) -> GuardedFold | None:
+    """What ``if e < x.f: x.f = e`` does; None for another statement."""
+    if node.orelse or len(node.body) != 1 or not isinstance(node.test, ast.Compare):
+        return None
+    inner, test = node.body[0], node.test
+    if not isinstance(inner, ast.Assign) or len(inner.targets) != 1 or len(test.ops) != 1:
+        return None
+    target, operand, op = inner.targets[0], inner.value, test.ops[0]
+    if not isinstance(target, ast.Attribute | ast.Subscript) or not isinstance(
+        op, _LESS + _GREATER
+    ):
+        return None
+    first, second = test.left, test.comparators[0]
+    if not _same_later(target, frozenset(), alone=True):
+        return None
+    less = isinstance(op, _LESS)
+    if _same(first, target) and _same(second, operand):
+        less = not less
+    elif not (_same(first, operand) and _same(second, target)):
+        return None
+    calls = any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(operand))
+    return GuardedFold("unknown" if calls else "min" if less else "max", target, operand)
+
+
+def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:
+    """What is added to the target, or subtracted from it; None for another expression."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add | ast.Sub):
+        return None
+    if _same(value.left, target):
+        return [value.right]
+    if (inner := _addends(value.left, target)) is not None:
+        return [*inner, value.right]
+    if isinstance(value.op, ast.Add) and _same(value.right, target):
+        return [value.left]
+    return None
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions are written alike, be they read or assigned to."""
+    return ast.unparse(one) == ast.unparse(other)
+
+
+def _same_later(target: ast.expr, assigned: frozenset[str], *, alone: bool) -> bool:
+    """Whether the target is still the same when it is assigned to as when it was read."""
+    if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(target)):
+        return False
+    if assigned & set(names_in(target)):
+        return False
+    inner = target
+    while isinstance(inner, ast.Attribute | ast.Subscript):
+        index = inner.slice if isinstance(inner, ast.Subscript) else None
+        if not alone and index is not None:
+            if any(isinstance(each, ast.Attribute | ast.Subscript) for each in ast.walk(index)):
+                return False
+        inner = inner.value
+    return True

@@ -1,0 +1,123 @@
+"""Rules that make a program's results the same on any number of workers.
+
+On several workers a vertex may have replicas: each sees only its share of the vertex's edges, and
+holds only what was gathered there. A UDF whose result would depend on that is refused, on one
+worker too. What the analysis (`tux.stages.effects`) does not understand is not refused.
+"""
+
+from __future__ import annotations
+
+from tux.base.errors import ProgramError
+from tux.program.program import Program
+from tux.stages.bind import place
+from tux.stages.calls import Call
+
+_OWN = {"min": "min", "max": "max"}
+"""The kind of effect that a field's combination is, if it is not "add"."""
+
+
+def check(call: Call) -> None:
+    """ProgramError for the first rule that a UDF breaks."""
+    if call.place == "Exchange":
+        _refuse_reading_deltas(call)
+    _refuse_reading_totals(call)
+    if call.sees_edges:
+        _refuse_shares_of_edges(call)
+    if call.visits:
+        _refuse_once_a_replica(call)
+
+
+def may_be_cut(program: Program, vertex: str) -> bool:
+    """Whether a vertex of the type may have replicas on several workers."""
+    return not program.vertices[vertex].whole
+
+
+def _reads(kinds: dict[str, str], combine: str) -> str:
+    """Where a field is read other than to add to it in the way it is combined; "" nowhere."""
+    read = ("read", *(kind for kind in ("add", "min", "max") if kind != _OWN.get(combine, "add")))
+    return next((kinds[kind] for kind in read if kind in kinds), "")
+
+
+def _refuse_reading_deltas(call: Call) -> None:
+    for row, vertex in call.rows.items():
+        if not may_be_cut(call.program, vertex):
+            continue
+        for name, field in call.program.vertices[vertex].fields.items():
+            kinds = call.effects.of(row, name)
+            if field.kind == "delta" and (where := _reads(kinds, field.combine)):
+                raise ProgramError(
+                    f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in Exchange: on "
+                    "several workers it holds only what this worker has gathered",
+                    where=where,
+                    do="let an Apply keep it in a value field, and read that",
+                )
+
+
+def _refuse_reading_totals(call: Call) -> None:
+    for name, kinds in call.of_totals().items():
+        if where := _reads(kinds, call.program.context.fields[name].combine):
+            raise ProgramError(
+                f"`{call.udf.__name__}` reads tau.{name}, a total, in {call.place}: on several "
+                "workers it holds only what this worker has gathered",
+                where=where,
+                do="let a GlobalSync set a value or a metric from it, and read that",
+            )
+
+
+def _refuse_shares_of_edges(call: Call) -> None:
+    vertex, role = call.rows[call.visits], call.visits
+    name, edge = call.udf.__name__, call.program.edge
+    if edge.ends[0] == edge.ends[1]:
+        whole = f'Edge("{vertex}", "{vertex}", whole="{role}")'
+    else:
+        whole = f"{vertex} = Vertex(whole=True)"
+    raise ProgramError(
+        f"`{name}` sees the edges of a {vertex}: on several workers a {vertex} may be cut, and "
+        "each worker sees only its share of the edges",
+        where=place(call.udf),
+        do=f"declare {whole}; or, if what `{name}` does may be done for each share of the edges, "
+        f"write Exchange({name}, split=True)",
+    )
+
+
+def _refuse_once_a_replica(call: Call) -> None:
+    vertex, name = call.rows[call.visits], call.udf.__name__
+    if _reads_mirrors(call):
+        return  # what each replica has of its own may well be added up
+    for row, field, where, kind in _changes(call):
+        raise ProgramError(
+            f"`{name}` changes {row}.{field}, a {kind}: on several workers it is called once for "
+            f"each replica of a {vertex}",
+            where=where,
+            do=f"call it for masters only: Exchange(None, enter={name}, once=True); or declare "
+            f"{vertex} = Vertex(whole=True); or, if the sum over all replicas is right, add "
+            "split=True",
+        )
+
+
+def _reads_mirrors(call: Call) -> bool:
+    """Whether a UDF may read what only the visited replica holds."""
+    fields = call.program.vertices[call.rows[call.visits]].fields
+    return any(
+        field.kind == "mirror" and call.effects.of(call.visits, name).keys() & {"read", "unknown"}
+        for name, field in fields.items()
+    )
+
+
+def _changes(call: Call) -> list[tuple[str, str, str, str]]:
+    """Fields whose changes are added up over replicas, and which a visit certainly changes: row,
+    field, where, kind.
+    """
+    program = call.program
+    rows = [(row, of, program.vertices[of].fields) for row, of in call.rows.items()]
+    out = []
+    for row, of, fields in [*rows, ("tau", "tau", program.context.fields)]:
+        for name, field in fields.items():
+            if field.kind not in ("delta", "shared") or field.combine != "sum":
+                continue
+            kinds = call.effects.of(row, name)
+            where = next((kinds[k] for k in ("add", "write", "min", "max") if k in kinds), "")
+            if where:
+                kind = "total" if of == "tau" and field.kind == "delta" else field.kind
+                out.append((of, name, where, kind))
+    return out

@@ -1,0 +1,78 @@
+"""The source of a function that is loaded, as a syntax tree with the line numbers of its file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+import types
+from collections.abc import Iterator
+
+_FUTURE = 0x1FF0000  # flags of a code object that say from which future its source is
+
+
+def definition(code: types.CodeType) -> ast.FunctionDef | None:
+    """The function whose code is `code`, without decorators, annotations and defaults. None where
+    its source is not to be had, or is not what is running.
+    """
+    try:
+        lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError, IndexError):
+        return None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+        return None
+    ast.increment_lineno(tree, code.co_firstlineno - 1)
+    found = _bare(tree.body[0])
+    if (again := compiled(found, code)) is None or _outline(again) != _outline(code):
+        return None  # the file has changed since it was imported
+    return found
+
+
+def compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeType | None:
+    """The code of a function that closes over the same variables as `like`."""
+    body: list[ast.stmt] = [definition]
+    if like.co_freevars:
+        cells = [
+            ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))
+            for name in like.co_freevars
+        ]
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        body = [
+            ast.FunctionDef("_around", nothing, [*cells, definition], [], lineno=1, col_offset=0)
+        ]
+    module = ast.fix_missing_locations(ast.Module(body, []))
+    code = compile(module, like.co_filename, "exec", like.co_flags & _FUTURE, dont_inherit=True)
+    return next((each for each in _nested(code) if each.co_name == definition.name), None)
+
+
+def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without what its code does not depend on."""
+    definition.decorator_list, definition.returns = [], None
+    arguments = definition.args
+    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        each.annotation = None
+    return definition
+
+
+def _outline(code: types.CodeType) -> tuple[object, ...]:
+    """What two codes of one source have in common; instructions differ, as they depend on what
+    the module imports.
+    """
+    consts = [const for const in code.co_consts if not isinstance(const, types.CodeType)]
+    return (
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        repr(consts),
+        {line for *_, line in code.co_lines()},
+    )
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _nested(const)

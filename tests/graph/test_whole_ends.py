@@ -1,0 +1,85 @@
+"""``Edge("page", "page", whole="src")``: partitioners keep the edges of each vertex as `src`
+together, and what does not is refused.
+"""
+
+import numpy as np
+import pytest
+
+from tux import Edge, Program, Vertex, value
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError, UsageError
+from tux.graph import store
+from tux.graph.partitioned import (
+    Partitioned,
+    cut_end,
+    keeping_end_whole,
+    partitioned,
+    without_edges,
+)
+from tux.graph.parts import cut
+from tux.partition import PARTITIONERS
+from tux.run.inputs import Inputs
+from tux.run.options import RunOptions
+from tux.run.session import run
+from tux.stages import Apply
+
+RNG = np.random.default_rng(0)
+LINKS = EdgeData.of(("page", "page"), *RNG.integers(0, 30, (2, 200)), {})
+
+
+class BySource(Program):
+    page = Vertex(x=value("f4"))
+    link = Edge("page", "page", whole="src")
+    epochs = 1
+
+    def stages(self):
+        return [Apply("page", lambda page: None)]
+
+
+class ByTarget(BySource):
+    link = Edge("page", "page", whole="dst")
+
+
+@pytest.mark.parametrize("end", ["src", "dst"])
+@pytest.mark.parametrize("name", sorted(PARTITIONERS))
+def test_edges_of_an_end_stay_together_or_it_is_said(name, end):
+    program = BySource() if end == "src" else ByTarget()
+    if name in keeping_end_whole(end):
+        parts = partitioned(program, Inputs(LINKS), name, 3, 0).parts
+        assert cut_end(parts, end) == ""
+        assert cut_end(parts, "dst" if end == "src" else "src") != ""
+        assert parts[0].types["page"].cut and all(len(part.src) for part in parts)
+        return
+    with pytest.raises(UsageError, match=f"{name} cuts the edges of a page as {end}") as error:
+        partitioned(program, Inputs(LINKS), name, 3, 0)
+    assert "bicut, aweto" in error.value.do and "random" in error.value.do
+
+
+def test_one_part_is_whole():
+    assert len(Partitioned.of(LINKS, None, "ne", 1, 0, whole_end="src").parts) == 1
+
+
+@pytest.mark.parametrize(("method", "fits"), [("source", True), ("target", False)])
+def test_a_partitioned_folder(tmp_path, method, fits):
+    parts = cut(LINKS, None, PARTITIONERS[method](LINKS.src, LINKS.dst, 2, 0), 2, 0)
+    store.save(tmp_path, parts, LINKS.ends, digest=LINKS.digest(), partitioner=method, seed=0)
+    inputs = Inputs(without_edges(tmp_path, LINKS.ends, {}), folder=tmp_path)
+    if fits:
+        assert len(partitioned(BySource(), inputs, "", 2, 0).parts) == 2
+        return
+    with pytest.raises(DataError, match=r"edges of page \d+ as src lie in several parts") as error:
+        partitioned(BySource(), inputs, "", 2, 0)
+    assert error.value.where == str(tmp_path) and "--method source" in error.value.do
+
+
+def test_the_recommended_partitioner_keeps_them(monkeypatch):
+    asked = []
+
+    def stop(program, inputs, plan, folder, clock):
+        asked.append(plan.partitioner)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("tux.run.session.start_workers", stop)
+    with pytest.raises(UsageError, match="enough"):
+        run(BySource(), LINKS, options=RunOptions(workers=2, partitioner="auto"))
+    assert asked == ["aweto"]

@@ -1,0 +1,108 @@
+"""Behind a mini-batch, GlobalSync sees all that the blocks have done, whatever the slack."""
+
+import numpy as np
+import pytest
+from team import trained
+
+from tux import Context, Edge, Graph, Program, Vertex, delta, metric, shared, total, value
+from tux.arrays.networks import from_arrays
+from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
+
+USERS, ITEMS = np.divmod(np.arange(48), 4)
+EDGES = from_arrays(USERS, ITEMS, ends=("user", "item"))
+
+
+def add(user, item):
+    item.got += 1
+    user.got += 1
+
+
+def take(v):
+    v.sum += v.got
+
+
+def measure(user, item, tau):
+    tau.n += item.sum
+
+
+def aggregate(item, tau):
+    tau.n += item.sum
+
+
+def finish(tau):
+    tau.all = tau.n
+
+
+class Measured(Program):
+    """Blocks of users add to items; what is measured afterwards depends on `behind`."""
+
+    user = Vertex(got=delta("i8"), sum=value("i8"))
+    item = Vertex(got=delta("i8"), sum=value("i8"))
+    rating = Edge("user", "item")
+    tau = Context(n=total(), all=metric())
+    behind = ()
+
+    def stages(self):
+        batch = MiniBatch(
+            Exchange(add), Apply("item", take), Apply("user", take), over="user", vertices=2
+        )
+        return [batch, *self.behind, batch]
+
+
+BEHIND = {
+    "an Exchange": (Exchange(measure), GlobalSync(finish)),
+    "an aggregate": (GlobalSync(finish, aggregate=aggregate),),
+    "both": (Exchange(measure), GlobalSync(finish, aggregate=aggregate)),
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("slack", [0, 2, 4])
+def test_all_blocks_are_seen(behind, slack):
+    made = type("Made", (Measured,), {"behind": BEHIND[behind]})()
+    each = {"an Exchange": 48 * 12, "an aggregate": 48, "both": 48 * 12 + 48}[behind]
+    for delivery in range(4):
+        team = trained(made, EDGES, 2, k=2, by=USERS % 2, slack=slack, delivery=delivery)
+        assert team.history("all") == [each, 3 * each]
+
+
+def neighbours(start, path, topology):
+    at = 0
+    for i in range(topology.bounds[start], topology.bounds[start + 1]):
+        path[at] = topology.ends[i]
+        at += 1
+
+
+def visit(path):
+    for i in range(len(path)):
+        path[i].page.seen += 1
+
+
+def count(page, tau):
+    tau.n += page.seen
+
+
+class Along(Graph):
+    def topology(self, program):
+        return "directed"
+
+
+class Visits(Program):
+    """How often pages are seen, by walks of one step."""
+
+    input = Along()
+    page = Vertex(remote=True, seen=shared("i8"))
+    link = Edge("page", "page")
+    tau = Context(n=total(), all=metric())
+
+    def stages(self):
+        walks = Generate(neighbours, visit, "page", path=8)
+        return [MiniBatch(walks, vertices=3), GlobalSync(finish, aggregate=count)]
+
+
+@pytest.mark.parametrize("slack", [0, 2, 4])
+def test_all_generated_edges_are_seen(slack):
+    links = from_arrays(USERS, (USERS + 1 + ITEMS) % 12, ends=("page", "page"))
+    for delivery in range(4):
+        team = trained(Visits(), links, 2, k=2, slack=slack, delivery=delivery)
+        assert team.history("all") == [48, 96]

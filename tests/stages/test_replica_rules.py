@@ -1,0 +1,352 @@
+"""What depends on the number of workers is refused, on one worker too; what is advised instead is
+the same on 1, 2 and 3 workers.
+"""
+
+import numpy as np
+import pytest
+from programs import start
+from team import trained
+
+from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, total, uniform, value
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.engine.training import Training
+from tux.graph.local import Graph
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+# Pages 0 to 8; page 9 has no links.
+SRC = np.array([0, 0, 1, 1, 2, 3, 4, 5, 5, 6, 7, 7, 8, 0])
+DST = np.array([1, 2, 0, 3, 0, 4, 0, 6, 7, 5, 5, 8, 0, 0])
+LINKS = EdgeData.of(("page", "page"), SRC, DST, {}, vertices={"page": [9]})
+RATINGS = from_arrays(SRC, DST, ends=("user", "item"))
+
+
+def give(src, dst):
+    dst.got += 1
+
+
+def weigh(src, dst, tau):
+    dst.got += 1
+    tau.n += 1
+
+
+def keep(page):
+    page.x = page.got
+
+
+def keep_share(page, tau):
+    page.x = page.got / tau.n
+
+
+def peek(src, dst, tau):
+    tau.n += dst.got
+
+
+def peek_value(src, dst, tau):
+    tau.n += dst.x
+
+
+def count(src, tau):
+    tau.n += 1
+
+
+def count_changes(src, tau):
+    tau.n += src.own
+    src.own = 0
+
+
+def grow(src):
+    src.size = src.size + 1
+
+
+def raise_most(src, tau):
+    tau.most = max(tau.most, src.x)
+
+
+def seen(src, edges):
+    src.got += len(edges)
+
+
+def once_seen(src, edges, tau):
+    src.got += len(edges) * len(edges)
+    tau.n += 1
+
+
+def above(page, tau):
+    tau.most = max(tau.most, page.x)
+    tau.n += 1 if page.x == tau.most else 0
+
+
+def visits(page, tau):
+    tau.n += page.x
+
+
+def finish(tau):
+    tau.all, tau.top = tau.n, tau.most
+
+
+class Pages(Program):
+    page = Vertex(got=delta("f8"), x=value("f8"), size=shared("f8"), own=mirror("i4", init=1))
+    link = Edge("page", "page")
+    tau = Context(n=total(), most=total(combine="max"), all=metric(), top=metric())
+    epochs = 2
+    made = ()
+    judged = ()
+
+    def stages(self):
+        return [*self.made]
+
+    def evaluate(self):
+        return [*self.judged]
+
+
+def program(*stages, judged=(), **members):
+    """A program of pages with these stages."""
+    return type("Made", (Pages,), {"made": stages, "judged": judged, **members})()
+
+
+def refused(made, edges=LINKS):
+    """The error before training."""
+    with pytest.raises(ProgramError) as error:
+        Training(start(made, edges, jit=False))
+    with pytest.raises(ProgramError, match="workers|GlobalSync"):
+        trained(made, edges, 1, k=2)
+    return error.value
+
+
+def line(udf, offset):
+    return f"{udf.__code__.co_filename}:{udf.__code__.co_firstlineno + offset}"
+
+
+@pytest.mark.parametrize(
+    ("stages", "udf", "offset", "what", "do"),
+    [
+        (
+            [Exchange(give), Exchange(peek), GlobalSync(finish), Apply("page", keep)],
+            peek,
+            1,
+            "`peek` reads page.got, a delta, in Exchange: on several workers it holds only what "
+            "this worker has gathered",
+            "let an Apply keep it in a value field",
+        ),
+        (
+            [Exchange(weigh), Apply("page", keep_share), GlobalSync(finish)],
+            keep_share,
+            1,
+            "`keep_share` reads tau.n, a total, in Apply",
+            "let a GlobalSync set a value or a metric",
+        ),
+        (
+            [Exchange(give), Apply("page", keep), GlobalSync(finish, aggregate=above)],
+            above,
+            2,
+            "`above` reads tau.most, a total, in an aggregate",
+            "let a GlobalSync",
+        ),
+        (
+            [Exchange(seen), Apply("page", keep)],
+            seen,
+            0,
+            "`seen` sees the edges of a page",
+            'declare Edge("page", "page", whole="src")',
+        ),
+        (
+            [MiniBatch(Exchange(seen), Apply("page", keep), vertices=3)],
+            seen,
+            0,
+            "each worker sees only its share of the edges",
+            "write Exchange(seen, split=True)",
+        ),
+        (
+            [Exchange(give), Apply("page", keep), Exchange(None, enter=count), GlobalSync(finish)],
+            count,
+            1,
+            "`count` changes tau.n, a total: on several workers it is called once for each "
+            "replica of a page",
+            "Exchange(None, enter=count, once=True)",
+        ),
+        (
+            [Exchange(give, leave=grow), Apply("page", keep)],
+            grow,
+            1,
+            "`grow` changes page.size, a shared",
+            "page = Vertex(whole=True)",
+        ),
+        (
+            [Exchange(weigh), Apply("page", keep)],
+            weigh,
+            2,
+            "`weigh` adds to tau.n, a total, and no GlobalSync takes it before the epoch ends",
+            "add GlobalSync(f)",
+        ),
+        (
+            [GlobalSync(finish), Exchange(weigh), Apply("page", keep), GlobalSync(None)],
+            weigh,
+            2,
+            "no GlobalSync takes it",
+            "add GlobalSync(f)",
+        ),
+    ],
+)
+def test_what_depends_on_the_workers_is_refused(stages, udf, offset, what, do):
+    error = refused(program(*stages))
+    assert what in error.what and error.where == line(udf, offset) and do in error.do
+
+
+def test_what_evaluation_leaves_is_refused():
+    stages = [Exchange(give), Apply("page", keep)]
+    error = refused(program(*stages, judged=[Exchange(peek_value)]))
+    assert "no GlobalSync takes it before evaluate() ends" in error.what
+    error = refused(program(*stages, judged=[Exchange(seen, held_out=True)]))
+    assert "`seen` sees the edges of a page" in error.what
+
+
+def test_the_other_type_is_named():
+    class Rated(Program):
+        user, item = Vertex(got=delta("i8")), Vertex()
+        rating = Edge("user", "item")
+
+        def stages(self):
+            return [Exchange(lambda user, item: None), Exchange(graded), Apply("user", ignore)]
+
+    error = refused(Rated(), RATINGS)
+    assert "the edges of a user" in error.what and "user = Vertex(whole=True)" in error.do
+
+
+def graded(user, edges):
+    user.got += len(edges)
+
+
+def ignore(user):
+    pass
+
+
+WHOLE = Edge("page", "page", whole="src")
+GOOD = {
+    "kept by Apply": program(
+        Exchange(give), Apply("page", keep), Exchange(peek_value), GlobalSync(finish)
+    ),
+    "once": program(
+        Exchange(give), Apply("page", keep), Exchange(None, enter=count, once=True),
+        GlobalSync(finish),
+    ),
+    "once, block by block": program(
+        MiniBatch(Exchange(None, enter=count, once=True), over="src", vertices=2),
+        MiniBatch(Exchange(None, enter=grow, once=True), Apply("page", keep), vertices=4),
+        GlobalSync(finish),
+    ),
+    "shares": program(Exchange(seen, split=True), Apply("page", keep)),
+    "greatest": program(
+        Exchange(give), Apply("page", keep), Exchange(None, enter=raise_most), GlobalSync(finish)
+    ),
+    "whole as src": program(
+        Exchange(once_seen), Apply("page", keep), GlobalSync(finish, aggregate=visits), link=WHOLE
+    ),
+    "whole as src, visited around edges": program(
+        Exchange(give, over="src", enter=count), Apply("page", keep), GlobalSync(finish),
+        link=WHOLE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_is_advised_is_the_same_on_all_workers(name):
+    one, *others = (
+        trained(GOOD[name], LINKS, 2, k=k, by="source" if "whole" in name else "random")
+        for k in (1, 2, 3)
+    )
+    assert any(one.gather("page", field).any() for field in ("x", "size"))
+    for team in others:
+        assert team.workers[0].graph.vertices["page"].cut
+        for field in ("x", "size"):
+            assert team.gather("page", field).tolist() == one.gather("page", field).tolist()
+        assert [r.get("all") for r in team.records[0]] == [r.get("all") for r in one.records[0]]
+        assert [r.get("top") for r in team.records[0]] == [r.get("top") for r in one.records[0]]
+
+
+def test_what_a_replica_has_of_its_own_may_be_added_up():
+    made = program(
+        Exchange(give), Apply("page", keep), Exchange(None, enter=count_changes), GlobalSync(finish)
+    )
+    Training(start(made, LINKS, jit=False))
+
+
+def test_once_is_for_vertices_alone():
+    with pytest.raises(ProgramError, match="once=True and walks edges"):
+        Exchange(give, enter=count, once=True)
+    with pytest.raises(ProgramError, match="once=True and walks edges"):
+        Exchange(None, enter=count, once=True, held_out=True)
+
+
+# ---- edges that are whole at one end
+
+
+def vote(src, edges):
+    best, most = src.label, 0
+    for e in edges:
+        n = 0
+        for o in edges:
+            if o.dst.label == e.dst.label:
+                n += 1
+        if n > most or (n == most and e.dst.label > best):
+            best, most = e.dst.label, n
+    src.next += best
+
+
+def take(page):
+    page.label = page.next
+
+
+class LabelPropagation(Program):
+    """Label propagation (Raghavan et al. 2007), synchronous."""
+
+    page = Vertex(label=value("f8", init=uniform(0, 1)), next=delta("f8"))
+    link = Edge("page", "page", whole="src")
+
+    def stages(self):
+        return [Exchange(vote), Apply("page", take)]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_label_propagation(jit):
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 40, (2, 120))
+    both = np.concatenate([one, other]), np.concatenate([other, one])
+    links = EdgeData.of(("page", "page"), *both, {}, vertices={"page": [50, 51]})
+    teams = [
+        trained(LabelPropagation(), links, 4, k=k, by="source", jit=jit)
+        for k in ((1, 2) if jit else (1, 2, 3))
+    ]
+    labels = [team.gather("page", "label").tolist() for team in teams]
+    assert all(each == labels[0] for each in labels) and len(set(labels[0])) < 40
+
+
+def test_edges_that_are_whole_and_are_cut_are_refused():
+    with pytest.raises(ProgramError, match=r"the edges of page \d+ as src lie on several workers"):
+        trained(LabelPropagation(), LINKS, 1, k=2, by="random")
+
+
+@pytest.mark.parametrize("ends", [("user", "item"), ("page", "page")])
+def test_what_cannot_be_whole(ends):
+    with pytest.raises(ProgramError, match="is declared whole="):
+        Edge(*ends, whole="src" if ends[0] == "user" else "page")
+
+
+def held_out_visits(src, edges, tau):
+    tau.n += 1 + len(edges)
+
+
+def test_held_out_edges_of_a_vertex_lie_together():
+    test = EdgeData.of(
+        ("page", "page"), [0, 0, 3, 77, 77, 5], [4, 5, 78, 2, 79, 77], {}, against=LINKS.ids
+    )
+    made = program(
+        Exchange(give),
+        Apply("page", keep),
+        judged=[Exchange(held_out_visits, held_out=True), GlobalSync(finish)],
+        link=WHOLE,
+    )
+    alls = [trained(made, LINKS, 1, test, k=k, by="source").history("all") for k in (1, 2, 3)]
+    assert alls == [[4 + 6]] * 3
+    assert len(Graph.whole(made, LINKS, test, 0).held_out) == 6
