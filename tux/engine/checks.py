@@ -91,4 +91,6 @@ def check_finite(worker: Worker) -> None:
 
 def _synchronised(stages: Sequence[Stage]) -> set[str]:
     """The types whose replicas one of `stages` synchronises."""
-    return {each.gathers for stage in stages for each in (stage, *stage.inside)}
+    return {stage.gathers for stage in stages}.union(
+        *(_synchronised(stage.inside) for stage in stages)
+    )
