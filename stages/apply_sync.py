@@ -1,6 +1,6 @@
 """An Apply between workers: mirrors send, masters fold and run the UDF, mirrors install the answer.
 
-up      Contribution: block, epoch, round; touched rows; weights; changes and deltas of the rows
+up      Contribution: block, pass, round; touched rows; weights; changes and deltas of the rows
 down    Answer: the blocks that any worker sent; touched rows; value and shared fields of the rows
 
 Both are in `tux.protocol.payloads`.
@@ -76,7 +76,7 @@ class ApplySync(Fold[Contribution]):
             fields = mirrors.pack(rows, (self.sync_id, home))
             if home != worker.rank:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-            head = number, worker.epoch, block.round if block else 0
+            head = number, worker.pass_number, block.round if block else 0
             sent = Contribution.arrays(head, marks, weighted, fields)
             worker.enqueue(
                 Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent),
@@ -127,7 +127,8 @@ class ApplySync(Fold[Contribution]):
             rows = np.flatnonzero(touched)
             if self._kernel is not None:
                 with masters.changing(rows):
-                    self._kernel(rows, 0, len(rows), salt=first.number + 1, epoch=first.epoch)
+                    salt, number = first.number + 1, first.pass_number
+                    self._kernel(rows, 0, len(rows), salt=salt, pass_number=number)
             table.clear_deltas(rows)
             return
         salt = first.number + 1 if self._again else first.round
@@ -135,7 +136,7 @@ class ApplySync(Fold[Contribution]):
             lo, hi = self._rows.masters(int(number))
             if self._kernel is not None:
                 with masters.changing(np.arange(lo, hi, dtype=np.int32)):
-                    self._kernel((), lo, hi, salt=salt, epoch=first.epoch)
+                    self._kernel((), lo, hi, salt=salt, pass_number=first.pass_number)
             table.clear_deltas(slice(lo, hi))
 
     def _answer(

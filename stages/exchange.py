@@ -199,7 +199,7 @@ class ExchangeStep(Step):
 
     def tiles(self, block: Block | None = None) -> np.ndarray:
         """The block's tiles, of its share of the other end if it has one, in a random order of this
-        epoch.
+        pass.
 
         The order is random so that no tile is favoured by always coming last.
         """
@@ -207,16 +207,16 @@ class ExchangeStep(Step):
         first, last = self.walk.groups(block)
         if block is None or block.rounds == 1:
             return tile_order(
-                key(worker.seed, "tiles", worker.epoch, first),
+                key(worker.seed, "tiles", worker.pass_number, first),
                 first,
                 last,
                 layout.across,
                 row_bytes,
             )
         columns = share(
-            key(worker.seed, "rounds", worker.epoch), layout.across, block.round, block.rounds
+            key(worker.seed, "rounds", worker.pass_number), layout.across, block.round, block.rounds
         )
-        stream = key(worker.seed, "tiles", worker.epoch, first, block.round)
+        stream = key(worker.seed, "tiles", worker.pass_number, first, block.round)
         return tile_order(stream, first, last, layout.across, row_bytes, columns)
 
     def run(self, block: Block | None = None) -> None:

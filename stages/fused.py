@@ -97,10 +97,10 @@ class FusedBlocks(Step):
                 lines += [f"{prefix}old_{field}[lo:hi] = {prefix}none_{field}"]
         return scope, lines, varying
 
-    def _arguments(self, epoch: int) -> list[Any]:
+    def _arguments(self, pass_number: int) -> list[Any]:
         out: list[Any] = []
         for purpose, (varying, bound) in zip(self._purposes, self._bound, strict=True):
-            out += [*varying, purpose ^ np.uint64(epoch), *bound]
+            out += [*varying, purpose ^ np.uint64(pass_number), *bound]
         return out
 
     @property
@@ -109,13 +109,16 @@ class FusedBlocks(Step):
         return self._batch.cuts
 
     def _shuffled(self) -> np.ndarray:
-        """The order of blocks in this epoch."""
+        """The order of blocks in this pass."""
         worker, count = self._worker, len(self.cuts) - 1
         if self._order == "fixed":
             return np.arange(count)
         runs = np.array_split(np.arange(count), -(-count // neighbours(count)))
         return np.concatenate(
-            [runs[i] for i in permutation(key(worker.seed, "blocks", worker.epoch), len(runs))]
+            [
+                runs[i]
+                for i in permutation(key(worker.seed, "blocks", worker.pass_number), len(runs))
+            ]
         )
 
     def run(self, block: Block | None = None) -> None:
@@ -123,7 +126,7 @@ class FusedBlocks(Step):
         worker, cuts, order = self._worker, self._batch.local_cuts, self._shuffled()
         with worker.timed("compute"):
             self._kernel(
-                order.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.epoch)
+                order.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.pass_number)
             )
         worker.clock += len(order) - 1
         for walk in self.walks:

@@ -26,6 +26,9 @@ from tux.stages.calls import Call, on_vertex
 from tux.stages.loops import indented
 from tux.stages.scope import Scope
 
+Aggregation = Callable[[int | None], None]
+"""It gets the number of the pass (`Worker.pass_number`); None: that of the running clock."""
+
 
 class GlobalSync(CallingStage):
     """Apply on the context tau, which every worker mirrors and one special worker masters:
@@ -114,7 +117,7 @@ class GlobalSync(CallingStage):
             Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
         ]
 
-    def _compile(self, worker: Worker, over: str) -> Callable[[], None]:
+    def _compile(self, worker: Worker, over: str) -> Aggregation:
         """A function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
@@ -127,14 +130,14 @@ class GlobalSync(CallingStage):
         )
         kernel = scope.kernel({"lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(lines)])
         count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.n_train
-        return lambda: kernel(0, count)
+        return lambda number: kernel(0, count, pass_number=number)
 
 
 class LocalGlobalSync(Step):
     """A GlobalSync of a single worker."""
 
     def __init__(
-        self, worker: Worker, f: Callable[[], None] | None, aggregate: Callable[[], None] | None
+        self, worker: Worker, f: Callable[[], None] | None, aggregate: Aggregation | None
     ) -> None:
         self._worker, self._f, self._aggregate = worker, f, aggregate
 
@@ -142,7 +145,7 @@ class LocalGlobalSync(Step):
         """Aggregate, run `f`, clear the totals."""
         with self._worker.timed("apply"):
             if self._aggregate:
-                self._aggregate()
+                self._aggregate(None)
             if self._f:
                 self._f()
                 self._worker.tables["tau"].clear_deltas()
@@ -159,13 +162,15 @@ class ContextSync(Fold[Totals]):
         self,
         worker: Worker,
         f: Callable[[], None] | None,
-        aggregate: Callable[[], None] | None,
+        aggregate: Aggregation | None,
         over: str,
         *,
         at_home: bool,
     ) -> None:
         self._worker, self._f, self._aggregate, self._at_home = worker, f, aggregate, at_home
         self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
+        # by clock: the server aggregates while the worker may be in a later repetition
+        self._passes: dict[int, int] = {}
         self.sync_id = worker.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
@@ -176,17 +181,19 @@ class ContextSync(Fold[Totals]):
         """This worker's context goes to its own server; returns the number of answers to come."""
         worker = self._worker
         if self._aggregate and not self._at_home:
-            self._aggregate()
+            self._aggregate(None)
+        elif self._aggregate:
+            self._passes[clock] = worker.pass_number
         arrays = worker.mirrors["tau"].pack(ROW, (self.sync_id, 0), deltas=self.has_function)
         worker.enqueue(
             Message(Kind.TOTALS, worker.rank, worker.rank, clock, self.sync_id, arrays), "tau"
         )
         return 1
 
-    def aggregate_masters(self) -> None:
+    def aggregate_masters(self, clock: int) -> None:
         """On each server, before its share is added: aggregate the masters that it keeps."""
         if self._aggregate and self._at_home:
-            self._aggregate()
+            self._aggregate(self._passes.pop(clock, None))
 
     def read(self, server: Server, message: Message) -> Totals:
         """On the special worker's server: what a contribution carries, checked."""

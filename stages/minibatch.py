@@ -20,12 +20,13 @@ from tux.stages.block_cuts import Plan, Size
 from tux.stages.exchange import Exchange
 from tux.stages.fused import FusedBlocks, can_be_fused
 from tux.stages.generate import Generate
+from tux.stages.repeat import Repeat
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
 
 
 class MiniBatch(Stage):
-    """For each block b of the enumerated type, in an order shuffled by (seed, epoch):
+    """For each block b of the enumerated type, in an order shuffled by (seed, epoch or repetition):
 
         for each stage: run it for b          # one clock
 
@@ -77,6 +78,13 @@ class MiniBatch(Stage):
         self.inside, self.over, self.order, self.keep_groups = stages, over, order, keep_groups
         self.size = Size(vertices, edges, blocks)
         self.label = f"MiniBatch({', '.join(stage.label for stage in stages)})"
+        for stage in stages:
+            if isinstance(stage, Repeat):
+                raise ProgramError(
+                    f"{stage.label} stands in a MiniBatch",
+                    where=stage.where,
+                    do="put the MiniBatch into the Repeat",
+                )
         if sum(size != 0 for size in self.size) > 1:
             raise ProgramError(
                 "MiniBatch has more than one of vertices, edges and blocks", do="give one"
@@ -217,19 +225,20 @@ class BatchBlocks(Blocks):
         """One pass over the blocks, with one worker."""
         self._worker.run([self])
 
-    def blocks(self) -> Iterator[Block]:
-        """This worker's blocks of this epoch in their order."""
+    def blocks(self, repetition: int | None = None) -> Iterator[Block]:
+        """This worker's blocks of this epoch, or of a repetition, in their order."""
         plan, count = self.plan, len(self.cuts) - 1
-        for i, (r, number) in enumerate(self._visits()):
+        for i, (r, number) in enumerate(self._visits(repetition)):
             yield Block(plan.role, self.batch.local_cuts, number, r, plan.rounds, i % count / count)
 
-    def _visits(self) -> list[tuple[int, int]]:
+    def _visits(self, repetition: int | None) -> list[tuple[int, int]]:
         """(round, block) by clock."""
         worker, plan, count = self._worker, self.plan, len(self.cuts) - 1
+        number = worker.epoch if repetition is None else repetition
         order = (
             np.arange(count)
             if plan.order == "fixed"
-            else permutation(key(worker.seed, "blocks", worker.epoch), count)
+            else permutation(key(worker.seed, "blocks", number), count)
         )
         if plan.order == "rotated":
             order = rotation.start(order, worker.rank, worker.workers)

@@ -153,7 +153,7 @@ class Scope:
         a function of the varying arguments.
 
         `varying`: names and examples of what changes from call to call. The random key is (stage,
-        epoch, `salt`).
+        pass, `salt`).
         """
         bound = tuple(self.arguments.values())
         names = [*varying, f"{self.prefix}key", *self.arguments]
@@ -163,10 +163,11 @@ class Scope:
         )
         worker, purpose = self.worker, self.purpose
 
-        def run(*arguments: Any, salt: int = 0, epoch: int | None = None) -> None:
+        def run(*arguments: Any, salt: int = 0, pass_number: int | None = None) -> None:
+            number = worker.pass_number if pass_number is None else pass_number
             built(
                 *arguments,
-                purpose ^ np.uint64((worker.epoch if epoch is None else epoch) | salt << 32),
+                purpose ^ np.uint64(number | salt << 32),
                 *bound,
             )
 

@@ -41,6 +41,18 @@ def compares_with_the_slowest_worker(original):
     return begin
 
 
+@mutant(ClockLoop, "_look_ahead")
+def asks_until_before_the_answers(original):
+    """The schedule is asked on while answers to the clocks before are still to come."""
+
+    def look_ahead(loop):
+        original(loop)
+        if loop._next is None and not loop._over:
+            original(loop)
+
+    return look_ahead
+
+
 @mutant(Clock, "may_start")
 def starts_before_the_last_home_answers(original):
     def may_start(clock):

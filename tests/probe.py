@@ -45,7 +45,9 @@ class Simulation:
             worker.prepare(stages) for worker, stages in zip(self.workers, self.epochs, strict=True)
         ]
         # of blocks, in positions of the enumerated end
-        self.cuts, self.role = self.epochs[0][0].cuts, self.epochs[0][0].role
+        first = self.epochs[0][0]
+        batch = first.inside[0] if s.repeat else first
+        self.cuts, self.role = batch.cuts, batch.role
 
     def busy(self, worker):
         """Some messages arrive while this worker computes: at any server, and for this worker,
@@ -70,11 +72,10 @@ class Simulation:
         return self
 
     def _passes(self, worker):
-        steps, log = self.steps[worker.rank], self.log
+        s, steps, log = self.scenario, self.steps[worker.rank], self.log
         for number in range(2):
-            yield from worker.execute(steps * self.scenario.epochs)
-            log.since[worker.rank] = log.calls[worker.rank, "start"]
-            log.look(worker, "over", log.since[worker.rank])
+            yield from worker.execute(steps * (1 if s.repeat else s.epochs))
+            log.finished(worker)
             worker.epoch = number + 1
 
     def positions(self, name):

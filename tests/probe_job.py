@@ -49,6 +49,7 @@ def scenario(slack, partitioner="random", seed=0):
         plain=True,
         sync=True,
         order="shuffled",
+        repeat="",
         epochs=EPOCHS,
         pairs=np.stack([data.src, data.dst]),
         parts=parts,
@@ -69,8 +70,7 @@ class Leave(Stage):
     def leave(self, worker, block):
         """Write the file."""
         log, rank = self.log, worker.rank
-        log.since[rank] = log.calls[rank, "start"]
-        log.look(worker, "over", log.since[rank])
+        log.finished(worker)
         out = {
             "blocks": log.blocks[rank],
             "cuts": self.batch.cuts,

@@ -46,7 +46,7 @@ class Log:
     # clocks of own changes so far
     written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
-    # all clocks before this one were over when the pass began
+    # all clocks before this one were over when the pass began, or the repetition after `until`
     since: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     # how often Apply ran, by clock, as each clock's GlobalSync was told
     applied: list[int] = field(default_factory=list)
@@ -68,6 +68,11 @@ class Log:
                     Read(place, t, least, self.written[worker.rank, kind], *seen)
                 )
 
+    def finished(self, worker):
+        """All clocks so far are over on this worker: note what it shows."""
+        self.since[worker.rank] = self.calls[worker.rank, "start"]
+        self.look(worker, "over", self.since[worker.rank])
+
 
 class Watch(Stage):
     """A stage that reads all rows, while messages go on arriving.
@@ -80,6 +85,7 @@ class Watch(Stage):
         self.log, self.busy, self.place, self.wrote, self.settled = log, busy, place, wrote, settled
 
     def prepare(self, worker, batch=None):
+        self.worker = worker
         return Calling(worker, self.see)
 
     def see(self, worker, block):

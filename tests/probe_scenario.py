@@ -6,13 +6,14 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
-from probe_log import Watch
+from probe_log import EVERYTHING, Watch
 from probe_programs import FIRST, OF_VERTICES, SECOND, TAKEN, note, take
 
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 SLACKS = (0, 1, 2, 4, 8)
 MOST_WORKERS = 4
+ORDERS = ("shuffled", "fixed", "rotated", "rotated", "pipelined")
 
 
 class Walk(Exchange):
@@ -49,6 +50,7 @@ class Scenario:
     plain: bool  # a clock outside the mini-batch in each epoch
     sync: bool  # a GlobalSync at the end of each clock
     order: str  # of blocks
+    repeat: str  # what makes the epochs of a pass: "" (its steps so often), "times" or "until"
     epochs: int
     pairs: np.ndarray  # (2, m): ends of the edges
     parts: np.ndarray  # (m,): worker of each edge
@@ -79,19 +81,24 @@ class Scenario:
                 {"edges": max(1, len(parts) // 3)},
             )
         )
+        over = draw.choice(("src", "dst") if one_type else ("leaf", "hub"))
+        plain, order = draw.random() < 0.3, draw.choice(ORDERS)
+        epochs = draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4)
+        sync, repeat = draw.random() < 0.6, draw.choice(("", "", "times", "until"))
         return Scenario(
             seed,
             workers,
             slack,
             one_type,
-            over=draw.choice(("src", "dst") if one_type else ("leaf", "hub")),
+            over=over,
             size=size,
             segments=segments,
             late=segments == 2 and seed % 3 > 0,
-            plain=draw.random() < 0.3,
-            order=draw.choice(("shuffled", "fixed", "rotated", "rotated", "pipelined")),
-            epochs=draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4),
-            sync=draw.random() < 0.6,
+            plain=plain or repeat == "until",  # the last stage is to be a GlobalSync
+            order=order,
+            repeat=repeat,
+            epochs=epochs,
+            sync=sync or repeat == "until",
             pairs=pairs,
             parts=parts.astype(np.int16),
         )
@@ -128,4 +135,21 @@ class Scenario:
             return [*out, GlobalSync(noted)] if self.sync else out
 
         batch = Batch(*synchronised(True), over=self.over, order=self.order, **self.size)
-        return [batch, *(synchronised(False) if self.plain else [])]
+        stages = [batch, *(synchronised(False) if self.plain else [])]
+        if self.repeat == "times":
+            return [Repeat(*stages, times=self.epochs)]
+        if self.repeat == "until":
+            return [Repeat(*stages, until=self.enough(stages[1], log))]
+        return stages
+
+    def enough(self, watch, log):
+        """`until` of one worker: it looks at all rows, and ends every pass after its epochs."""
+        asked = []
+
+        def enough(tau):
+            assert log.blocks[watch.worker.rank][-1] == EVERYTHING, "8: the last clock has not run"
+            log.finished(watch.worker)
+            asked.append(tau)
+            return len(asked) % self.epochs == 0
+
+        return enough

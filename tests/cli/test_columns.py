@@ -1,9 +1,10 @@
 """Lines of epochs: whole numbers in as many columns as fit, the important ones first."""
 
+import numpy as np
 import pytest
 
 from tux.cli import show
-from tux.cli.columns import Lines, fitting, number, ranked, sentence, values
+from tux.cli.columns import Lines, Precision, fitting, number, ranked, sentence, values
 
 COSTS = {f"{what}_s": 0.0123 for what in ("compute", "wait", "apply", "send")}
 
@@ -96,7 +97,7 @@ def test_order_of_importance():
 def test_a_line_of_a_log():
     line, missing = sentence(record(6, 2, MF), 12, 250)
     assert not missing and line.startswith(
-        "epoch  6/12  183590.25 s  train_rmse 0.7982  test_rmse 0.8491  objective 183,590  compute "
+        "epoch  6/12  183590.25 s  train_rmse 0.7982  test_rmse 0.8491  objective 183590  compute "
         "ms 12.3"
     )
     assert line.endswith("item MB 2.9  tau MB 0.0  2.0 M edges/s")
@@ -133,7 +134,7 @@ def test_the_table_keeps_all_epochs(capsys, monkeypatch):
     assert (
         "…" not in out
         and "..." not in out
-        and "183,590" in rows[0]
+        and "183590" in rows[0]
         and "0.8512" in rows[0]
         and max(map(len, rows)) <= 80
     )
@@ -145,7 +146,11 @@ def test_the_table_keeps_all_epochs(capsys, monkeypatch):
         (0, "0"),
         (3.0, "3"),
         (0.84411, "0.8441"),
-        (1234.56, "1,235"),
+        (12.3456, "12.346"),
+        (1234.56, "1234.6"),
+        (1234567.25, "1234567"),
+        (1234567.0, "1,234,567"),
+        (0.00123456, "0.0012"),
         (1e-7, "1e-07"),
         (2.5e12 + 0.5, "2.5e+12"),
         (-0.25, "-0.2500"),
@@ -153,3 +158,33 @@ def test_the_table_keeps_all_epochs(capsys, monkeypatch):
 )
 def test_numbers(x, text):
     assert number(x) == text
+
+
+def test_a_metric_that_changes_looks_so():
+    """More digits come when they are needed, and stay; a metric that stays as it is needs none."""
+    objective = [2000.5, 1283.41, 1283.4052, 1283.40519, 1283.3, 1283.3]
+    texts = ["2000.5", "1283.4", "1283.405", "1283.40519", "1283.30000", "1283.30000"]
+    records = [record(i, metrics={"objective": x, "rmse": 0.25}) for i, x in enumerate(objective)]
+    lines, precision = Lines(), Precision()
+    rows = [lines.add(each, 9, 80)[1].split() for each in records]
+    assert [row[2:4] for row in rows] == [[text, "0.2500"] for text in texts]
+    told = [sentence(each, 9, 120, (), precision)[0] for each in records]
+    assert all(f"objective {text}  " in line for text, line in zip(texts, told, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("last", "x", "text"),
+    [
+        (1.0, 1.0000001, "1.0000001"),
+        (3e-7, 3.00001e-7, "3.00001e-07"),
+        (2.5e12 + 0.5, 2.5e12 + 1.25, "2500000000001"),
+        (0.1, 0.1, "0.1000"),
+        (0.1, np.nextafter(0.1, 1), "0.1000"),  # no digit that a double surely holds differs
+        (5.0, 6.0, "6"),
+        (float("inf"), 7.25, "7.2500"),
+    ],
+)
+def test_digits_that_change(last, x, text):
+    precision = Precision()
+    precision.text("x", last)
+    assert precision.text("x", x) == text

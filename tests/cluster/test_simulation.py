@@ -40,7 +40,7 @@ def test_one_worker_is_never_stale():
 
 def test_scenarios_are_of_all_kinds():
     scenarios = [Scenario.drawn(seed) for seed in range(100)]
-    for kind in ("one_type", "over", "segments", "plain", "sync", "order"):
+    for kind in ("one_type", "over", "segments", "plain", "sync", "order", "repeat"):
         assert len({getattr(scenario, kind) for scenario in scenarios}) > 1, kind
     assert {tuple(scenario.size) for scenario in scenarios} == {(), ("vertices",), ("edges",)}
     assert any(len(np.unique(scenario.parts)) < scenario.workers for scenario in scenarios), (

@@ -71,7 +71,7 @@ class Batch(Blocks):
     def run(self, block=None):
         pass
 
-    def blocks(self):
+    def blocks(self, repetition=None):
         return iter(self._blocks)
 
 
@@ -180,7 +180,7 @@ def test_clocks_are_made_as_they_start():
     asked = []
 
     class Late(Batch):
-        def blocks(self):
+        def blocks(self, repetition=None):
             asked.append("me")
             return iter([0])
 

@@ -4,6 +4,7 @@ without the printing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
@@ -11,22 +12,56 @@ from tux.engine.records import metrics, split
 
 GAP = 2  # blanks between columns
 SPEED = "M edges/s"
+DIGITS = 5  # significant digits of a number
+MOST_DIGITS = 15  # what a double holds of every decimal number
 
 
-def number(x: float) -> str:
-    """A number in about five significant digits, whole ones in full."""
-    if abs(x) < 1e15 and x == int(x):
-        return f"{x:,.0f}"
-    if 1e-3 <= abs(x) < 1e3:
-        return f"{x:.4f}"
-    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.4g}"
-
-
-def values(record: Mapping[str, Any]) -> dict[str, str]:
-    """A record's columns: seconds of training, metrics, what a worker's time went to and what
-    was sent, edges a second.
+def number(x: float, digits: int = DIGITS) -> str:
+    """A number in about `digits` significant digits; whole ones in full, with thousands
+    separators.
     """
-    shown = {name: number(value) for name, value in metrics(dict(record)).items()}
+    return f"{x:,.0f}" if _whole(x) else _rounded(x, digits)
+
+
+def _whole(x: float) -> bool:
+    return abs(x) < 1e15 and x == int(x)
+
+
+def _rounded(x: float, digits: int) -> str:
+    """As many digits as there are before the point are always shown; below 1, a digit less."""
+    if not 1e-3 <= abs(x) < 1e9:
+        return f"{x:.{digits}g}"
+    before = max(math.floor(math.log10(abs(x))), 0) + 1
+    return f"{x:.{max(digits - before, 0)}f}"
+
+
+class Precision:
+    """How many digits each metric is shown in. Where a metric has changed since the last record
+    and its text would not tell, it gets more digits from then on, up to those of a double.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._digits: dict[str, int] = {}
+
+    def text(self, name: str, x: float) -> str:
+        """The value of a metric in the next record."""
+        last, digits = self._last.get(name, x), self._digits.get(name, DIGITS)
+        if x != last and not _whole(x):
+            tell = (
+                d for d in range(digits, MOST_DIGITS + 1) if _rounded(x, d) != _rounded(last, d)
+            )
+            digits = next(tell, digits)
+        self._last[name], self._digits[name] = x, digits
+        return number(x, digits)
+
+
+def values(record: Mapping[str, Any], precision: Precision | None = None) -> dict[str, str]:
+    """A record's columns: seconds of training, metrics, what a worker's time went to and what
+    was sent, edges a second. `precision` is that of the records before, if there are any.
+    """
+    text = (precision or Precision()).text
+    shown = {name: text(name, value) for name, value in metrics(dict(record)).items()}
     shown |= {name: f"{value:.1f}" for name, value in split(dict(record)).items()}
     return {
         "seconds": f"{record['seconds']:.2f}",
@@ -74,12 +109,13 @@ class Lines:
         self._widths: dict[str, int] = {}
         self._header = ""
         self._told: set[str] = set()
+        self._precision = Precision()
 
     def add(self, record: Mapping[str, Any], most: int, room: int) -> tuple[str, str, list[str]]:
         """The header, if it is to be written (else ""), the row, and the columns left out for
         the first time.
         """
-        cells = {"epoch": f"{record['epoch']}/{most}", **values(record)}
+        cells = {"epoch": f"{record['epoch']}/{most}", **values(record, self._precision)}
         metric_names = metrics(dict(record))
         for name, cell in cells.items():
             least = (
@@ -101,14 +137,18 @@ class Lines:
 
 
 def sentence(
-    record: Mapping[str, Any], most: int, room: int, without: Container[str] = ()
+    record: Mapping[str, Any],
+    most: int,
+    room: int,
+    without: Container[str] = (),
+    precision: Precision | None = None,
 ) -> tuple[str, list[str]]:
     """One line that names what it tells, for a log, and what it leaves out as it does not fit into
     `room` characters.
 
-    `without`: what is left out in any case, as it was before.
+    `without`: what is left out in any case, as it was before. `precision`: see `values`.
     """
-    cells = values(record)
+    cells = values(record, precision)
     head = f"epoch {record['epoch']:>{len(str(most))}}/{most}  {cells.pop('seconds'):>7} s"
     texts = {
         name: f"{cell} {name}" if name == SPEED else f"{name} {cell}"

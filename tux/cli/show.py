@@ -21,7 +21,7 @@ from typing import Any
 
 from tux.base.errors import DiskError, TuxError
 from tux.cli import streams
-from tux.cli.columns import Lines, number, sentence
+from tux.cli.columns import Lines, Precision, number, sentence
 
 __all__ = [
     "BEAT",
@@ -115,6 +115,7 @@ class Plain:
     def __init__(self, beat: float = BEAT) -> None:
         self._beat, self._now, self._since, self._last, self._share = beat, "", 0.0, 0.0, 0.0
         self._missing: set[str] = set()
+        self._precision = Precision()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -159,9 +160,8 @@ class Plain:
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """One line: the epoch, seconds, metrics, speed; as much as fits."""
-        line, missing = sentence(
-            record, most, shutil.get_terminal_size((LOG, 24)).columns, self._missing
-        )
+        room = shutil.get_terminal_size((LOG, 24)).columns
+        line, missing = sentence(record, most, room, self._missing, self._precision)
         self.say(line)
         self._left_out(missing)
 

@@ -140,4 +140,6 @@ def _advice(program: Program, field: Field, bad: float) -> str:
 
 def _synchronised(stages: Sequence[Stage]) -> set[str]:
     """The types whose replicas one of `stages` synchronises."""
-    return {each.gathers for stage in stages for each in (stage, *stage.inside)}
+    return {stage.gathers for stage in stages}.union(
+        *(_synchronised(stage.inside) for stage in stages)
+    )

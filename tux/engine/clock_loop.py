@@ -31,7 +31,8 @@ class ClockLoop:
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
         self._upcoming = clocks(steps)
-        self._next = next(self._upcoming, None)
+        self._next: ClockTask | None = None  # None: not known yet, or there is none
+        self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
         self._ran = (0, 0)  # clock and position of the segment that ran last
         # the clock of the last answer, by synchronisation and sender
@@ -39,6 +40,7 @@ class ClockLoop:
 
     def run(self) -> Iterator[None]:
         """Run all clocks; yields whenever nothing can go on before another message is taken."""
+        self._look_ahead()
         while True:
             self._install()
             finished = self.clock.finished
@@ -48,11 +50,20 @@ class ClockLoop:
                 self._run_segment(*ready)
             elif self._next is not None and self._may_start(self._next):
                 self._tasks[self.clock.start(len(self._next.segments))] = self._next
-                self._next = next(self._upcoming, None)
+                self._look_ahead()
             elif self._next is None and self.clock.idle:
-                return
+                if self._over:
+                    return
+                self._look_ahead()
             else:
                 yield
+
+    def _look_ahead(self) -> None:
+        """Ask the schedule for the next clock; it may pause until all clocks are finished."""
+        try:
+            self._next = next(self._upcoming)
+        except StopIteration:
+            self._next, self._over = None, True
 
     def _may_start(self, task: ClockTask) -> bool:
         """Whether the next clock may start: by the slack, and by what stands between the clocks."""
@@ -62,6 +73,7 @@ class ClockLoop:
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send what its synchronisations send."""
         worker, task = self.worker, self._tasks[number]
+        worker.repetition = task.repetition
         self._switch_to(number, position)
         segment = task.segments[position]
         os.sched_yield()  # what is to be sent leaves before this thread takes the core for long

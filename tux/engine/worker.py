@@ -71,6 +71,7 @@ class Worker:
         """What a run counts and times."""
         self.most_epochs = 1  # of the run, for what depends on how much of it is over
         self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
+        self.repetition: int | None = None  # of the running clock, if its steps are repeated
         self.edges_visited = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
@@ -219,9 +220,17 @@ class Worker:
         """`run` that yields whenever nothing can go on before another message is taken."""
         loop = ClockLoop(self, steps, self.slack if slack is None else slack)
         yield from loop.run()
+        self.repetition = None
         self.all_clocks += loop.clock.started
         self.clock += loop.clock.started
         self.most_stale = max(self.most_stale, loop.clock.most_stale)
+
+    @property
+    def pass_number(self) -> int:
+        """The number of this pass over the running steps, for random streams: the epoch, or the
+        repetition of steps that are repeated.
+        """
+        return self.epoch if self.repetition is None else self.repetition
 
     def sent(self) -> dict[str, int]:
         """Bytes sent to other workers so far, by vertex type (and "tau"), by this worker and its

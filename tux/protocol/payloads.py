@@ -5,7 +5,7 @@ Each class is the payload of a kind of message. `read` makes it of a message, an
 which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
 
     kind           sender      receiver     decoded by            what is checked
-    CONTRIBUTION   worker      server       Contribution.read     block, epoch, round; bitmap of the
+    CONTRIBUTION   worker      server       Contribution.read     block, pass, round; bitmap of the
                                                                   touched rows; weights; fields
     CONTRIBUTION   server      server of    Totals.read           fields of the context's row
     (context)                  worker 0
@@ -71,7 +71,7 @@ class Contribution(NamedTuple):
     """What a worker sends to one home for a clock of an Apply."""
 
     number: int  # of its block
-    epoch: int
+    pass_number: int  # the epoch, or the repetition of steps that are repeated
     round: int
     rows: np.ndarray  # (r,) masters, of the block or touched in it
     # (r,) float32: local edges in the block, where a field is combined by "mean"
@@ -85,7 +85,7 @@ class Contribution(NamedTuple):
         weights: np.ndarray | None,
         fields: Arrays,
     ) -> Arrays:
-        """As a message's arrays: block, epoch and round; flags of the touched ones among the rows
+        """As a message's arrays: block, pass and round; flags of the touched ones among the rows
         of the route; weights; what `Mirrors.pack` made.
         """
         out: Arrays = [np.array(head, np.int32)]
@@ -99,9 +99,9 @@ class Contribution(NamedTuple):
     ) -> Contribution:
         """The contribution that a message carries. Without `gather`, it has no row of `fields`."""
         with checking(message):
-            (number, epoch, round_number), rest = _numbers(message.arrays, 3, np.int32)
+            (number, pass_number, round_number), rest = _numbers(message.arrays, 3, np.int32)
             _demand(number in rows.numbers, f"there is no block {number}")
-            _demand(epoch >= 0 and round_number >= 0, "its epoch or round is negative")
+            _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, np.array([number]))
             if rows.masked:
                 bitmap, rest = _first(rest)
@@ -112,7 +112,7 @@ class Contribution(NamedTuple):
                 weights, rest = _first(rest)
                 _check_weights(weights, len(sent))
             return Contribution(
-                number, epoch, round_number, masters, weights, unpack(rest, fields, sent)
+                number, pass_number, round_number, masters, weights, unpack(rest, fields, sent)
             )
 
 

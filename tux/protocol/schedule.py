@@ -3,6 +3,7 @@ that must be answered in between.
 
     Blocks                   each block is a clock; one more if the blocks have closing steps
     a run of other steps     one clock
+    Repeated                 the clocks of each repetition, one repetition after the other
     a segment                steps that run here, then the Applies or the GlobalSync that end it
 
 Applies in a row end one segment together, those that run here first: they concern different types,
@@ -14,6 +15,9 @@ second segments, or from Applies at the masters), or where it aggregates masters
 change, its clock waits until all blocks are finished. So does that of an Exchange outside
 mini-batches which adds to totals and reads what the Applies of the blocks change; as behind a
 Barrier, no later clock starts beside it.
+
+Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
+clocks so far are finished.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tux.protocol.block import Block
-from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Step, Sync
+from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Repeated, Step, Sync
 
 
 @dataclass
@@ -54,6 +58,7 @@ class ClockTask:
     segments: list[Segment]
     waits: bool = False  # starts when all earlier clocks are finished
     alone: bool = False  # it waits, and no other clock starts beside it
+    repetition: int | None = None  # of the innermost `Repeated` around it
 
 
 def segments(steps: Iterable[Step]) -> list[Segment]:
@@ -69,35 +74,53 @@ def segments(steps: Iterable[Step]) -> list[Segment]:
     return out
 
 
-def clocks(steps: Sequence[Step]) -> Iterator[ClockTask]:
-    """The clocks of one pass over `steps`."""
+def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
+    """The clocks of one pass over `steps`. None: what follows is known when all clocks so far are
+    finished, and the next must not be asked for earlier.
+    """
+    return _clocks(steps, {}, None)
+
+
+def _clocks(
+    steps: Sequence[Step], batches: dict[Blocks, list[Segment]], repetition: int | None
+) -> Iterator[ClockTask | None]:
+    """`clocks` of a repetition, or outside one. `batches`: the segments of each mini-batch before,
+    to which those of `steps` are added.
+    """
     run: list[Step] = []
-    batches: list[list[Segment]] = []  # the segments of each mini-batch before
     for step in steps:
-        if not (isinstance(step, Blocks) or step.own_clock):
+        if not (isinstance(step, Blocks | Repeated) or step.own_clock):
             run.append(step)
             continue
         if run:
-            yield _outside(run, batches)
+            yield _outside(run, batches, repetition)
             run = []
-        if not isinstance(step, Blocks):
-            yield ClockTask(None, segments([step]))
-            continue
-        cut = segments(step.steps)
-        batches.append(cut)
-        for block in step.blocks():
-            yield ClockTask(block, cut)
-        if step.closing:
-            yield ClockTask(None, segments(step.closing))
+        if isinstance(step, Repeated):
+            for number in step.repetitions():
+                yield from _clocks(step.steps, batches, number)
+                if step.waits:
+                    yield None
+        elif isinstance(step, Blocks):
+            cut = batches.setdefault(step, segments(step.steps))
+            for block in step.blocks(repetition):
+                yield ClockTask(block, cut, repetition=repetition)
+            if step.closing:
+                yield ClockTask(None, segments(step.closing), repetition=repetition)
+        else:
+            yield ClockTask(None, segments([step]), repetition=repetition)
     if run:
-        yield _outside(run, batches)
+        yield _outside(run, batches, repetition)
 
 
-def _outside(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> ClockTask:
+def _outside(
+    steps: Sequence[Step], batches: dict[Blocks, list[Segment]], repetition: int | None
+) -> ClockTask:
     """The clock of a run of steps outside mini-batches, which come after `batches`."""
-    changed = _changed(batches)
+    cuts = [*batches.values()]
+    changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
-    return ClockTask(None, segments(steps), alone or _takes_late_totals(steps, batches), alone)
+    waits = alone or _takes_late_totals(steps, cuts)
+    return ClockTask(None, segments(steps), waits, alone, repetition)
 
 
 def _changed(batches: Sequence[list[Segment]]) -> set[str]:

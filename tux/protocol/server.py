@@ -167,7 +167,7 @@ class Server:
         """
         columns, out = self.tau.columns(UP), []
         totals = Totals.read(message, [own for _, own, _ in columns])
-        sync.aggregate_masters()
+        sync.aggregate_masters(message.clock)
         if not sync.has_function:
             return list(message.arrays)
         self._totals.restore(message.clock)

@@ -3,6 +3,7 @@
     Step          runs on this worker alone
     BarrierStep   a barrier: all earlier clocks finish before the following steps run
     Blocks        steps that run for each block of a mini-batch, which is a clock
+    Repeated      steps that run again and again, each time in clocks of their own
     Sync          sends to other workers, and installs their answers before the next segment runs
     Fold          a Sync whose masters fold what all workers have sent, and answer all: Apply,
                   GlobalSync
@@ -84,8 +85,22 @@ class Blocks(Step):
     """One more clock after the blocks, if there are any."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """This worker's blocks of this epoch, in their order."""
+    def blocks(self, repetition: int | None = None) -> Iterator[Block]:
+        """This worker's blocks of this epoch, or of a repetition (`Repeated`), in their order."""
+
+
+class Repeated(Step):
+    """Steps that run again and again.
+
+    `waits`: whether a repetition begins is known when all clocks before it are finished.
+    """
+
+    steps: Sequence[Step]
+    waits = False
+
+    @abstractmethod
+    def repetitions(self) -> Iterator[int]:
+        """The repetitions of one pass, each by its number among those of the whole run."""
 
 
 class Sync(Step):
@@ -135,7 +150,7 @@ class Fold(Sync, Generic[Part]):
         worker.
         """
 
-    def aggregate_masters(self) -> None:
+    def aggregate_masters(self, clock: int) -> None:
         """On each server, before its share of the context is added: walk the masters that it
         keeps.
         """

@@ -1,0 +1,200 @@
+"""Repeat: run stages again and again within one epoch, a number of times or until a function of the
+context says that it is enough.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tux.base.errors import ProgramError
+from tux.engine.worker import Worker
+from tux.program.stage import Batch, Stage
+from tux.protocol.block import Block
+from tux.protocol.steps import Repeated, Step
+from tux.rows.plain import plain_parameters, plain_row
+from tux.stages.bind import Udf, call, named, parameters, place
+from tux.stages.generate import Generate
+from tux.stages.globalsync import GlobalSync
+
+MOST = 10_000
+
+
+class Repeat(Stage):
+    """Run the stages inside `times` times, a number or the name of an integer parameter:
+
+        for i in range(times):
+            for each stage: run it
+
+    or until a function says that it is enough:
+
+        for i in range(most):
+            for each stage: run it
+            wait until all clocks so far are finished          # a barrier
+            if until(tau, p): stop
+        else: ProgramError
+
+    Each repetition makes clocks of its own, those of its mini-batches and of the stages between
+    them. With `times`, workers go from one repetition into the next as the slack allows, as from
+    one block into the next. Random streams and the order of blocks differ from one repetition to
+    the next. Repetitions are counted over the whole run, alike for any number of workers.
+
+    `until` is plain Python, never compiled, and returns True or False. Every worker calls it, and
+    all must get the same answer. So it may depend on `p` and on the `value`, `metric` and `shared`
+    fields of `tau` alone, and not on random numbers, time or files. So that these are the same on
+    all workers, the last stage inside is a GlobalSync, and before `until` is called, each worker
+    waits for the answers to all its clocks. At slack 0 it waits for them anyhow.
+
+    `most`, a number or the name of an integer parameter, bounds the repetitions of `until`.
+
+    It may stand in setup(), stages() and evaluate(), and in another Repeat; not in a MiniBatch,
+    whose blocks are single clocks. MiniBatches may stand in it, but none with a Generate, which has
+    `rounds` for this.
+    """
+
+    def __init__(
+        self,
+        *stages: Stage,
+        times: int | str | None = None,
+        until: Udf | None = None,
+        most: int | str = MOST,
+    ) -> None:
+        caller = sys._getframe(1)
+        self.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        self.inside, self.times, self.until, self.most = stages, times, until, most
+        limit = f"until={named(until)}" if until is not None else f"times={times}"
+        inside = ", ".join(getattr(stage, "label", repr(stage)) for stage in stages)
+        self.label = f"Repeat({inside}, {limit})"
+        self._check()
+
+    def _check(self) -> None:
+        """ProgramError where it cannot be run, whatever the program."""
+        if not self.inside or not all(isinstance(stage, Stage) for stage in self.inside):
+            raise self._wrong(
+                "Repeat needs stages", do="e.g. Repeat(Exchange(f), Apply('page', g), times=3)"
+            )
+        if (self.times is None) == (self.until is None):
+            raise self._wrong(
+                "Repeat needs either times or until",
+                do="give one of them: times=10, or until=f with f(tau, p)",
+            )
+        if self.until is not None and not isinstance(self.inside[-1], GlobalSync):
+            raise self._wrong(
+                f"{self.label}: the last stage is {self.inside[-1].label}, not a GlobalSync",
+                do="end with a GlobalSync that sets the fields of tau which `until` reads",
+            )
+        if any(isinstance(stage, Generate) for stage in _all(self.inside)):
+            raise self._wrong(
+                f"{self.label} contains a Generate",
+                do="put its MiniBatch outside, and say Generate(..., rounds=...)",
+            )
+
+    def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
+        """Prepare the stages inside, and bind `until`."""
+        assert batch is None  # MiniBatch refuses it
+        steps = [stage.prepare(worker) for stage in self.inside]
+        if self.until is None:
+            assert self.times is not None
+            return Repetitions(worker, steps, self._number(worker, "times", self.times))
+        most = self._number(worker, "most", self.most)
+        return RepetitionsUntil(worker, steps, most, self._enough(worker), self._too_many(most))
+
+    def _number(self, worker: Worker, name: str, chosen: int | str) -> int:
+        """The number that `times` or `most` gives."""
+        declared = worker.program.parameters
+        number = declared.get(chosen) if isinstance(chosen, str) else chosen
+        if not isinstance(number, int) or isinstance(number, bool):
+            integers = [n for n, value in declared.items() if type(value) is int]
+            raise self._wrong(
+                f"Repeat: {name}={chosen!r} is neither a whole number nor an integer parameter",
+                do=f"integer parameters: {', '.join(integers) or 'none'}",
+            )
+        if number < 1:
+            raise self._wrong(f"Repeat: {name} is {number}", do="give 1 or more")
+        return number
+
+    def _enough(self, worker: Worker) -> Callable[[], bool]:
+        """`until` with its arguments: the context as it may be read, and the parameters."""
+        f = self.until
+        assert f is not None
+        call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        spec, arrays = worker.tables["tau"].seen("score")  # what is alike everywhere, read-only
+        values: dict[str, Any] = {
+            "p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values())),
+            "tau": plain_row(spec)(arrays, 0),
+        }
+        arguments = [values[name] for name in parameters(f, self.label)]
+
+        def enough() -> bool:
+            answer = f(*arguments)
+            if not isinstance(answer, bool | np.bool_):
+                raise ProgramError(
+                    f"{named(f)} of {self.label} returned {answer!r}",
+                    where=place(f),
+                    do="return True to stop or False to go on",
+                )
+            return bool(answer)
+
+        return enough
+
+    def _too_many(self, most: int) -> ProgramError:
+        return self._wrong(
+            f"{self.label}: {named(self.until)} was still False after {most:,} repetitions",
+            do=f"check {named(self.until)}, or allow more: Repeat(..., most=...)",
+        )
+
+    def _wrong(self, what: str, *, do: str) -> ProgramError:
+        return ProgramError(what, where=self.where, do=do)
+
+
+class Repetitions(Repeated):
+    """The steps of a Repeat with `times`, on one worker."""
+
+    def __init__(self, worker: Worker, steps: Sequence[Step], most: int) -> None:
+        self._worker, self.steps, self.most = worker, steps, most
+        self._begun = 0  # repetitions so far
+
+    def run(self, block: Block | None = None) -> None:
+        """One pass, with one worker."""
+        self._worker.run([self])
+
+    def repetitions(self) -> Iterator[int]:
+        """As many as there are."""
+        for _ in range(self.most):
+            self._begun += 1
+            yield self._begun - 1
+
+
+class RepetitionsUntil(Repetitions):
+    """The steps of a Repeat with `until`, on one worker."""
+
+    waits = True
+
+    def __init__(
+        self,
+        worker: Worker,
+        steps: Sequence[Step],
+        most: int,
+        enough: Callable[[], bool],
+        too_many: ProgramError,
+    ) -> None:
+        super().__init__(worker, steps, most)
+        self._enough, self._too_many = enough, too_many
+
+    def repetitions(self) -> Iterator[int]:
+        """As many as are needed; ProgramError if `most` are not enough."""
+        for number in super().repetitions():
+            yield number
+            if self._enough():
+                return
+        raise self._too_many
+
+
+def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
+    """The stages and those inside them."""
+    for stage in stages:
+        yield stage
+        yield from _all(stage.inside)
