@@ -29,6 +29,12 @@ def real_data() -> Path:
     return Path(folder)
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home folder, which gensim asks for when it is imported."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def helpers() -> None:
     """What tests share can be imported by processes that tests start, too: programs in test

@@ -1,9 +1,11 @@
 """A ``tux`` command as a process: started, watched, and what is left of it when it has ended."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,8 +19,8 @@ class Running:
     """
 
     def __init__(self, folder, *argv, env=None):
-        self.folder, self.tmp = Path(folder), Path(folder) / "t"
-        self.tmp.mkdir(exist_ok=True)
+        self.folder = Path(folder)
+        self.tmp = Path(tempfile.mkdtemp(prefix="t"))  # a short name, as sockets lie in it
         self.shared = shared_memory()
         self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
         self.process = subprocess.Popen(
@@ -45,6 +47,7 @@ class Running:
         self.process.wait()
         for text in self.texts:
             text.close()
+        shutil.rmtree(self.tmp, ignore_errors=True)
 
     def processes(self):
         """Process ids, with command lines, of all that this command has started and that still

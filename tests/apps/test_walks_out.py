@@ -224,7 +224,7 @@ def test_lines():
     assert len(Lines(ids).of(lists[:0])) == 0
 
 
-def test_gensim_reads_them(graph, tmp_path):
+def test_gensim_reads_them(graph, tmp_path, home):
     word2vec = pytest.importorskip("gensim.models.word2vec")
     run(Walks(walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert list(word2vec.LineSentence(str(tmp_path / "out" / "walks.txt"))) == lines(

@@ -2,6 +2,7 @@
 where the job's folder has gone.
 """
 
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from running import Running
 
-from tux.base.errors import DiskError
+from tux.base.errors import DiskError, TuxError
 from tux.cluster import job_folder
 from tux.cluster.local_workers import LocalWorkers
 
@@ -153,4 +154,27 @@ def test_folders_of_a_job(tmp_path):
     finally:
         job_folder.remove(folder)
     assert not Path(folder).exists() and not parts.exists()
+
+
+def test_sockets_lie_where_their_names_are_short(tmp_path, monkeypatch):
+    """The system allows 107 bytes for the name of a socket; the parts stay in the folder that the
+    user has named.
+    """
+    long = tmp_path / ("x" * 90)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    folder, parts = job_folder.make(None)
+    try:
+        assert len(os.fsencode(folder / "launcher")) <= 107 and folder.stat().st_mode & 0o77 == 0
+        assert parts.parent == long.resolve() and parts.is_dir()
+    finally:
+        job_folder.remove(folder)
+    assert not folder.exists() and not parts.exists()
+    monkeypatch.setattr(job_folder, "SHORT", ())
+    with pytest.raises(TuxError, match="too long for sockets"):
+        job_folder.make(None)
+
+
+def test_no_workers_no_processes(tmp_path):
+    folder = tmp_path
     assert LocalWorkers(None, folder, []).processes == {}

@@ -73,7 +73,7 @@ def test_by_plain_readers(ids):
 @pytest.mark.parametrize(
     "ids", [IDS["numbers"], IDS["text"], IDS["many"]], ids=["numbers", "text", "many"]
 )
-def test_by_gensim(ids):
+def test_by_gensim(ids, home):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
     made = vectors(ids)
     write_text("v.txt", ids, made)

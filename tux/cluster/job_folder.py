@@ -4,6 +4,7 @@ are removed when the job ends.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tux.base.errors import DiskError, UsageError
+from tux.base.errors import DiskError, TuxError, UsageError
 from tux.base.signals import handle_ending
 
 REMOVE_FOLDERS = (
@@ -22,6 +23,12 @@ REMOVE_FOLDERS = (
 input has ended, whatever ended it.
 """
 
+LONGEST_SOCKET = 107
+"""Bytes of the name of a socket's file, as the system allows."""
+
+SHORT = ("/tmp", "/var/tmp")
+"""Folders for sockets, where the name of the usual temporary folder is too long."""
+
 _jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 
 
@@ -30,21 +37,37 @@ def make(room: Path | None) -> tuple[Path, Path]:
     are removed when this process has ended, whatever ended it.
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
-    UsageError within another job.
+    UsageError within another job, and TuxError if there is no folder for sockets.
     """
     if _jobs:  # a script without this guard would start jobs within jobs
         raise UsageError(
             "a program's file starts a job while it is imported",
             do='put run(...) under if __name__ == "__main__"',
         )
+    usual = tempfile.gettempdir()
+    base = _for_sockets(usual)
     restore = handle_ending()
-    folder = Path(tempfile.mkdtemp(prefix="tux-job-"))
+    folder = Path(tempfile.mkdtemp(prefix="tux-job-", dir=base))
     graph = (room or folder).resolve() / ".parts"
+    if room is None and base != usual:  # there may be little space in `base`
+        graph = Path(usual).resolve() / f"{folder.name}.parts"
     command = [sys.executable, "-I", "-S", "-c", REMOVE_FOLDERS, str(folder), str(graph)]
     cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     _jobs[folder] = cleaner, graph, restore
     graph.mkdir(mode=0o700)
     return folder, graph
+
+
+def _for_sockets(usual: str) -> str:
+    """The `usual` temporary folder, or one with a shorter name if sockets need that."""
+    rest = len("/tux-job-xxxxxxxx/launcher")
+    for base in (usual, *SHORT):
+        if len(os.fsencode(base)) + rest <= LONGEST_SOCKET and os.access(base, os.W_OK | os.X_OK):
+            return base
+    raise TuxError(
+        f"the temporary folder's name is too long for sockets: {usual}",
+        do="set TMPDIR to a shorter one",
+    )
 
 
 def remove(folder: Path) -> None:

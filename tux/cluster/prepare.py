@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tux.base.errors import TuxError
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -22,9 +21,6 @@ from tux.graph import store
 from tux.graph.partitioned import Partitioned
 from tux.graph.parts import Part
 from tux.program.sources import find
-
-LONGEST_SOCKET = 107
-"""Characters of the longest name that a socket file may have."""
 
 
 def prepare(
@@ -62,7 +58,7 @@ def prepare(
             largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
-            **_meeting(place, folder, workers * machines),
+            **_meeting(place, folder),
             **options,
         )
         bare = partitioned.bare
@@ -105,15 +101,10 @@ def _traits(
     return agreement.traits(name, find(app).digest, parameters, options | numbers, digests)
 
 
-def _meeting(place: Place | None, folder: Path, workers: int) -> dict[str, Any]:
+def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
     """The job's number, the addresses of the launcher and of this machine's workers, and the
-    secret. TuxError where the folder's name is too long for socket files.
+    secret.
     """
-    if len(f"{folder}/{workers}") > LONGEST_SOCKET:
-        raise TuxError(
-            f"the temporary folder's name is too long for sockets: {folder}",
-            do="set TMPDIR to a shorter one",
-        )
     launcher, listen, secret = (
         (place.launcher, place.own(), place.secret)
         if place
