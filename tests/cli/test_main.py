@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -202,18 +203,23 @@ def test_interrupt(tux, here, ratings):
     assert code == 0 and "interrupted in epoch 2; 1 epoch done, no model written" in out
 
 
-def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch):
+@pytest.mark.parametrize(("times", "slow"), [(1, False), (3, False), (1, True)])
+def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch, times, slow):
     class Callback:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
             time.sleep(0)  # where the interrupt is raised, and dropped
 
     def command(argv):
-        Callback()
+        for _ in range(times):
+            Callback()
         time.sleep(SOON)
         return 0
 
     monkeypatch.setattr(cli_main, "_command", command)
+    if slow:  # a busy machine: the thread that sends it again is long in coming
+        start = threading.Thread.start
+        monkeypatch.setattr("threading.Thread.start", lambda self: (start(self), time.sleep(0.3)))
     assert main([]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from tux import __version__
@@ -100,32 +101,51 @@ class _Interrupts:
     """
 
     def __enter__(self) -> _Interrupts:
-        self.timer: threading.Timer | None = None  # set once an interrupt was dropped
-        self._before, sys.unraisablehook = sys.unraisablehook, self._again
+        self._sender: threading.Thread | None = None  # set once an interrupt was dropped
+        self._wanted, self._ended = False, threading.Event()
+        self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
         self._restore = handle_ending()
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.unraisablehook = self._before
-        if self.timer:
-            self.timer.cancel()
+        self._end()
         self._restore()
 
     def pending(self) -> bool:
         """Whether an interrupt was dropped; it is not sent again from now on."""
-        if self.timer:
-            self.timer.cancel()
-        return self.timer is not None
+        self._end()
+        return self._sender is not None
 
-    def _again(self, caught: Any) -> None:
+    def _end(self) -> None:
+        self._wanted = False
+        self._ended.set()
+
+    def _dropped(self, caught: Any) -> None:
         if caught.exc_type is not KeyboardInterrupt:
             return self._before(caught)
-        if self.timer and self.timer.is_alive():
-            return  # it is sent again already
-        # A real signal: it ends a wait of the main thread too.
+        self._wanted = True
+        if self._sender is None:
+            self._sender = threading.Thread(target=self._send, daemon=True)
+            self._sender.start()
+
+    def _send(self) -> None:
+        """Send a dropped interrupt again, as a real signal, which ends a wait of the main thread
+        too; but not while that thread is in `_dropped`, where it would be dropped for good.
+        """
         main = threading.main_thread().ident
-        self.timer = threading.Timer(0.05, signal.pthread_kill, [main, received() or signal.SIGINT])
-        self.timer.start()
+        assert main is not None
+        while not self._ended.wait(0.05):
+            if self._wanted and not self._is_in_hook(sys._current_frames().get(main)):
+                self._wanted = False
+                signal.pthread_kill(main, received() or signal.SIGINT)
+
+    def _is_in_hook(self, frame: FrameType | None) -> bool:
+        while frame is not None:
+            if frame.f_code is _Interrupts._dropped.__code__:
+                return True
+            frame = frame.f_back
+        return False
 
 
 def _command(argv: list[str]) -> int:
