@@ -83,7 +83,8 @@ def test_what_was_ignored_before_stays_ignored():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_handlers_are_nested_and_put_back():
+def test_handlers_are_nested_and_put_back(monkeypatch):
+    monkeypatch.setattr("tux.base.signals.IMPATIENT", 0.0)
     before = {
         number: signal.getsignal(number)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -80,6 +80,10 @@ def add(page, tau, rng):
     tau.drawn += rng.below(1000)
 
 
+def store(page, rng):
+    page.seen += page.n + rng.below(1000)
+
+
 def count(src, dst, rng):
     src.n += 1
     dst.n += rng.below(1000)
@@ -153,8 +157,9 @@ def test_blocks_in_one_loop_draw_the_same(monkeypatch):
     """On one worker the blocks of a mini-batch may be one loop: see `tux.stages.fused`."""
 
     def seen(times):
-        batch = MiniBatch(Exchange(None, enter=sprinkle), Apply("page", add), vertices=9)
-        return drawn(run(make=lambda program: [Repeat(batch, times=times)]))[1]
+        sprinkled = Exchange(None, enter=sprinkle, split=True)
+        batch = MiniBatch(sprinkled, Apply("page", add), vertices=9)
+        return drawn(run(make=lambda program: [Repeat(batch, times=times), GlobalSync(keep)]))[1]
 
     sums = [0, *map(seen, range(1, 5))]
     assert len(set(np.diff(sums).tolist())) == 4
@@ -168,7 +173,8 @@ def test_blocks_come_in_another_order_each_time(k):
 
     def make(program):
         note = Spy(lambda worker, block: orders.setdefault(worker.rank, []).append(block.number))
-        return [Repeat(MiniBatch(note, over="src", vertices=4), times=3), Apply("page", add)]
+        batch = MiniBatch(note, over="src", vertices=4)
+        return [Repeat(batch, times=3), Apply("page", add), GlobalSync(keep)]
 
     blocks = run(k, 2, epochs=2, make=make).records[0][0]["clock"] // 3  # and one more
     one = np.array(orders[0]).reshape(6, blocks)
@@ -185,7 +191,7 @@ def test_repetitions_are_clocks(k, slack):
     """Stages before and after, a Repeat in a Repeat, and one in which there is another."""
 
     def make(program):
-        around = [Exchange(count), Apply("page", add)]
+        around = [Exchange(count), Apply("page", store)]
         inner = Repeat(*around, GlobalSync(keep), until=twice)
         return [*around, Repeat(inner, *around, times=2), *around]
 

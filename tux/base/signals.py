@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,7 +19,11 @@ ENDING = [
 ]
 """Signals that ask a run to end."""
 
+IMPATIENT = 0.5
+"""Seconds in which a second signal to end is the same wish as the first, which is under way."""
+
 _received: list[int] = []  # those of ENDING that have come since `handle_ending` began
+_raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
 
 
 def handle_ending() -> Callable[[], None]:
@@ -32,6 +37,7 @@ def handle_ending() -> Callable[[], None]:
         before = {number: signal.getsignal(number) for number in ENDING}
     if _interrupt not in before.values():
         _received.clear()
+        _raised[0] = float("-inf")
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -45,7 +51,17 @@ def handle_ending() -> Callable[[], None]:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    raise KeyboardInterrupt
+    if time.monotonic() - _raised[0] >= IMPATIENT:
+        _raised[0] = time.monotonic()
+        raise KeyboardInterrupt
+
+
+def send_again() -> None:
+    """Send the main thread the last signal once more, as what it raised was dropped."""
+    main = threading.main_thread().ident
+    assert main is not None
+    _raised[0] = float("-inf")
+    signal.pthread_kill(main, received() or signal.SIGINT)
 
 
 def received() -> int | None:

@@ -7,7 +7,6 @@ a compiler.
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import warnings
@@ -19,7 +18,7 @@ from tux import __version__
 from tux.arrays.piped import forget
 from tux.base.disk import DENIED, FULL, disk_error
 from tux.base.errors import TuxError, UsageError, out_of_memory
-from tux.base.signals import handle_ending, received
+from tux.base.signals import handle_ending, send_again
 from tux.base.text import closest
 from tux.cli import show, streams
 from tux.cli.flags import Flags
@@ -49,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _command(words)
         except TuxError as error:
             # The compiler calls what a dropped interrupt kept from it a mistake of the UDF.
-            if interrupts.pending():
+            if interrupts.pending() and error.exit_code != 130:
                 show.fail(TuxError("interrupted"))
                 return 130
             show.fail(error, debug=debug)
@@ -134,11 +133,10 @@ class _Interrupts:
         too; but not while that thread is in `_dropped`, where it would be dropped for good.
         """
         main = threading.main_thread().ident
-        assert main is not None
         while not self._ended.wait(0.05):
-            if self._wanted and not self._is_in_hook(sys._current_frames().get(main)):
+            if self._wanted and not self._is_in_hook(sys._current_frames().get(main or 0)):
                 self._wanted = False
-                signal.pthread_kill(main, received() or signal.SIGINT)
+                send_again()
 
     def _is_in_hook(self, frame: FrameType | None) -> bool:
         while frame is not None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tux.base.errors import ProgramError, TuxError
+from tux.base.signals import ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
@@ -141,7 +142,8 @@ def _train(
     except KeyboardInterrupt:
         run.interrupted = len(records) + 1
         if folder:
-            folder.write_run(run)
+            with ending_ignored():
+                folder.write_run(run)
         held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}", do=f"{held}no model was written"
