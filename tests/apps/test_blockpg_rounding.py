@@ -48,7 +48,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("every", [1, 1000])
+@pytest.mark.parametrize("every", [1, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_the_objective_is_that_of_the_weights_after_every_pass(name, every):
     data, parameters = CASES[name]

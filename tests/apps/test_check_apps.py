@@ -40,6 +40,10 @@ def test_as_python(app, tmp_path, capsys):
     ends_well(app, tmp_path, capsys, "--no-jit")
 
 
-@pytest.mark.parametrize("app", ["mf", "walks", str(PAGERANK)], ids=lambda app: Path(app).stem)
+@pytest.mark.parametrize(
+    "app",
+    ["mf", pytest.param("walks", marks=pytest.mark.slow), str(PAGERANK)],
+    ids=lambda app: Path(app).stem,
+)
 def test_compiled(app, tmp_path, capsys):
     ends_well(app, tmp_path, capsys)

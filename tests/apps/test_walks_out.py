@@ -126,6 +126,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_lists_of_other_machines_come_home(tmp_path):
     graph = many(tmp_path / "edges.txt", 60, 150)
     command = [

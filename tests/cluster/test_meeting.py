@@ -131,7 +131,11 @@ def ended(running):
 
 
 @pytest.mark.parametrize(
-    "ready", [lambda r: r.workers(), lambda r: (r.folder / "out" / "metrics.jsonl").exists()]
+    "ready",
+    [
+        pytest.param(lambda r: r.workers(), marks=pytest.mark.slow),
+        lambda r: (r.folder / "out" / "metrics.jsonl").exists(),
+    ],
 )
 def test_a_job_whose_folder_is_removed_ends(start, ready):
     running = start(

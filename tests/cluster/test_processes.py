@@ -163,6 +163,7 @@ def test_pagerank_of_any_number_of_workers(start, files):
         assert max(abs(ranks[page] - one[page]) for page in one) < 1e-10, each
 
 
+@pytest.mark.slow
 def test_all_workers_stop_when_the_program_has_converged(tux, files):
     code, out, _ = tux(
         PAGERANK, files / "links.txt", "--tolerance", 0.01, "--workers", 2, "--slack", 1

@@ -24,7 +24,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
 @pytest.mark.parametrize(
-    "slack", [pytest.param(s, marks=[pytest.mark.slow] if s > 4 else []) for s in SLACKS]
+    "slack", [pytest.param(s, marks=[pytest.mark.slow] if s > 2 else []) for s in SLACKS]
 )
 def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
     scenarios = [scenario for scenario in map(Scenario.drawn, range(80)) if scenario.slack == slack]

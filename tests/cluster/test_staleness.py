@@ -9,7 +9,9 @@ from tux.run.options import RunOptions
 from tux.run.session import run
 
 
-@pytest.mark.parametrize("slack", [0, 1, 3])
+@pytest.mark.parametrize(
+    "slack", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
     program = Probed(slots=WORKERS, folder=str(tmp_path), allowed=slack)
     run(
