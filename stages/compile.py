@@ -26,7 +26,7 @@ from tux.base.cache import cache_folder, keeping
 from tux.base.errors import ProgramError, TuxError
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_parameters, plain_row
-from tux.rows.rng import Stream, compiled_seat, compiled_stream, seat
+from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_parameters, compiled_row
 from tux.stages import checks
 from tux.stages.bind import place
@@ -76,7 +76,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "edges": plain_edges,
     "parameters": plain_parameters,
 }
-_STREAM = {True: (compiled_stream, compiled_seat), False: (Stream, seat)}
+_STREAM = {True: (compiled_stream, compiled_seed_stream), False: (Stream, seed_stream)}
 
 
 def build(
@@ -176,7 +176,7 @@ def _scope(
     for n, (kind, spec) in injected.items():
         if kind in _COMPILED:
             scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
-    scope["stream"], scope["seat"] = _STREAM[jit]
+    scope["stream"], scope["seed_stream"] = _STREAM[jit]
     return scope
 
 

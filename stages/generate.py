@@ -170,10 +170,10 @@ class Generate(CallingStage):
             for name in self.lists
         }
         names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
-        *seat, call = scope.call(self.make, names, lambda: "starts[i], round")
-        loop = ["for i in range(len(starts)):", *indented([*seat, call])]
+        *seed_stream, call = scope.call(self.make, names, lambda: "starts[i], round")
+        loop = ["for i in range(len(starts)):", *indented([*seed_stream, call])]
         if "at" in parameters(self.make, self.label):
-            loop = _abreast(seat, call, next(iter(self.lists)))
+            loop = _abreast(seed_stream, call, next(iter(self.lists)))
         varying: dict[str, Any] = {
             "starts": frozen(np.zeros(1, np.int32)),
             "round": 0,
@@ -212,18 +212,22 @@ class Generate(CallingStage):
         return kernel, scope.uses(ID)
 
 
-def _abreast(seat: list[str], call: str, first: str) -> list[str]:
+def _abreast(seed_stream: list[str], call: str, first: str) -> list[str]:
     """The loop that calls `make` place by place of the list `first`; each vertex goes on with
     its own stream of random numbers.
     """
     keep, go_on = (
-        ["states[i - low] = state[0]"] * len(seat),
-        ["state[0] = states[i - low]"] * len(seat),
+        ["states[i - low] = state[0]"] * len(seed_stream),
+        ["state[0] = states[i - low]"] * len(seed_stream),
     )
     return [
         f"for low in range(0, len(starts), {ABREAST}):",
         f"    high = min(low + {ABREAST}, len(starts))",
-        *(indented(["for i in range(low, high):", *indented([*seat, *keep])]) if seat else []),
+        *(
+            indented(["for i in range(low, high):", *indented([*seed_stream, *keep])])
+            if seed_stream
+            else []
+        ),
         f"    for at in range({first}.shape[1]):",
         "        for i in range(low, high):",
         *indented(indented(indented([*go_on, call, *keep]))),

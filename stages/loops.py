@@ -134,9 +134,10 @@ class EdgeLoops:
         """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,)
         float64.
         """
-        *seat, call = self.scope.call(f, self._edge(), self._edge_ids)
+        *seed_stream, call = self.scope.call(f, self._edge(), self._edge_ids)
         return self._kernel(
-            {"out": out}, ["for e in range(len(src)):", *indented([*seat, f"out[e] = {call}"])]
+            {"out": out},
+            ["for e in range(len(src)):", *indented([*seed_stream, f"out[e] = {call}"])],
         )
 
     def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:

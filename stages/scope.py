@@ -145,8 +145,8 @@ class Scope:
         name = f"{self.prefix}udf_{len(self.injected)}"
         self.injected[name] = Injected("udf", (udf,))
         line = call(udf, name, self.stage, {**rows, **self.common()})
-        seat = f"seat({self.prefix}state, {self.prefix}key, {ids()})"
-        return [seat, line] if "rng" in parameters(udf, self.stage) else [line]
+        seed_stream = f"seed_stream({self.prefix}state, {self.prefix}key, {ids()})"
+        return [seed_stream, line] if "rng" in parameters(udf, self.stage) else [line]
 
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
         """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns

@@ -1,5 +1,5 @@
 """`rng`: the plain and the compiled stream are one stream, and its numbers depend on what it is
-seated on alone.
+seeded by alone.
 """
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from tux.base.random import key
-from tux.rows.rng import Stream, compiled_seat, compiled_stream, seat
+from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 
 KEY = key(0, "stream")
 
@@ -16,7 +16,7 @@ KEY = key(0, "stream")
 def compiled(keys, ids, out):
     state = np.zeros(1, np.uint64)
     for row in range(len(ids)):
-        compiled_seat(state, keys[row], ids[row, 0], ids[row, 1])
+        compiled_seed_stream(state, keys[row], ids[row, 0], ids[row, 1])
         rng = compiled_stream(state)
         out[row, 0] = rng.uniform()
         out[row, 1] = rng.normal()
@@ -27,7 +27,7 @@ def compiled(keys, ids, out):
 def plain(keys, ids, out):
     state = np.zeros(1, np.uint64)
     for row in range(len(ids)):
-        seat(state, keys[row], ids[row, 0], ids[row, 1])
+        seed_stream(state, keys[row], ids[row, 0], ids[row, 1])
         rng = Stream(state)
         out[row] = rng.uniform(), rng.normal(), rng.below(10), rng.uniform()
 

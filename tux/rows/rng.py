@@ -56,7 +56,7 @@ def _mix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-def seat(state: np.ndarray, key: np.uint64, a: int, b: int) -> None:
+def seed_stream(state: np.ndarray, key: np.uint64, a: int, b: int) -> None:
     """Start the stream of the pair of ids (a, b) under `key`; for a vertex alone, a = b."""
     first = _mix((int(key) + (int(a) + 1) * _GOLDEN) & _MASK)
     state[0] = _mix((first + (int(b) + 1) * _GOLDEN) & _MASK)
@@ -109,8 +109,8 @@ def _mixed(z):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def compiled_seat(state, key, a, b):  # type: ignore[no-untyped-def]
-    """`seat`, compiled."""
+def compiled_seed_stream(state, key, a, b):  # type: ignore[no-untyped-def]
+    """`seed_stream`, compiled."""
     first = _mixed(np.uint64(key) + np.uint64(a + 1) * np.uint64(_GOLDEN))
     state[0] = _mixed(first + np.uint64(b + 1) * np.uint64(_GOLDEN))
 
