@@ -21,7 +21,8 @@ class Call:
     `rows`: the vertex type of each row by its name in `tux.stages.effects`; the context and edges
     are left out. `visits`: the name of the row for whose vertex it is called once a replica; "" if
     it is called per edge, or once for each vertex whatever the number of workers. `sees_edges`: it
-    has `edges`, of which each worker may have a share.
+    has `edges`, of which each worker may have a share. `alone`: the name of the row for whose
+    vertex it is called once, on one of the workers that hold it.
     """
 
     udf: Udf
@@ -31,6 +32,7 @@ class Call:
     rows: Mapping[str, str]
     visits: str = ""
     sees_edges: bool = False
+    alone: str = ""
 
     @cached_property
     def effects(self) -> Effects:

@@ -174,10 +174,12 @@ class Exchange(CallingStage):
         types = dict(zip(edge.roles, edge.ends, strict=True))
         own = on_vertex(program, (role,), types[role])
         visits = "" if self.once or self.split or not may_be_cut(program, types[role]) else role
-        if self.f is not None and edge.whole == role:
+        at_one = self.f is not None and edge.whole == role
+        if at_one:
             visits = ""
+        alone = role if (at_one or self.once) and may_be_cut(program, types[role]) else ""
         calls = [
-            Call(udf, program, "Exchange", own, {role: types[role]}, visits)
+            Call(udf, program, "Exchange", own, {role: types[role]}, visits, alone=alone)
             for udf in (self.enter, self.leave)
             if udf is not None
         ]
@@ -188,7 +190,8 @@ class Exchange(CallingStage):
         other = next(end for end in edge.roles if end != role)
         shapes = own | {"edges": slice_of(program, other, types[other], edge.fields)}
         rows = {role: types[role], f"edges.{other}": types[other]}
-        return [Call(self.f, program, "Exchange", shapes, rows, visits, bool(visits)), *calls]
+        f = Call(self.f, program, "Exchange", shapes, rows, visits, bool(visits), alone)
+        return [f, *calls]
 
 
 class ExchangeStep(Step):

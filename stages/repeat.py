@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
+from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Repeated, Step
@@ -121,9 +122,10 @@ class Repeat(Stage):
         f = self.until
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
+        numbers = worker.parameters | {WORKERS: worker.workers}
         spec, arrays = worker.tables["tau"].seen("score")  # what is alike everywhere, read-only
         values: dict[str, Any] = {
-            "p": plain_parameters(tuple(worker.parameters))(tuple(worker.parameters.values())),
+            "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
             "tau": plain_row(spec)(arrays, 0),
         }
         arguments = [values[name] for name in parameters(f, self.label)]

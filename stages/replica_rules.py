@@ -8,6 +8,7 @@ worker too. What the analysis (`tux.stages.effects`) does not understand is not 
 from __future__ import annotations
 
 from tux.base.errors import ProgramError
+from tux.program.fields import MEANS
 from tux.program.program import Program
 from tux.stages.bind import place
 from tux.stages.calls import Call
@@ -25,6 +26,8 @@ def check(call: Call) -> None:
         _refuse_shares_of_edges(call)
     if call.visits:
         _refuse_once_a_replica(call)
+    if call.alone:
+        _refuse_means(call)
 
 
 def may_be_cut(program: Program, vertex: str) -> bool:
@@ -93,6 +96,21 @@ def _refuse_once_a_replica(call: Call) -> None:
             f"{vertex} = Vertex(whole=True); or, if the sum over all replicas is right, add "
             "split=True",
         )
+
+
+def _refuse_means(call: Call) -> None:
+    vertex, name = call.rows[call.alone], call.udf.__name__
+    for field, declared in call.program.vertices[vertex].fields.items():
+        kinds = call.effects.of(call.alone, field)
+        where = next((kinds[k] for k in ("add", "write", "min", "max") if k in kinds), "")
+        if declared.kind == "shared" and declared.combine in MEANS and where:
+            raise ProgramError(
+                f"`{name}` changes {vertex}.{field}, of which the mean over the workers is taken: "
+                f"it is called on one of the workers that hold a {vertex}, so the change would be "
+                "divided",
+                where=where,
+                do=f'declare {vertex}.{field} with combine="sum"',
+            )
 
 
 def _reads_mirrors(call: Call) -> bool:

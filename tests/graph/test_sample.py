@@ -75,3 +75,13 @@ def test_new_samples_are_held_out():
     assert (value == left * 1000.0 + right).all() and np.isin(
         right, part.ids["feature"].values
     ).all()
+
+
+def test_named_vertices_are_kept_and_points_are_drawn():
+    for ends in (("user", "item"), ("page", "page")):
+        for end in ends:
+            part, _ = sample(drawn(ends), None, 100, seed=1, keep={end: [7, 8]})
+            assert np.isin([7, 8], part.ids[end].values).all()
+    points, _ = sample(drawn(("page", "page"), m=0), None, 50, seed=1, keep={"page": [3]})
+    assert 50 <= len(points.ids["page"]) <= 51 and 3 in points.ids["page"].values
+    assert (points.vertex_fields["page"]["age"] == points.ids["page"].values).all()

@@ -133,3 +133,10 @@ def test_a_shape_may_be_a_function_of_the_parameters():
 def test_a_function_that_returns_no_lengths(returned):
     with pytest.raises(ProgramError, match=r"shape has returned .*\n.*a tuple of lengths"):
         shared(lambda p: returned).sized({})
+
+
+@pytest.mark.parametrize(("dtype", "default"), [("u1", 300), ("i4", 0.5), ("b1", 2)])
+def test_a_default_must_fit_its_dtype(dtype, default):
+    with pytest.raises(ProgramError, match="has the default"):
+        data(dtype, default=default)
+    assert data(dtype, default=1).default == 1

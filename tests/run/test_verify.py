@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from programs import random_pairs
 
-from tux import Context, Edge, Program, Vertex, delta, metric, shared, total, value
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    shared,
+    total,
+    value,
+    vertex_param,
+)
 from tux.arrays.networks import from_arrays
 from tux.base.errors import UsageError
 from tux.cli.main import main
@@ -107,7 +118,7 @@ def test_the_command(tmp_path, monkeypatch, capsys, workers, code):
     (tmp_path / "links.txt").write_text("".join(f"{i} {i * 7 % 11}\n" for i in range(11)))
     assert main(["run", "count.py", "links.txt", "--verify"]) == code
     out, err = capsys.readouterr()
-    assert "2 epochs on 11 links" in out and "page.x" in out
+    assert "2 epochs on 11 pages, 11 links" in out and "page.x" in out
     assert ("the same on 1, 2 and 3 workers" in out) == (code == 0)
     if code:
         assert "differs by 100.0%" in out and "2 on 1 worker, 4 on 3 workers" in out
@@ -126,3 +137,56 @@ def test_a_partitioned_folder_is_refused(tmp_path):
     assert main(["partition", str(links), "--parts", "2", "--out", str(tmp_path / "cut")]) == 0
     with pytest.raises(UsageError, match="is cut already"):
         verify(Sums(), tmp_path / "cut")
+
+
+def out_of_bounds(src, dst, tau, p):
+    if p.workers > 1:
+        tau.sum += tau.shown[5 + p.workers]
+
+
+class Failing(Program):
+    page = Vertex()
+    link = Edge("page", "page")
+    tau = Context(sum=total(), shown=value("f8", 3))
+
+    def stages(self):
+        return [Exchange(out_of_bounds), GlobalSync(clear)]
+
+
+def clear(tau):
+    pass
+
+
+def test_a_run_that_fails_on_several_workers_is_no_success():
+    found = verify(Failing(), EDGES, options=SEED)
+    assert {setting.workers for setting in found.failed} == {2, 3} and not found.several
+    assert all("index" in error.what for error in found.failed.values())
+
+
+BIG = 5_000
+
+
+def reach(src, dst):
+    dst.got += src.x
+
+
+def begin(page, p):
+    if page.id == p.source:
+        page.x = 1.0
+    page.x += page.got
+
+
+class Source(Program):
+    source: str = vertex_param("page", "where it begins")
+    page = Vertex(got=delta("f8"), x=value("f8"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Exchange(reach), Apply("page", begin)]
+
+
+def test_a_vertex_that_a_parameter_names_is_in_the_sample():
+    left = np.random.default_rng(0).integers(0, 3000, BIG)
+    edges = from_arrays(left, (left * 7 + 1) % 3000, ends=("page", "page"))
+    found = verify(Source(source=str(edges.ids["page"].values[1234])), edges, options=SEED)
+    assert found.edges < BIG and [d for d in found.differences if not d.is_rounding] == []

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
     """Verify `program` and show what was found. ProgramError if a result depends on the number of
-    workers though no field is changed in place, or if plain Python computes something else.
+    workers though no field is changed in place, if plain Python computes something else, or if a
+    run failed.
     """
     from tux.program.checks import place
     from tux.run.verify import EPOCHS, verify
@@ -31,30 +32,37 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
         )
     with show.watcher() as watch:
         report = verify(program, data, test, options, watch)
-    show.say(
-        f"{plural(EPOCHS, 'epoch')} on {plural(report.edges, program.edge_name)}, compared with 1 "
-        "worker:"
-    )
+    show.say(f"{plural(EPOCHS, 'epoch')} on {report.sizes}, compared with 1 worker:")
     show.grid(["field", "plain Python", "slack 0", "slack 2"], _rows(report))
     if not report.fields:
         show.say("the program has no field to compare")
     for setting, error in report.refused.items():
         show.say(f"{setting}: refused: {error.what}")
+    for setting, error in report.failed.items():
+        show.say(f"{setting}: failed: {error.what}")
     shown: set[str] = set()
     for each in (*report.of(0, jit=False), *report.of(0), *report.of(2)):
         if each.field not in shown:
             shown.add(each.field)
             show.say(_sentence(each))
+    for error in (*report.failed.values(), *([] if report.several else report.refused.values())):
+        raise error
     if not shown:
         show.say("the same on 1, 2 and 3 workers, but for rounding")
         return 0
-    if report.in_place:
+    if not report.of(0, jit=False) and not report.of(0):
+        show.say(
+            "at slack 2 stages may read values that are up to 2 clocks old; Barrier() makes a "
+            "stage wait for all of them"
+        )
+        return 0
+    if report.in_place and not report.of(0, jit=False):
         show.say(
             f"the stages may change {', '.join(report.in_place)} in place, so values depend on the "
             "order of the changes; compare the metrics of longer runs instead"
         )
         return 0
-    worst = (report.of(0, jit=False) or report.of(0) or report.of(2))[0]
+    worst = (report.of(0, jit=False) or report.of(0))[0]
     raise ProgramError(
         f"{worst.field} depends on {_cause(worst)}",
         where=place(type(program)),
@@ -75,8 +83,9 @@ def _cell(report: Verified, field: str, slack: int, jit: bool) -> str:
         for each in report.differences
         if each.field == field and (each.setting.slack, each.setting.jit) == (slack, jit)
     ]
+    group = [s for s in report.compared if (s.slack, s.jit) == (slack, jit)]
     if not here:
-        return "same"
+        return "same" if group else "-"
     if all(each.is_rounding for each in here):
         return "rounding"
     return f"differs by {max(each.share for each in here):.1%}"
@@ -94,4 +103,4 @@ def _number(value: Any) -> str:
 def _cause(each: Difference) -> str:
     if not each.setting.jit:
         return "whether functions are compiled"
-    return "the slack" if each.setting.slack else "the number of workers"
+    return "the number of workers"

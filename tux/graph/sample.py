@@ -5,6 +5,7 @@ single edges drawn at random would leave most vertices with one.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,53 +15,75 @@ from tux.arrays.ids import Ids
 
 
 def sample(
-    edges: EdgeData, test: EdgeData | None, most: int, seed: int
+    edges: EdgeData,
+    test: EdgeData | None,
+    most: int,
+    seed: int,
+    keep: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[EdgeData, EdgeData | None]:
     """About `most` edges, and the held-out edges between their vertices; all, if there are no more.
+    Without edges, `most` vertices. The vertices `keep`, by type, are among them.
 
     Between two vertex types: all edges of vertices of the first end, such as users or samples, that
     are drawn at random. Of one type: all edges among vertices that a breadth-first search meets. At
     least one vertex is taken, so that `most` is exceeded where it has more edges.
     """
-    if len(edges) <= most:
+    if len(edges) <= most and (len(edges) or len(edges.ids[edges.ends[0]]) <= most):
         return edges, test
     draw = np.random.default_rng(seed)
     first, second = edges.ends
+    named = keep or {}
     if first == second:
-        inside = _neighbourhood(edges, most, draw)
+        inside = _neighbourhood(edges, most, draw, named.get(first, ()))
         chosen = inside[edges.src] & inside[edges.dst]
         kept = {first: inside}
     else:
-        taken = _drawn(edges.src, len(edges.ids[first]), most, draw)
+        taken = _drawn(edges.src, len(edges.ids[first]), most, draw, named.get(first, ()))
         chosen = taken[edges.src]
         other = np.zeros(len(edges.ids[second]), bool)
         other[edges.dst[chosen]] = True
+        other[list(named.get(second, ()))] = True
         kept = {first: taken, second: other}
     held_out = None if test is None else _held_out(test, kept, most, draw)
     return _part(edges, chosen, kept), held_out
 
 
-def _drawn(src: np.ndarray, n: int, most: int, draw: np.random.Generator) -> np.ndarray:
-    """Which of n vertices are taken, (n,): at random, as many as have `most` edges together."""
+def _drawn(
+    src: np.ndarray, n: int, most: int, draw: np.random.Generator, keep: Sequence[int] = ()
+) -> np.ndarray:
+    """Which of n vertices are taken, (n,): `keep`, and others at random, as many as have `most`
+    edges together.
+    """
     degrees = np.bincount(src, minlength=n)
     order = draw.permutation(np.flatnonzero(degrees))
     fit = max(1, int(np.searchsorted(np.cumsum(degrees[order]), most, "right")))
     taken = np.zeros(n, bool)
     taken[order[:fit]] = True
+    taken[list(keep)] = True
     return taken
 
 
-def _neighbourhood(edges: EdgeData, most: int, draw: np.random.Generator) -> np.ndarray:
-    """Which vertices a breadth-first search takes, along edges in both directions, until there are
-    `most` edges among them, (n,).
+def _neighbourhood(
+    edges: EdgeData, most: int, draw: np.random.Generator, keep: Sequence[int]
+) -> np.ndarray:
+    """Which vertices a breadth-first search from `keep` takes, along edges in both directions,
+    until there are `most` edges among them, (n,). Without edges: `keep`, and `most` at random.
     """
     n = len(edges.ids[edges.ends[0]])
+    if not len(edges):
+        alone = np.zeros(n, bool)
+        alone[draw.choice(n, most, replace=False)] = True
+        alone[list(keep)] = True
+        return alone
     ends = np.concatenate([edges.src, edges.dst])
     order = np.argsort(ends, kind="stable")
     neighbours = np.concatenate([edges.dst, edges.src])[order]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))])
     starts = iter(draw.permutation(np.unique(ends)))
     taken, seen, queue, count = np.zeros(n, bool), np.zeros(n, bool), deque[int](), 0
+    for v in keep:
+        seen[v] = True
+        queue.append(v)
     while count < most:
         if not queue:
             start = next(v for v in starts if not seen[v])

@@ -148,6 +148,9 @@ def _read(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-
             dirty[j, k] = versions[r, k] == version
 
 
+NO_EDGES = np.float32(1e-20)
+"""The weight of a replica without edges: nothing beside one that has some."""
+
 NO_ROWS = np.empty(0, np.int32)
 NO_ROWS.flags.writeable = False
 
@@ -298,15 +301,18 @@ class Masters:
         """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
-        replicas of a row that sent it, "replica_mean" the same with n_r = 1.
+        replicas of a row that sent it, "replica_mean" the same with n_r = 1. Of a vertex without
+        edges, n_r is the same small number everywhere.
         """
         means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for rows, up, weights in contributions:
             for (name, own, field), sent in zip(self._up, up, strict=True):
                 mean = field.kind == "shared" and field.combine in MEANS
                 if mean:
-                    counts = weights if field.combine == "mean" else np.ones(len(rows), np.float32)
-                    assert counts is not None
+                    counts = np.ones(len(rows), np.float32)
+                    if field.combine == "mean":
+                        assert weights is not None
+                        counts = np.maximum(weights, NO_EDGES)
                     total, weight = means.setdefault(
                         name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
                     )

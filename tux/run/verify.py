@@ -14,6 +14,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import TuxError, UsageError
+from tux.base.text import plural
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
@@ -21,6 +22,7 @@ from tux.graph.local import Graph
 from tux.graph.partitioned import partitioned
 from tux.graph.sample import sample
 from tux.program.program import Program
+from tux.program.vertex_params import vertex_numbers
 from tux.run.begin import load_for
 from tux.run.inputs import Data, Inputs
 from tux.run.options import RunOptions
@@ -76,15 +78,25 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a verification found. `fields` were compared; `refused` settings ran into an error,
-    which is the value; `in_place` names shared fields that stages change in place.
+    """What a verification found. `sizes` of the sample in words. `fields` were compared, of the
+    settings `compared`; `refused` are those that cannot run the program, such as a cut that it does
+    not allow, and `failed` those whose run has failed, with the error. `in_place` names the shared
+    fields, which stages may change in place.
     """
 
+    sizes: str
     edges: int
     fields: list[str]
     differences: list[Difference]
+    compared: list[Setting]
     refused: dict[Setting, TuxError]
+    failed: dict[Setting, TuxError]
     in_place: list[str]
+
+    @property
+    def several(self) -> bool:
+        """Whether several workers were compared at all."""
+        return any(setting.workers > 1 for setting in self.compared)
 
     def of(self, slack: int, jit: bool = True) -> list[Difference]:
         """The differences in one group of settings, those of rounding left out."""
@@ -114,47 +126,74 @@ def verify(
             f"{inputs.folder} is cut already, and --verify cuts the data in several ways",
             do="name the file that was partitioned",
         )
-    train, held_out = sample(inputs.train, inputs.test, MOST_EDGES, options.seed)
+    train, held_out = sample(
+        inputs.train, inputs.test, MOST_EDGES, options.seed, _named(program, inputs.train)
+    )
     inputs = replace(inputs, train=train, test=held_out)
     watch.phase(str(ONE))
-    expected = dict(_fields(_trained(program, inputs, ONE, options.seed), train))
+    workers = _workers(program, inputs, ONE, options.seed)
+    _train(workers, options.seed)
+    expected = dict(_fields([each.worker for each in workers], train))
     rounding = ROUNDING[_shortest(program)]
     differences: list[Difference] = []
+    compared: list[Setting] = []
     refused: dict[Setting, TuxError] = {}
+    failed: dict[Setting, TuxError] = {}
     for setting in (PLAIN, *SEVERAL):
         watch.phase(str(setting))
         try:
-            workers = _trained(program, inputs, setting, options.seed)
+            workers = _workers(program, inputs, setting, options.seed)
         except TuxError as error:
-            refused[setting] = error
+            (refused if setting.workers > 1 else failed)[setting] = error
             continue
-        differences += _compared(setting, expected, dict(_fields(workers, train)), train, rounding)
-    return Verified(len(train), [*expected], differences, refused, _in_place(program))
+        try:
+            _train(workers, options.seed)
+        except TuxError as error:
+            failed[setting] = error
+            continue
+        compared.append(setting)
+        values = dict(_fields([each.worker for each in workers], train))
+        differences += _compared(setting, expected, values, train, rounding)
+    return Verified(
+        ", ".join(plural(len(train.ids[name]), name) for name in program.vertices)
+        + (f", {plural(len(train), program.edge_name)}" if len(train) else ""),
+        len(train),
+        [*expected],
+        differences,
+        compared,
+        refused,
+        failed,
+        _in_place(program),
+    )
 
 
-def _trained(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Worker]:
-    """The workers of a run that has ended."""
+def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
+    """The vertices that parameters name, by type: their numbers."""
+    numbers = vertex_numbers(program, lambda name: (train.ids[name], len(train.ids[name])))
+    out: dict[str, list[int]] = {}
+    for name, number in numbers.items():
+        out.setdefault(str(program.params[name].vertex), []).append(number)
+    return out
+
+
+def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Training]:
+    """The workers of a setting, prepared. TuxError if they cannot run the program."""
     common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
     if setting.workers == 1:
-        worker = Worker(program, Graph.whole(program, inputs.train, inputs.test, seed), **common)
-        for _ in Training(worker).epochs(EPOCHS):
-            pass
-        return [worker]
+        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        return [Training(Worker(program, graph, **common))]
+    common |= {"slack": setting.slack, "workers": setting.workers}
     parts = partitioned(program, inputs, setting.partitioner, setting.workers, seed).parts
-    workers = [
-        Worker(
-            program,
-            Graph.of(program, part),
-            rank=rank,
-            slack=setting.slack,
-            workers=setting.workers,
-            **common,
-        )
+    return [
+        Training(Worker(program, Graph.of(program, part), rank=rank, **common))
         for rank, part in enumerate(parts)
     ]
-    cluster = SimulatedCluster(workers, seed)
-    cluster.finish({worker.rank: _ended(Training(worker)) for worker in workers})
-    return workers
+
+
+def _train(workers: Sequence[Training], seed: int) -> None:
+    """All epochs."""
+    cluster = SimulatedCluster([each.worker for each in workers], seed)
+    cluster.finish({rank: _ended(each) for rank, each in enumerate(workers)})
 
 
 def _ended(training: Training) -> Iterator[None]:
