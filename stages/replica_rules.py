@@ -48,12 +48,19 @@ def _refuse_reading_deltas(call: Call) -> None:
         for name, field in call.program.vertices[vertex].fields.items():
             kinds = call.effects.of(row, name)
             if field.kind == "delta" and (where := _reads(kinds, field.combine)):
+                own = "" if field.combine == "sum" else _written_as(row, name, field.combine)
                 raise ProgramError(
                     f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in Exchange: on "
                     "several workers it holds only what this worker has gathered",
                     where=where,
-                    do="let an Apply keep it in a value field, and read that",
+                    do=f"{own}let an Apply keep it in a value field, and read that",
                 )
+
+
+def _written_as(row: str, name: str, combine: str) -> str:
+    """How to write a change that is no reading."""
+    field = f"{row.removeprefix('edges.')}.{name}"
+    return f"to take the {combine}, write {field} = {combine}({field}, x); else "
 
 
 def _refuse_reading_totals(call: Call) -> None:

@@ -74,7 +74,7 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
         fields = [
             f
             for f, d in worker.program.vertices[name].fields.items()
-            if d.kind in ("value", "shared", "delta")
+            if d.kind in ("shared", "delta")
         ]
         if fields and name not in applied:
             uncut = (
