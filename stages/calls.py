@@ -68,29 +68,33 @@ class Call:
         }
 
 
-def shape_of(fields: Mapping[str, Field]) -> Shape:
-    """The shape of a row with these fields."""
-    return Shape({name: len(field.shape) for name, field in fields.items()})
+def shape_of(program: Program, fields: Mapping[str, Field]) -> Shape:
+    """The shape of a row with these fields, as the parameters of `program` make them."""
+    sized = {name: field.sized(program.parameters) for name, field in fields.items()}
+    return Shape({name: len(field.shape) for name, field in sized.items()})
 
 
 def on_vertex(program: Program, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:
     """What a UDF on one vertex may have: the row, by several names, and the context."""
-    row = shape_of(program.vertices[vertex].fields)
-    return dict.fromkeys(names, row) | {"tau": shape_of(program.context.fields)}
+    row = shape_of(program, program.vertices[vertex].fields)
+    return dict.fromkeys(names, row) | {"tau": shape_of(program, program.context.fields)}
 
 
 def on_edge(program: Program) -> dict[str, Shape]:
     """What a UDF that is called per edge may have: both ends, the edge and the context."""
     edge = program.edge
     rows = {
-        role: shape_of(program.vertices[of].fields)
+        role: shape_of(program, program.vertices[of].fields)
         for role, of in zip(edge.roles, edge.ends, strict=True)
     }
-    own = {program.edge_name: shape_of(edge.fields), "tau": shape_of(program.context.fields)}
+    own = {
+        program.edge_name: shape_of(program, edge.fields),
+        "tau": shape_of(program, program.context.fields),
+    }
     return rows | own
 
 
 def slice_of(program: Program, end: str, vertex: str, fields: Mapping[str, Field]) -> Shape:
     """A slice of edges with `fields`, whose rows at the other end are called `end`."""
-    row = shape_of(program.vertices[vertex].fields)
-    return Shape(shape_of(fields).fields, {end: row}, several=True)
+    row = shape_of(program, program.vertices[vertex].fields)
+    return Shape(shape_of(program, fields).fields, {end: row}, several=True)

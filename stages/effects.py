@@ -231,7 +231,11 @@ class _Frame(Expressions):
                     self._store(each, given, node)
 
     def _is(self, node: ast.expr, thing: Any) -> bool:
-        """Whether an expression is this function."""
+        """Whether an expression is this function, perhaps of a module."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            modules = self.named(node.value.id)
+            found = [getattr(a.thing, node.attr, None) for a in modules if isinstance(a, Known)]
+            return len(found) == len(modules) == 1 and found[0] is thing
         return isinstance(node, ast.Name) and self.named(node.id) == frozenset({Known(thing)})
 
     def _augment(self, node: ast.AugAssign) -> None:

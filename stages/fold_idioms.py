@@ -1,17 +1,20 @@
 """Statements that combine a field with something, whatever it holds: sums, least and greatest.
 
 x.f = x.f + e,  x.f = e + x.f,  x.f = x.f - e
-x.f = min(x.f, e),  x.f = max(e, x.f)
-if e < x.f: x.f = e          and with >, <=, >=, the sides exchanged
+x.f = min(x.f, e),  x.f = max(e, x.f), and np.minimum, np.maximum
+x.f = e if e < x.f else x.f  and with >, <=, >=, the sides exchanged
+if e < x.f: x.f = e          likewise
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
+_SELECT = {"min": (min, np.minimum), "max": (max, np.maximum)}
 _LESS, _GREATER = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
 
 
@@ -58,7 +61,11 @@ def fold(
         return None
     if isinstance(value, ast.Call) and len(value.args) > 1 and not value.keywords:
         kind = next(
-            (name for name in ("min", "max") if is_function(value.func, getattr(builtins, name))),
+            (
+                kind
+                for kind, functions in _SELECT.items()
+                if any(is_function(value.func, function) for function in functions)
+            ),
             "",
         )
         others = [each for each in value.args if not _same(each, target)]
@@ -66,6 +73,8 @@ def fold(
             starred = any(isinstance(each, ast.Starred) for each in others)
             return None if starred else Fold(kind, others)
         return None
+    if isinstance(value, ast.IfExp):
+        return _selected(value, target)
     others = _addends(value, target) or []
     return Fold("add", others) if others else None
 
@@ -92,6 +101,25 @@ def guarded_fold(node: ast.If) -> GuardedFold | None:
         return None
     calls = any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(operand))
     return GuardedFold("unknown" if calls else "min" if less else "max", target, operand)
+
+
+def _selected(value: ast.IfExp, target: ast.expr) -> Fold | None:
+    """What ``e if e < x.f else x.f`` combines the target with; None for another expression."""
+    test = value.test
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], _LESS + _GREATER):
+        return None
+    pair, compared = (value.body, value.orelse), (test.left, test.comparators[0])
+    others = [each for each in pair if not _same(each, target)]
+    if len(test.ops) != 1 or len(others) != 1:
+        return None
+    if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(others[0])):
+        return None
+    less = isinstance(test.ops[0], _LESS)
+    if all(_same(one, other) for one, other in zip(pair, reversed(compared), strict=True)):
+        less = not less
+    elif not all(_same(one, other) for one, other in zip(pair, compared, strict=True)):
+        return None
+    return Fold("min" if less else "max", others)
 
 
 def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:

@@ -87,7 +87,7 @@ class Generate(CallingStage):
         """
         if self.over not in program.vertices:
             return []
-        tau = {"tau": shape_of(program.context.fields)}
+        tau = {"tau": shape_of(program, program.context.fields)}
         lists = {name: slice_of(program, self.over, self.over, {}) for name in self.lists}
         shapes = {"make": tau, "use": tau | lists}
         return [

@@ -7,7 +7,20 @@ import pytest
 from programs import start
 from team import Team, trained
 
-from tux import Context, Edge, Program, Vertex, delta, metric, mirror, shared, total, uniform, value
+from tux import (
+    Context,
+    Edge,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    mirror,
+    param,
+    shared,
+    total,
+    uniform,
+    value,
+)
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
@@ -386,3 +399,34 @@ def test_changes_of_vertices_without_edges_have_a_mean():
     for k in (1, 2):
         team = Team(Means(), ALONE, k=k, by=[0, k - 1]).train(2)
         assert team.gather("page", "f").tolist() == [2.0] * 4
+
+
+def tally(src, dst):
+    row = dst.bins[src.id % 2]
+    row[1] += 1
+
+
+def peek(src, dst):
+    row = dst.bins[src.id % 2]
+    dst.x += row[1]
+
+
+class Bins(Program):
+    rows: int = param(2, "rows of a histogram")
+    page = Vertex(bins=delta("f8", lambda p: (p.rows, 3)), x=delta("f8"), y=value("f8"))
+    link = Edge("page", "page")
+    udf = staticmethod(tally)
+
+    def stages(self):
+        return [Exchange(self.udf), Apply("page", halve)]
+
+
+def halve(page):
+    page.y = page.x / 2
+
+
+def test_the_rows_of_a_field_whose_shape_is_a_function_are_followed():
+    trained(Bins(), LINKS, 1, k=1)
+    reading = type("Reading", (Bins,), {"udf": staticmethod(peek)})
+    with pytest.raises(ProgramError, match="reads page.bins, a delta"):
+        trained(reading(), LINKS, 1, k=1)

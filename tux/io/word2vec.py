@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -56,17 +55,8 @@ def write_binary(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarr
             )
 
 
-def write_npz(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarray) -> None:
-    """Write arrays `id` (n,), integers or text, and `vector` (n, d), as they are, in numpy's
-    .npz. Raises `DiskError`.
-    """
-    named: dict[str, Any] = dict(arrays(ids, matrix))
-    with replacing(path) as part, open(part, "wb") as file:
-        np.savez(file, **named)
-
-
 def arrays(ids: np.ndarray, matrix: np.ndarray) -> dict[str, np.ndarray]:
-    """What `write_npz` writes, by name."""
+    """Arrays by name for an export: `id` (n,), integers or text, and `vector` (n, d)."""
     _check(ids, matrix)
     plain = ids.dtype.kind in "iu"
     return {
