@@ -195,6 +195,7 @@ def test_an_edge_type_may_be_declared_and_other_programs_need_one():
         ("1.25,2\n3,4\n", {}, "decimal numbers, such as 1.25"),
         ("a,b,c\n0.5,1.5,2.5\n3.5,4.5,5.5\n", {"value": "f4"}, "decimal numbers, such as 0.5"),
         ("0.5,1,me\n0.25,2,you\n", {}, "decimal numbers, such as 0.5"),
+        ("x,y\n0.5,1\n0.25,2\n", {}, "decimal numbers, such as 0.5"),
         ("1,2,3,4,5,6,7,8\n" * 2, {}, "8 columns of numbers without names"),
     ],
 )
@@ -254,3 +255,9 @@ def test_kmeans_from_the_command_line(tmp_path, capsys):
     record = json.loads((tmp_path / "out/run.json").read_text())
     assert record["parameters"] == {"clusters": 4, "dims": 3}
     assert "center" in capsys.readouterr().out
+
+
+def test_ids_may_be_decimal_numbers_where_the_header_names_the_ends(tmp_path):
+    (tmp_path / "edges.csv").write_text("user,item\n1.5,2.25\n1.5,x\n")
+    edges = read_edges(tmp_path / "edges.csv", ("user", "item"), {})
+    assert edges.ids["user"].values.tolist() == ["1.5"] and edges.dst.tolist() == [0, 1]

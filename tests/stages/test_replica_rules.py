@@ -5,7 +5,7 @@ the same on 1, 2 and 3 workers.
 import numpy as np
 import pytest
 from programs import start
-from team import Team, trained
+from team import trained
 
 from tux import (
     Context,
@@ -15,7 +15,6 @@ from tux import (
     delta,
     metric,
     mirror,
-    param,
     shared,
     total,
     uniform,
@@ -363,70 +362,3 @@ def test_held_out_edges_of_a_vertex_lie_together():
     alls = [trained(made, LINKS, 1, test, k=k, by="source").history("all") for k in (1, 2, 3)]
     assert alls == [[4 + 6]] * 3
     assert len(Graph.whole(made, LINKS, test, 0).held_out) == 6
-
-
-def bump(src):
-    src.f += 1
-
-
-def bump_with_edges(src, edges):
-    src.f += len(edges) - len(edges) + 1
-
-
-class Means(Program):
-    page = Vertex(f=shared("f8", combine="mean"))
-    link = Edge("page", "page", whole="src")
-    make = staticmethod(lambda: [Exchange(None, enter=bump, split=True), Apply("page")])
-
-    def stages(self):
-        return self.make()
-
-
-@pytest.mark.parametrize(
-    "stage", [lambda: Exchange(None, enter=bump, once=True), lambda: Exchange(bump_with_edges)]
-)
-def test_a_change_of_one_replica_is_no_mean(stage):
-    program = type("Once", (Means,), {"make": staticmethod(lambda: [stage(), Apply("page")])})
-    with pytest.raises(ProgramError, match="the mean over the workers") as caught:
-        trained(program(), ALONE, 1, k=1)
-    assert "test_replica_rules.py:" in caught.value.where and 'combine="sum"' in caught.value.do
-
-
-ALONE = EdgeData.of(("page", "page"), [0, 1], [1, 0], {}, vertices={"page": [2, 3]})
-
-
-def test_changes_of_vertices_without_edges_have_a_mean():
-    for k in (1, 2):
-        team = Team(Means(), ALONE, k=k, by=[0, k - 1]).train(2)
-        assert team.gather("page", "f").tolist() == [2.0] * 4
-
-
-def tally(src, dst):
-    row = dst.bins[src.id % 2]
-    row[1] += 1
-
-
-def peek(src, dst):
-    row = dst.bins[src.id % 2]
-    dst.x += row[1]
-
-
-class Bins(Program):
-    rows: int = param(2, "rows of a histogram")
-    page = Vertex(bins=delta("f8", lambda p: (p.rows, 3)), x=delta("f8"), y=value("f8"))
-    link = Edge("page", "page")
-    udf = staticmethod(tally)
-
-    def stages(self):
-        return [Exchange(self.udf), Apply("page", halve)]
-
-
-def halve(page):
-    page.y = page.x / 2
-
-
-def test_the_rows_of_a_field_whose_shape_is_a_function_are_followed():
-    trained(Bins(), LINKS, 1, k=1)
-    reading = type("Reading", (Bins,), {"udf": staticmethod(peek)})
-    with pytest.raises(ProgramError, match="reads page.bins, a delta"):
-        trained(reading(), LINKS, 1, k=1)

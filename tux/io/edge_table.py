@@ -101,7 +101,7 @@ def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
     if any(not name.isdecimal() for name in asked) or _titled(table, wanted):
         picks = find_columns(table[0], wanted, path)
         names = taken(table[0], picks, wanted)
-        if not asked:
+        if not asked and names:  # the columns are not called as the ends of the edges
             check_edges(table[1:], picks, path, named=True)
         return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, names=names)
     if asked:

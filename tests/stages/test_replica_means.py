@@ -1,0 +1,45 @@
+"""Means over replicas: of vertices without edges, and of changes that one replica makes alone."""
+
+import pytest
+from team import Team, trained
+
+from tux import Edge, Program, Vertex, shared
+from tux.arrays.edges import EdgeData
+from tux.base.errors import ProgramError
+from tux.stages import Apply, Exchange
+
+
+def bump(src):
+    src.f += 1
+
+
+def bump_with_edges(src, edges):
+    src.f += len(edges) - len(edges) + 1
+
+
+class Means(Program):
+    page = Vertex(f=shared("f8", combine="mean"))
+    link = Edge("page", "page", whole="src")
+    make = staticmethod(lambda: [Exchange(None, enter=bump, split=True), Apply("page")])
+
+    def stages(self):
+        return self.make()
+
+
+@pytest.mark.parametrize(
+    "stage", [lambda: Exchange(None, enter=bump, once=True), lambda: Exchange(bump_with_edges)]
+)
+def test_a_change_of_one_replica_is_no_mean(stage):
+    program = type("Once", (Means,), {"make": staticmethod(lambda: [stage(), Apply("page")])})
+    with pytest.raises(ProgramError, match="the mean over the workers") as caught:
+        trained(program(), ALONE, 1, k=1)
+    assert "test_replica_means.py:" in caught.value.where and 'combine="sum"' in caught.value.do
+
+
+ALONE = EdgeData.of(("page", "page"), [0, 1], [1, 0], {}, vertices={"page": [2, 3]})
+
+
+def test_changes_of_vertices_without_edges_have_a_mean():
+    for k in (1, 2):
+        team = Team(Means(), ALONE, k=k, by=[0, k - 1]).train(2)
+        assert team.gather("page", "f").tolist() == [2.0] * 4
