@@ -130,14 +130,25 @@ def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:
         return [value.right]
     if (inner := _addends(value.left, target)) is not None:
         return [*inner, value.right]
-    if isinstance(value.op, ast.Add) and _same(value.right, target):
+    if not isinstance(value.op, ast.Add):
+        return None
+    if _same(value.right, target):
         return [value.left]
+    if (inner := _addends(value.right, target)) is not None:
+        return [value.left, *inner]
     return None
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
-    """Whether two expressions are written alike, be they read or assigned to."""
-    return ast.unparse(one) == ast.unparse(other)
+    """Whether two expressions are written alike, be they read or assigned to; x.f[:] is x.f."""
+    return ast.unparse(_entire(one)) == ast.unparse(_entire(other))
+
+
+def _entire(node: ast.expr) -> ast.expr:
+    """``x`` of ``x[:]``."""
+    if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == ":":
+        return node.value
+    return node
 
 
 def _same_later(target: ast.expr, assigned: frozenset[str], *, alone: bool) -> bool:

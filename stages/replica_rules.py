@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tux.base.errors import ProgramError
 from tux.program.fields import MEANS
+from tux.program.fields import Field as Declared
 from tux.program.program import Program
 from tux.stages.bind import place
 from tux.stages.calls import Call
@@ -21,7 +22,9 @@ def check(call: Call) -> None:
     """ProgramError for the first rule that a UDF breaks."""
     if call.place == "Exchange":
         _refuse_reading_deltas(call)
+        _refuse_setting_deltas(call)
     _refuse_reading_totals(call)
+    _refuse_setting_totals(call)
     if call.sees_edges:
         _refuse_shares_of_edges(call)
     if call.visits:
@@ -72,6 +75,38 @@ def _refuse_reading_totals(call: Call) -> None:
                 where=where,
                 do="let a GlobalSync set a value or a metric from it, and read that",
             )
+
+
+def _refuse_setting_deltas(call: Call) -> None:
+    for row, vertex in call.of_edges().items():
+        if not may_be_cut(call.program, vertex):
+            continue
+        for name, field in call.program.vertices[vertex].fields.items():
+            if field.kind == "delta":
+                _refuse_setting(call, row, name, "an edge", f"{vertex}.{name}, a delta", field)
+
+
+def _refuse_setting_totals(call: Call) -> None:
+    for name in call.of_totals():
+        field = call.program.context.fields[name]
+        each = "an edge" if call.of_edges() else "a vertex"
+        _refuse_setting(call, "tau", name, each, f"tau.{name}, a total", field)
+
+
+def _refuse_setting(call: Call, row: str, name: str, each: str, what: str, field: Declared) -> None:
+    """Where changes are added up, each worker gives what the last of its calls has set. A
+    constant to which a field of "min" or "max" is set is the same on every worker.
+    """
+    where = call.effects.of(row, name).get("write", "")
+    if not where or field.combine != "sum":
+        return
+    raise ProgramError(
+        f"`{call.udf.__name__}` sets {what}, and is called for {each}: the last one counts, and "
+        "several workers add up what each has set",
+        where=where,
+        do=f'add to it with +=, or declare it with combine="max" (or "min") and write '
+        f"{row.removeprefix('edges.')}.{name} = max({row.removeprefix('edges.')}.{name}, x)",
+    )
 
 
 def _refuse_shares_of_edges(call: Call) -> None:

@@ -43,6 +43,23 @@ def weigh(src, dst, tau):
     tau.n += 1
 
 
+def set_got(src, dst):
+    dst.got = src.x
+
+
+def mark(src, dst):
+    dst.mark = 1
+
+
+def set_total(page, tau):
+    page.x = page.got
+    tau.n = page.x
+
+
+def marked(page):
+    page.x += page.mark if page.mark > 0 else 0.5
+
+
 def keep(page):
     page.x = page.got
 
@@ -99,7 +116,13 @@ def finish(tau):
 
 
 class Pages(Program):
-    page = Vertex(got=delta("f8"), x=value("f8"), size=shared("f8"), own=mirror("i4", init=1))
+    page = Vertex(
+        got=delta("f8"),
+        mark=delta("i4", combine="max"),
+        x=value("f8"),
+        size=shared("f8"),
+        own=mirror("i4", init=1),
+    )
     link = Edge("page", "page")
     tau = Context(n=total(), most=total(combine="max"), all=metric(), top=metric())
     epochs = 2
@@ -155,6 +178,21 @@ def line(udf, offset):
             2,
             "`above` reads tau.most, a total, in an aggregate",
             "let a GlobalSync",
+        ),
+        (
+            [Exchange(set_got), Apply("page", keep)],
+            set_got,
+            1,
+            "`set_got` sets page.got, a delta, and is called for an edge: the last one counts, and "
+            "several workers add up what each has set",
+            'combine="max" (or "min") and write dst.got = max(dst.got, x)',
+        ),
+        (
+            [Exchange(give), Apply("page", set_total), GlobalSync(finish)],
+            set_total,
+            2,
+            "`set_total` sets tau.n, a total, and is called for a vertex",
+            "add to it with +=",
         ),
         (
             [Exchange(seen), Apply("page", keep)],
@@ -220,7 +258,11 @@ def test_the_other_type_is_named():
         rating = Edge("user", "item")
 
         def stages(self):
-            return [Exchange(lambda user, item: None), Exchange(graded), Apply("user", ignore)]
+            return [
+                Exchange(lambda user, item: None),
+                Exchange(graded),
+                Apply("user", lambda v: None),
+            ]
 
     error = refused(Rated(), RATINGS)
     assert "the edges of a user" in error.what and "user = Vertex(whole=True)" in error.do
@@ -230,15 +272,12 @@ def graded(user, edges):
     user.got += len(edges)
 
 
-def ignore(user):
-    pass
-
-
 WHOLE = Edge("page", "page", whole="src")
 GOOD = {
     "kept by Apply": program(
         Exchange(give), Apply("page", keep), Exchange(peek_value), GlobalSync(finish)
     ),
+    "marked": program(Exchange(mark), Apply("page", marked)),
     "once": program(
         Exchange(give), Apply("page", keep), Exchange(None, enter=count, once=True),
         GlobalSync(finish),
