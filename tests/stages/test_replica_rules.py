@@ -17,14 +17,12 @@ from tux import (
     mirror,
     shared,
     total,
-    uniform,
     value,
 )
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
-from tux.graph.local import Graph
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 # Pages 0 to 8; page 9 has no links.
@@ -328,76 +326,3 @@ def test_once_is_for_vertices_alone():
         Exchange(give, enter=count, once=True)
     with pytest.raises(ProgramError, match="once=True and walks edges"):
         Exchange(None, enter=count, once=True, held_out=True)
-
-
-# ---- edges that are whole at one end
-
-
-def vote(src, edges):
-    best, most = src.label, 0
-    for e in edges:
-        n = 0
-        for o in edges:
-            if o.dst.label == e.dst.label:
-                n += 1
-        if n > most or (n == most and e.dst.label > best):
-            best, most = e.dst.label, n
-    src.next += best
-
-
-def take(page):
-    page.label = page.next
-
-
-class LabelPropagation(Program):
-    """Label propagation (Raghavan et al. 2007), synchronous."""
-
-    page = Vertex(label=value("f8", init=uniform(0, 1)), next=delta("f8"))
-    link = Edge("page", "page", whole="src")
-
-    def stages(self):
-        return [Exchange(vote), Apply("page", take)]
-
-
-@pytest.mark.parametrize("jit", [False, True])
-def test_label_propagation(jit):
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 40, (2, 120))
-    both = np.concatenate([one, other]), np.concatenate([other, one])
-    links = EdgeData.of(("page", "page"), *both, {}, vertices={"page": [50, 51]})
-    teams = [
-        trained(LabelPropagation(), links, 4, k=k, by="source", jit=jit)
-        for k in ((1, 2) if jit else (1, 2, 3))
-    ]
-    labels = [team.gather("page", "label").tolist() for team in teams]
-    assert all(each == labels[0] for each in labels) and len(set(labels[0])) < 40
-
-
-def test_edges_that_are_whole_and_are_cut_are_refused():
-    with pytest.raises(ProgramError, match=r"the edges of page \d+ as src lie on several workers"):
-        trained(LabelPropagation(), LINKS, 1, k=2, by="random")
-
-
-@pytest.mark.parametrize("ends", [("user", "item"), ("page", "page")])
-def test_what_cannot_be_whole(ends):
-    with pytest.raises(ProgramError, match="is declared whole="):
-        Edge(*ends, whole="src" if ends[0] == "user" else "page")
-
-
-def held_out_visits(src, edges, tau):
-    tau.n += 1 + len(edges)
-
-
-def test_held_out_edges_of_a_vertex_lie_together():
-    test = EdgeData.of(
-        ("page", "page"), [0, 0, 3, 77, 77, 5], [4, 5, 78, 2, 79, 77], {}, against=LINKS.ids
-    )
-    made = program(
-        Exchange(give),
-        Apply("page", keep),
-        judged=[Exchange(held_out_visits, held_out=True), GlobalSync(finish)],
-        link=WHOLE,
-    )
-    alls = [trained(made, LINKS, 1, test, k=k, by="source").history("all") for k in (1, 2, 3)]
-    assert alls == [[4 + 6]] * 3
-    assert len(Graph.whole(made, LINKS, test, 0).held_out) == 6

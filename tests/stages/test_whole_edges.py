@@ -1,0 +1,100 @@
+"""Edges that are whole at one end: all edges that leave a page, or that end at it, lie on one
+worker.
+"""
+
+import numpy as np
+import pytest
+from team import trained
+
+from tux import Context, Edge, Program, Vertex, delta, metric, total, uniform, value
+from tux.arrays.edges import EdgeData
+from tux.base.errors import ProgramError
+from tux.graph.local import Graph
+from tux.stages import Apply, Exchange, GlobalSync
+
+SRC = np.array([0, 0, 1, 1, 2, 3, 4, 5, 5, 6, 7, 7, 8, 0])
+DST = np.array([1, 2, 0, 3, 0, 4, 0, 6, 7, 5, 5, 8, 0, 0])
+LINKS = EdgeData.of(("page", "page"), SRC, DST, {}, vertices={"page": [9]})
+
+
+def vote(src, edges):
+    best, most = src.label, 0
+    for e in edges:
+        n = 0
+        for o in edges:
+            if o.dst.label == e.dst.label:
+                n += 1
+        if n > most or (n == most and e.dst.label > best):
+            best, most = e.dst.label, n
+    src.next += best
+
+
+def take(page):
+    page.label = page.next
+
+
+class LabelPropagation(Program):
+    """Label propagation (Raghavan et al. 2007), synchronous."""
+
+    page = Vertex(label=value("f8", init=uniform(0, 1)), next=delta("f8"))
+    link = Edge("page", "page", whole="src")
+
+    def stages(self):
+        return [Exchange(vote), Apply("page", take)]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_label_propagation(jit):
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 40, (2, 120))
+    both = np.concatenate([one, other]), np.concatenate([other, one])
+    links = EdgeData.of(("page", "page"), *both, {}, vertices={"page": [50, 51]})
+    teams = [
+        trained(LabelPropagation(), links, 4, k=k, by="source", jit=jit)
+        for k in ((1, 2) if jit else (1, 2, 3))
+    ]
+    labels = [team.gather("page", "label").tolist() for team in teams]
+    assert all(each == labels[0] for each in labels) and len(set(labels[0])) < 40
+
+
+def test_edges_that_are_whole_and_are_cut_are_refused():
+    with pytest.raises(ProgramError, match=r"the edges of page \d+ as src lie on several workers"):
+        trained(LabelPropagation(), LINKS, 1, k=2, by="random")
+
+
+@pytest.mark.parametrize("ends", [("user", "item"), ("page", "page")])
+def test_what_cannot_be_whole(ends):
+    with pytest.raises(ProgramError, match="is declared whole="):
+        Edge(*ends, whole="src" if ends[0] == "user" else "page")
+
+
+def held_out_visits(src, edges, tau):
+    tau.n += 1 + len(edges)
+
+
+def finish(tau):
+    tau.all = tau.n
+
+
+class Visited(Program):
+    """How many held-out edges there are, and pages that have some."""
+
+    page = Vertex()
+    link = Edge("page", "page", whole="src")
+    tau = Context(n=total(), all=metric())
+    epochs = 1
+
+    def stages(self):
+        return []
+
+    def evaluate(self):
+        return [Exchange(held_out_visits, held_out=True), GlobalSync(finish)]
+
+
+def test_held_out_edges_of_a_vertex_lie_together():
+    test = EdgeData.of(
+        ("page", "page"), [0, 0, 3, 77, 77, 5], [4, 5, 78, 2, 79, 77], {}, against=LINKS.ids
+    )
+    alls = [trained(Visited(), LINKS, 1, test, k=k, by="source").history("all") for k in (1, 2, 3)]
+    assert alls == [[4 + 6]] * 3
+    assert len(Graph.whole(Visited(), LINKS, test, 0).held_out) == 6
