@@ -85,6 +85,12 @@ class MiniBatch(Stage):
                     where=stage.where,
                     do="put the MiniBatch into the Repeat",
                 )
+            if isinstance(stage, Apply) and stage.all and order in ("rotated", "pipelined"):
+                raise ProgramError(
+                    f"{stage.label} has all=True and stands in a MiniBatch that is {order}: it "
+                    "runs once a block, and several workers have more blocks than one",
+                    do='put it behind the MiniBatch, or choose order="shuffled"',
+                )
         if sum(size != 0 for size in self.size) > 1:
             raise ProgramError(
                 "MiniBatch has more than one of vertices, edges and blocks", do="give one"

@@ -5,10 +5,11 @@ shape is a function of the parameters.
 import numpy as np
 import pytest
 from programs import both, column, complete
-from team import Team, trained
+from team import trained
 
 from tux import Edge, Program, Vertex, delta, param, shared, value
 from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
 from tux.stages import Apply, Exchange, MiniBatch
 
 #   item 3 has an edge of one user only
@@ -86,13 +87,10 @@ def start_once():
     return column(complete(Once(), EDGES, 1, jit=False), "item", "drawn")
 
 
-def test_workers_on_different_blocks_visit_all_once_a_clock():
-    team = Team(Ticks(order="rotated"), EDGES, k=2, by=[0, 0, 0, 1, 1, 1])
-    team.train(1)
-    fields = {name: team.gather("item", name) for name in ("blocks", "sum")}
-    clocks = team.records[0][0]["clock"]
-    assert clocks > 1 and fields["blocks"].tolist() == [clocks] * 3
-    assert fields["sum"].tolist() == [3, 2, 1]
+@pytest.mark.parametrize("order", ["rotated", "pipelined"])
+def test_workers_on_different_blocks_have_more_of_them(order):
+    with pytest.raises(ProgramError, match="several workers have more blocks than one"):
+        complete(Ticks(order=order), EDGES, 1, jit=False)
 
 
 def test_without_it_a_block_visits_what_it_touches():
