@@ -3,6 +3,7 @@ there is one.
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def real_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("TUX_TEST_DATA names no folder of real data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals() -> None:
+    """Signals that the suite was told to ignore, as by `nohup` or in the background of a shell,
+    reach the processes that tests start.
+    """
+    for each in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP):
+        if signal.getsignal(each) == signal.SIG_IGN:
+            usual = signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL
+            signal.signal(each, usual)
 
 
 @pytest.fixture
