@@ -6,8 +6,8 @@ import pytest
 from programs import Spy
 from team import BY, SMALL, trained
 
-from tux import Edge, Program, Vertex, delta, value
-from tux.stages import Apply, Exchange, MiniBatch
+from tux import Context, Edge, Program, Vertex, delta, mirror, total, value
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 
 def count_item(item):
@@ -90,3 +90,43 @@ def test_first_segments_of_later_blocks_run_before_an_earlier_blocks_second():
                 if mine.index((later, "first")) < mine.index((0, "second"))
             }
     assert overtook == {1, 2}
+
+
+def go_ahead(user, tau):
+    user.here = user.there + 1
+    tau.n += user.here
+
+
+def note(tau):
+    tau.noted = tau.n
+
+
+def follow(user):
+    user.there = user.here
+
+
+def look(user):
+    user.seen = user.there
+
+
+class Steps(Program):
+    """In each of five repetitions, the second visit to a user follows the first."""
+
+    user = Vertex(here=mirror("i4"), there=mirror("i4"), seen=mirror("i4"))
+    item = Vertex()
+    link = Edge("user", "item")
+    tau = Context(n=total(), noted=value("f8"))
+
+    def stages(self):
+        steps = [Exchange(None, enter=go_ahead), GlobalSync(note), Exchange(None, enter=follow)]
+        looking = MiniBatch(Exchange(None, enter=look), over="user", vertices=1)
+        return [Repeat(*steps, times=5), looking]
+
+
+@pytest.mark.parametrize("slack", [0, 1, 3])
+def test_repetitions_and_what_follows_them_keep_the_order_of_the_program(slack):
+    for delivery in range(4):
+        team = trained(Steps(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
+        for worker in team.workers:
+            users = worker.tables["user"].arrays
+            assert set(users["there"].tolist()) == {5} == set(users["seen"].tolist())

@@ -37,7 +37,7 @@ class Open:
 
 class Clock:
     """One worker's clocks. Events: `start`, `ran`, `answered`; questions: `may_start`,
-    `next_segment`, `awaits`, `idle`.
+    `next_segment`, `awaits`, `segments_left`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -88,6 +88,11 @@ class Clock:
     def segments_run(self, number: int) -> int:
         """How many segments of clock `number`, which is not finished, have run."""
         return self._open[number].ran
+
+    def segments_left(self, number: int) -> int:
+        """How many segments of clock `number` have still to run."""
+        clock = self._open.get(number)
+        return clock.segments - clock.ran if clock else 0
 
     def answered(self, number: int) -> None:
         """One answer for clock `number` is installed."""

@@ -6,6 +6,10 @@ that must be answered in between.
     Repeated                 the clocks of each repetition, one repetition after the other
     a segment                steps that run here, then the Applies or the GlobalSync that end it
 
+Within a mini-batch the first segments of blocks run while earlier blocks wait for answers. What
+follows a mini-batch, a run of other steps or a repetition begins when all steps before it that run
+here have run, so that each worker runs its stages in the order of the program.
+
 Applies in a row end one segment together, those that run here first: they concern different types,
 so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
 which may add to the context, or if it aggregates what they have folded; else it goes with them.
@@ -24,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from tux.protocol.block import Block
 from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Repeated, Step, Sync
@@ -52,10 +57,15 @@ class Segment:
 
 @dataclass
 class ClockTask:
-    """What one clock consists of: a block (None outside a mini-batch) and segments."""
+    """What one clock consists of: a block (None outside a mini-batch) and segments.
+
+    `visit`: numbers the visits of the schedule to its steps; blocks of one visit to a mini-batch
+    may run beside each other.
+    """
 
     block: Block | None
     segments: list[Segment]
+    visit: int
     waits: bool = False  # starts when all earlier clocks are finished
     alone: bool = False  # it waits, and no other clock starts beside it
     repetition: int | None = None  # of the innermost `Repeated` around it
@@ -78,14 +88,17 @@ def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
     """The clocks of one pass over `steps`. None: what follows is known when all clocks so far are
     finished, and the next must not be asked for earlier.
     """
-    return _clocks(steps, {}, None)
+    return _clocks(steps, {}, None, count())
 
 
 def _clocks(
-    steps: Sequence[Step], batches: dict[Blocks, list[Segment]], repetition: int | None
+    steps: Sequence[Step],
+    batches: dict[Blocks, list[Segment]],
+    repetition: int | None,
+    visits: Iterator[int],
 ) -> Iterator[ClockTask | None]:
     """`clocks` of a repetition, or outside one. `batches`: the segments of each mini-batch before,
-    to which those of `steps` are added.
+    to which those of `steps` are added. `visits`: numbers that are free.
     """
     run: list[Step] = []
     for step in steps:
@@ -93,34 +106,37 @@ def _clocks(
             run.append(step)
             continue
         if run:
-            yield _outside(run, batches, repetition)
+            yield _outside(run, batches, repetition, next(visits))
             run = []
         if isinstance(step, Repeated):
             for number in step.repetitions():
-                yield from _clocks(step.steps, batches, number)
+                yield from _clocks(step.steps, batches, number, visits)
                 if step.waits:
                     yield None
         elif isinstance(step, Blocks):
-            cut = batches.setdefault(step, segments(step.steps))
+            cut, visit = batches.setdefault(step, segments(step.steps)), next(visits)
             for block in step.blocks(repetition):
-                yield ClockTask(block, cut, repetition=repetition)
+                yield ClockTask(block, cut, visit, repetition=repetition)
             if step.closing:
-                yield ClockTask(None, segments(step.closing), repetition=repetition)
+                yield ClockTask(None, segments(step.closing), visit, repetition=repetition)
         else:
-            yield ClockTask(None, segments([step]), repetition=repetition)
+            yield ClockTask(None, segments([step]), next(visits), repetition=repetition)
     if run:
-        yield _outside(run, batches, repetition)
+        yield _outside(run, batches, repetition, next(visits))
 
 
 def _outside(
-    steps: Sequence[Step], batches: dict[Blocks, list[Segment]], repetition: int | None
+    steps: Sequence[Step],
+    batches: dict[Blocks, list[Segment]],
+    repetition: int | None,
+    visit: int,
 ) -> ClockTask:
     """The clock of a run of steps outside mini-batches, which come after `batches`."""
     cuts = [*batches.values()]
     changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     waits = alone or _takes_late_totals(steps, cuts)
-    return ClockTask(None, segments(steps), waits, alone, repetition)
+    return ClockTask(None, segments(steps), visit, waits, alone, repetition)
 
 
 def _changed(batches: Sequence[list[Segment]]) -> set[str]:
