@@ -3,7 +3,8 @@ again and again. The core number of a vertex is the largest k whose k-core holds
 
 Seidman, "Network structure and minimum degree", Social Networks 5, 1983. The file holds an edge on
 each line: two ids, in any order. Each edge stands once, as one that stands twice counts as two
-neighbours. A vertex is no neighbour of itself.
+neighbours: if all edges stand in both directions, all core numbers are twice as large. A vertex is
+no neighbour of itself.
 
     tux run docs/examples/core_numbers.py edges.txt --out cores
 

@@ -154,10 +154,14 @@ def test_core_numbers(k, slack, by, jit):
 
 def test_core_numbers_are_those_of_networkx_where_no_link_stands_twice():
     links = np.unique(np.sort(pairs(), axis=1), axis=0)
-    team = trained(example("core_numbers")(), graph("node", links), 100, k=2)
     simple = nx.Graph(links[links[:, 0] != links[:, 1]].tolist())
-    truth = nx.core_number(simple)
-    assert by_id(team, "node", "core") == {30: 0, 40: 0, 41: 0} | truth
+    truth = {30: 0, 40: 0, 41: 0} | nx.core_number(simple)
+    once, twice = (
+        trained(example("core_numbers")(), graph("node", each), 100, k=2)
+        for each in (links, np.concatenate([links, links[:, ::-1]]))
+    )
+    assert by_id(once, "node", "core") == truth
+    assert by_id(twice, "node", "core") == {v: 2 * core for v, core in truth.items()}
 
 
 # ---- label propagation
