@@ -1,5 +1,6 @@
 """Gradient boosting of trees for two classes: min sum log(1 + exp(-s)) over points of the class
-`positive`, plus sum log(1 + exp(s)) over all others, where the score s is a sum of trees.
+`positive`, plus sum log(1 + exp(s)) over all others, where the score s is a constant and a
+sum of trees.
 
 Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29,
 2001; with the gains and weights of Chen and Guestrin, "XGBoost: a scalable tree boosting system",
@@ -15,8 +16,9 @@ a row for each point, with the column `label` and columns of numbers, the featur
 
     tux run docs/examples/boosted_trees.py points.csv --trees 100
 
-The model has a score for each point, and the trees: node n of tree t is a leaf of `weight[t, n]`
-if `feature[t, n]` is -1. If there is a column `held_out`, rows in which it is 1 get a score too,
+The model has a score for each point, and the trees in the context: node n of tree t is a leaf with
+`weight[t, n]` if `feature[t, n]` is -1. Else bins up to `cut[t, n]` of that feature go to node 2 n,
+the others to node 2 n + 1. If there is a column `held_out`, rows in which it is 1 get a score too,
 but do not train.
 """
 
@@ -91,7 +93,7 @@ def split(tau, p):
 
 
 def descend(point, tau):
-    """To a child of the node, if it has been split: nodes 2 node and 2 node + 1."""
+    """To a child of the node, if it has been split."""
     k = tau.feature[tau.tree, point.node]
     if k >= 0:
         point.node = 2 * point.node + (point.bin[k] > tau.cut[tau.tree, point.node])
