@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from tux import Context, Points, Program, Report, Vertex, data, metric, param, total, value
-from tux.stages import Apply, Barrier, GlobalSync, Repeat
+from tux.stages import Apply, GlobalSync, Repeat
 
 
 def look(point, tau, p):
@@ -189,12 +189,10 @@ class BoostedTrees(Program):
         return [Apply("point", look), GlobalSync(begin), Apply("point", prepare)]
 
     def stages(self):
-        # A level needs the splits of the level before, whatever the slack.
-        level = [Barrier(), Apply("point", fill), GlobalSync(split), Apply("point", descend)]
+        level = [Apply("point", fill), GlobalSync(split), Apply("point", descend)]
         return [
             Apply("point", derive),
             Repeat(*level, times="depth"),
-            Barrier(),
             Apply("point", gather),
             GlobalSync(weigh),
             Apply("point", climb),
