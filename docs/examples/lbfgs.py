@@ -33,7 +33,7 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Barrier, Exchange, GlobalSync, Repeat, Score
+from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
 
 # A step is accepted if F falls by the share DESCENT of step * slope (Armijo), but for the rounding
 # of F, which is a share of F itself.
@@ -201,7 +201,7 @@ class LBFGS(Program):
             Apply("feature", aim),
             Exchange(project),
             Apply("sample", follow),
-            Repeat(Barrier(), GlobalSync(search, aggregate=attempt), until=accepted),
+            Repeat(GlobalSync(search, aggregate=attempt), until=accepted),
             Apply("feature", move),
             Apply("sample", settle),
         ]

@@ -17,7 +17,7 @@ mini-batches which adds to totals and reads what the Applies of the blocks chang
 Barrier, no later clock starts beside it.
 
 Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
-clocks so far are finished.
+clocks so far are finished, before the first repetition too.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def _clocks(
             yield _outside(run, batches, repetition)
             run = []
         if isinstance(step, Repeated):
+            if step.waits:
+                yield None
             for number in step.repetitions():
                 yield from _clocks(step.steps, batches, number)
                 if step.waits:
