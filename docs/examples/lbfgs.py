@@ -7,6 +7,7 @@ The two loops of the method need only dot products of 2m + 1 vectors: the last m
 changes y of the gradient, and the gradient g. So features are visited for these products, and the
 loops are ordinary Python on a small matrix (Chen, Wang and Zhou, "Large-scale L-BFGS using
 MapReduce", NIPS 2014). The weights w are one more vector here, for the penalty along a line.
+Gradients and margins are sums over edges, so both samples and features may be cut.
 
 The file holds samples, each with one of two labels: libsvm, a table or `.npz`. Give the samples a
 feature that is always 1 if you want an intercept; it is penalised like the others.
@@ -80,7 +81,8 @@ def two_loops(tau, p):
     for i in pairs:
         alpha[i] = product[i] @ direction / product[i, m + i]
         direction[m + i] -= alpha[i]
-    for i in pairs[:1]:
+    if pairs:
+        i = pairs[0]
         direction *= product[i, m + i] / product[m + i, m + i]
     for i in reversed(pairs):
         beta = product[m + i] @ direction / product[i, m + i]
@@ -90,7 +92,7 @@ def two_loops(tau, p):
     tau.slope = product[2 * m] @ direction
     tau.ww, tau.wd = product[2 * m + 1, 2 * m + 1], product[2 * m + 1] @ direction
     tau.dd = direction @ product @ direction
-    tau.step, tau.accepted = 2, False  # the line search begins with half of it
+    tau.step, tau.accepted = 1, False
 
 
 def aim(feature, tau):
@@ -110,18 +112,19 @@ def follow(sample):
 
 
 def attempt(sample, tau):
-    """The loss after half of the last step."""
-    margin = sample.margin + tau.step / 2 * sample.along
+    margin = sample.margin + tau.step * sample.along
     tau.loss += np.logaddexp(0.0, -sample.label * margin)
 
 
 def search(tau, p):
-    tau.step /= 2
+    """F after the step; a step that is too long is halved."""
     penalty = p.l2 / 2 * (tau.ww + 2 * tau.step * tau.wd + tau.step**2 * tau.dd)
     F = tau.loss + penalty
     tau.accepted = F <= tau.F * (1 + ROUNDING) + DESCENT * tau.step * tau.slope
     if tau.accepted:
         tau.F = tau.objective = F
+    else:
+        tau.step /= 2
 
 
 def accepted(tau):
