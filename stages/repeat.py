@@ -32,9 +32,10 @@ class Repeat(Stage):
 
     or until a function says that it is enough:
 
+        wait until all clocks so far are finished              # a barrier
         for i in range(most):
             for each stage: run it
-            wait until all clocks so far are finished          # a barrier
+            wait until all clocks so far are finished          # another
             if until(tau, p): stop
         else: ProgramError
 
@@ -47,7 +48,8 @@ class Repeat(Stage):
     all must get the same answer. So it may depend on `p` and on the `value`, `metric` and `shared`
     fields of `tau` alone, and not on random numbers, time or files. So that these are the same on
     all workers, the last stage inside is a GlobalSync, and before `until` is called, each worker
-    waits for the answers to all its clocks. At slack 0 it waits for them anyhow.
+    waits for the answers to all its clocks; before the first repetition too, so that all begin
+    alike. At slack 0 it waits for them anyhow.
 
     `most`, a number or the name of an integer parameter, bounds the repetitions of `until`.
 

@@ -207,13 +207,14 @@ def six(tau, p):
 
 
 def test_only_until_waits():
-    """Workers that may be 2 clocks apart are so from one repetition to the next, unless `until`
-    is asked in between.
+    """Workers that may be 2 clocks apart are so from one repetition to the next, and from the
+    stages before to the first, unless `until` is asked after each.
     """
 
     def stalest(**how):
         def make(program):
-            return [Repeat(Exchange(count), Apply("page", add), GlobalSync(keep), **how)]
+            stages = Exchange(count), Apply("page", add), GlobalSync(keep)
+            return [*stages, Repeat(*stages, **how)]
 
         return max(
             run(2, 2, make=make, delivery=delivery).records[0][0]["max_staleness"]

@@ -21,7 +21,7 @@ mini-batches which adds to totals and reads what the Applies of the blocks chang
 Barrier, no later clock starts beside it.
 
 Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
-clocks so far are finished.
+clocks so far are finished, before the first repetition too.
 """
 
 from __future__ import annotations
@@ -109,6 +109,8 @@ def _clocks(
             yield _outside(run, batches, repetition, next(visits))
             run = []
         if isinstance(step, Repeated):
+            if step.waits:
+                yield None
             for number in step.repetitions():
                 yield from _clocks(step.steps, batches, number, visits)
                 if step.waits:
