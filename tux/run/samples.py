@@ -47,6 +47,11 @@ def read_labelled(
             "samples have no columns of edges to name",
             do="name that of the labels with --label, and of weights with --weight",
         )
+    if reading.weight and "weight" not in program.vertices[program.edge.ends[0]].fields:
+        raise UsageError(
+            f"--weight {reading.weight}: {type(program).__name__} does not read weights",
+            do=f'leave it out, or declare weight=data("f4") in {program.edge.ends[0]}',
+        )
     classes: Any = train.classes if train is not None and train.classes else _classes(program)
     try:
         samples = read_samples(
