@@ -1,5 +1,5 @@
 """What checked UDFs call: each index is compared with its array's length, each number to be stored
-is tested for NaN.
+is tested: NaN, and what a whole number's type cannot hold.
 
 `tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the
 source, `axis` the dimension that an index belongs to. Each function stands here in plain Python,
@@ -28,6 +28,12 @@ class BecameNan(ArithmeticError):
     """Its argument: the site at which NaN was to replace a number."""
 
 
+class Unfit(ArithmeticError):
+    """A number that a field of whole numbers cannot hold. Its arguments: the site, the number, and
+    the least and largest that the field holds; both 0 where this is not known.
+    """
+
+
 def index(x: Any, i: Any, axis: int, site: int) -> Any:
     """`i`, which is an index of `x`; raises OutOfBounds."""
     if not isinstance(i, int | np.integer) or not hasattr(x, "__len__"):
@@ -49,13 +55,29 @@ def load(x: Any, i: Any, site: int) -> Any:
     return x[index(x, i, 0, site)]
 
 
-def not_nan(old: Any, new: Any, site: int) -> None:
-    """Raises BecameNan where `new` is NaN and `old`, which it replaces, is a number."""
-    if isinstance(new, float | np.floating) and new != new and old == old:
+def fits(old: Any, new: Any, site: int) -> None:
+    """Raises BecameNan where `new` is NaN and `old`, which it replaces, is a number; and Unfit
+    where `old` is a whole number and `new` is none, or is out of its range.
+    """
+    is_float = isinstance(new, float | np.floating)
+    if is_float and new != new and old == old:
         raise BecameNan(site)
+    if not isinstance(old, int | np.integer) or isinstance(old, bool):
+        return
+    low, high = _range(type(old)) if isinstance(old, np.integer) else (0, 0)
+    if is_float and new != np.trunc(new) or high and not low <= new <= high:
+        raise Unfit(site, float(new), low, high)
 
 
-FUNCTIONS = {"_tux_index": index, "_tux_held": held, "_tux_load": load, "_tux_not_nan": not_nan}
+def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
+    """The least and the largest number of a type; 0 and 0 if it has 64 bits, in which arithmetic
+    wraps around without a trace.
+    """
+    limits = np.iinfo(kind)
+    return (0, 0) if limits.bits == 64 else (int(limits.min), int(limits.max))
+
+
+FUNCTIONS = {"_tux_index": index, "_tux_held": held, "_tux_load": load, "_tux_fits": fits}
 """The names under which checked UDFs find them."""
 
 _SIZED = (types.UniTuple, types.BaseTuple, types.List, types.ListType, EdgesType)
@@ -98,8 +120,8 @@ def _load(x, i, site):  # type: ignore[no-untyped-def]
     return lambda x, i, site: x[index(x, i, 0, site)]
 
 
-@overload(not_nan)
-def _not_nan(old, new, site):  # type: ignore[no-untyped-def]
+@overload(fits)
+def _fits(old, new, site):  # type: ignore[no-untyped-def]
     if isinstance(new, types.Float) and isinstance(old, types.Float):
 
         def impl(old, new, site):  # type: ignore[no-untyped-def]
@@ -107,4 +129,13 @@ def _not_nan(old, new, site):  # type: ignore[no-untyped-def]
                 raise BecameNan(site)
 
         return impl
+    if isinstance(old, types.Integer) and isinstance(new, types.Float | types.Integer):
+        low, high = _range(getattr(np, types.unliteral(old).name))
+        whole = isinstance(new, types.Integer)
+
+        def whole_number(old, new, site):  # type: ignore[no-untyped-def]
+            if not whole and new != np.trunc(new) or high and not low <= new <= high:
+                raise Unfit(site, np.float64(new), low, high)
+
+        return whole_number
     return lambda old, new, site: None

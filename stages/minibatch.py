@@ -85,6 +85,12 @@ class MiniBatch(Stage):
                     where=stage.where,
                     do="put the MiniBatch into the Repeat",
                 )
+            if isinstance(stage, MiniBatch):
+                raise ProgramError(
+                    f"{stage.label} stands in another MiniBatch",
+                    where=stage.where,
+                    do="put one after the other",
+                )
         if sum(size != 0 for size in self.size) > 1:
             raise ProgramError(
                 "MiniBatch has more than one of vertices, edges and blocks", do="give one"
@@ -101,10 +107,7 @@ class MiniBatch(Stage):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Cut the blocks and prepare the stages inside for them."""
-        if batch is not None:
-            raise ProgramError(
-                f"{self.label} stands in another MiniBatch", do="put one after the other"
-            )
+        assert batch is None  # refused above
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
             return self._generated(worker, generate)
@@ -116,7 +119,7 @@ class MiniBatch(Stage):
         if batch.several and can_be_fused(worker, self.inside, plan.role):
             return FusedBlocks(worker, self.inside, batch, self.order)
         return BatchBlocks(
-            worker, plan, batch, [stage.prepare(worker, batch) for stage in self.inside]
+            worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
 
     def check_replicas(self, program: Program, role: str = "") -> None:
@@ -143,7 +146,8 @@ class MiniBatch(Stage):
         """The name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
-                "MiniBatch has no Exchange inside and names no type", do='say over="..."'
+                "MiniBatch has no Exchange inside and names no end",
+                do=f'name one: MiniBatch(..., over="{program.edge.roles[0]}")',
             )
         declared = program.edge
         role = self.over or exchanges[0].role(program)
@@ -192,7 +196,7 @@ class MiniBatch(Stage):
         steps = [
             step
             for stage in self.inside
-            for step in (made.steps() if stage is generate else [stage.prepare(worker, batch)])
+            for step in (made.steps() if stage is generate else [stage.step(worker, batch)])
         ]
         return BatchBlocks(worker, plan, batch, steps, made.closing())
 

@@ -5,9 +5,9 @@ a function of `tux.stages.checks`.
     x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
     x[3]            -> _tux_held(x, 3, site)[3] # a tuple wants its index as a constant
     f(y)[i]         -> _tux_load(f(y), i, site) # what has a call in it is evaluated once
-    row.n += v      ->  new = row.n + v;  _tux_not_nan(row.n, new, site);  row.n = new
+    row.n += v      ->  new = row.n + v;  _tux_fits(row.n, new, site);  row.n = new
 
-Values, types and the order of evaluation stay as they are. NaN is looked for where a field is
+Values, types and the order of evaluation stay as they are. Numbers are tested where a field is
 stored to, by attribute or through a view.
 """
 
@@ -204,7 +204,7 @@ class Rewriter(ast.NodeTransformer):
         old = self._kept_as_is(place, out)
         new = self._kept_as_is(ast.BinOp(old, node.op, self.visit(node.value)), out)
         if is_field:
-            out.append(ast.Expr(_call("not_nan", old, new, self._site(node, text))))
+            out.append(ast.Expr(_call("fits", old, new, self._site(node, text))))
         out.append(ast.Assign([_store(place)], new))
         return [ast.copy_location(each, node) for each in out]
 
@@ -241,7 +241,7 @@ class Rewriter(ast.NodeTransformer):
         if place is None:
             return [ast.Assign([self.visit(target)], value)]
         if is_number:
-            out.append(ast.Expr(_call("not_nan", place, value, self._site(node, text))))
+            out.append(ast.Expr(_call("fits", place, value, self._site(node, text))))
         return [*out, ast.Assign([_store(place)], value)]
 
     def _place(self, target: ast.expr, out: list[ast.stmt]) -> Any:

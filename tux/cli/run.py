@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tux.base.errors import TuxError, UsageError
+from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.cli import show
 from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
@@ -35,6 +35,9 @@ def command(argv: list[str]) -> int:
     source = sources.find(argv[0])
     try:
         return _train(source, argv)
+    except ProgramError as error:
+        error.where = error.where or sources.place(error, source.path)
+        raise
     except (TuxError, KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:

@@ -180,6 +180,14 @@ class _Names:
         self.__dict__.update(parameters)
 
 
+def _holds(dtype: np.dtype, number: float) -> bool:
+    """Whether a dtype of whole numbers has this number in its range; other dtypes hold all."""
+    if dtype.kind not in "iu":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
+
+
 def _field(
     kind: str, spec: tuple[Dimension, ...], init: Init | int | float | None, combine: str
 ) -> Field:
@@ -216,6 +224,11 @@ def _field(
             do="declare it f4 or f8, or use a sum",
         )
     start = init if callable(init) else constant(init or 0)
+    if not callable(init) and not _holds(dtype, init or 0):
+        raise ProgramError(
+            f"a {kind} field of dtype {dtype.str[1:]} cannot begin as {init}",
+            do="declare it with a dtype that holds its initial value",
+        )
     field = Field(kind, dtype, shape, start, combine)
     return replace(field, init=constant(field.identity)) if kind == "delta" else field
 

@@ -41,7 +41,7 @@ class Param:
         if self.type is float and isinstance(given, int) and not isinstance(given, bool):
             given = float(given)
         if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
-            raise UsageError(f"parameter {name} is a {self.type.__name__}, not {given!r}")
+            raise UsageError(f"parameter {name} is of type {self.type.__name__}, not {given!r}")
         low, high = self.low, self.high
         # Comparisons are written so that NaN fails them.
         unbounded = isinstance(given, float) and not math.isfinite(given)

@@ -56,7 +56,12 @@ class Row:
                 f"{self._spec.table}.{name} has several entries: assign to "
                 f"{self._spec.table}.{name}[k]"
             )
-        array[self._index] = value
+        try:
+            array[self._index] = value
+        except ValueError as error:
+            if "read-only" in str(error):
+                raise ValueError(f"{self._spec.table}.{name} is read-only here") from None
+            raise
 
 
 class Neighbour:
