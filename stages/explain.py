@@ -80,7 +80,8 @@ def broken(
             do = "declare the field as f4 or f8, or write int(...) to cut the number"
         else:
             what = f"{new:.0f} is stored in `{site.text}`, which holds {low:,} to {high:,}"
-            do = "declare the field with a larger dtype, such as i4 or i8"
+            kind = "signed" if new < low == 0 else "larger"
+            do = f"declare the field with a {kind} dtype, such as i4 or i8"
         return ProgramError(what, where=site.where, do=do)
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
