@@ -37,6 +37,12 @@ def parameters(udf: Udf, stage: str) -> list[str]:
             where=place(udf) if inspect.ismethod(udf) else "",
             do=f"{do}, and name it here without calling it: Exchange(f)",
         )
+    if inspect.isgeneratorfunction(udf) or inspect.iscoroutinefunction(udf):
+        raise ProgramError(
+            f"UDF {udf.__name__} is a generator or asynchronous",
+            where=place(udf),
+            do="write a plain function, without yield, async and await",
+        )
     found = inspect.signature(udf).parameters.values()
     for p in found:
         if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or p.default is not p.empty:

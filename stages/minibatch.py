@@ -10,6 +10,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
 from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
+from tux.program.naming import described
 from tux.program.program import Program
 from tux.program.stage import Added, Batch, Stage
 from tux.protocol.block import Block
@@ -75,6 +76,17 @@ class MiniBatch(Stage):
         order: str = "shuffled",
         keep_groups: bool = False,
     ) -> None:
+        for stage in stages:
+            if not isinstance(stage, Stage):
+                raise ProgramError(
+                    f"MiniBatch is given {described(stage)}, which is no stage",
+                    do='e.g. MiniBatch(Exchange(f), Apply("page", g), vertices=100)',
+                )
+        if not all(isinstance(size, int | np.integer) for size in (vertices, edges, blocks)):
+            raise ProgramError(
+                "MiniBatch has a size that is no whole number",
+                do="give a number; that of a parameter is vertices=self.NAME",
+            )
         self.inside, self.over, self.order, self.keep_groups = stages, over, order, keep_groups
         self.size = Size(vertices, edges, blocks)
         self.label = f"MiniBatch({', '.join(stage.label for stage in stages)})"

@@ -95,6 +95,12 @@ class Edge(Fields):
         self, src: str, dst: str, *, repeats: str = "", whole: str = "", **fields: Field
     ) -> None:
         super().__init__(**fields)
+        if not all(isinstance(name, str) for name in (src, dst, repeats)):
+            raise ProgramError(
+                "an edge type is declared with something that is no text",
+                do="write the names of both vertex types as texts, and as repeats= the name of a "
+                'column: Edge("page", "page", repeats="count")',
+            )
         self.ends, self.repeats, self.whole = (src, dst), repeats, whole
         if whole and (src != dst or whole not in self.roles):
             raise ProgramError(
