@@ -28,6 +28,10 @@ class BecameNan(ArithmeticError):
     """Its argument: the site at which NaN was to replace a number."""
 
 
+class Unlike(ValueError):
+    """Arrays whose lengths do not go together. Its argument: the site."""
+
+
 class Unfit(ArithmeticError):
     """A number that a field of whole numbers cannot hold. Its arguments: the site, the number, and
     the least and largest that the field holds; both 0 where this is not known.
@@ -36,6 +40,8 @@ class Unfit(ArithmeticError):
 
 def index(x: Any, i: Any, axis: int, site: int) -> Any:
     """`i`, which is an index of `x`; raises OutOfBounds."""
+    if isinstance(i, np.ndarray) and isinstance(x, np.ndarray):
+        return i  # numpy looks at each
     if not isinstance(i, int | np.integer) or not hasattr(x, "__len__"):
         return i
     n = x.shape[axis] if isinstance(x, np.ndarray) else len(x)
@@ -53,6 +59,14 @@ def held(x: Any, i: int, site: int) -> Any:
 def load(x: Any, i: Any, site: int) -> Any:
     """``x[i]``; raises OutOfBounds."""
     return x[index(x, i, 0, site)]
+
+
+def alike(x: Any, value: Any, site: int) -> None:
+    """Raises Unlike where `value` is an array that cannot be added to the array `x` in place."""
+    if isinstance(x, np.ndarray) and isinstance(value, np.ndarray):
+        lengths = zip(reversed(x.shape), reversed(value.shape), strict=False)
+        if value.ndim > x.ndim or any(n not in (1, m) for m, n in lengths):
+            raise Unlike(site)
 
 
 def fits(old: Any, new: Any, site: int) -> None:
@@ -77,10 +91,23 @@ def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
     return (0, 0) if limits.bits == 64 else (int(limits.min), int(limits.max))
 
 
-FUNCTIONS = {"_tux_index": index, "_tux_held": held, "_tux_load": load, "_tux_fits": fits}
+FUNCTIONS = {
+    "_tux_index": index,
+    "_tux_held": held,
+    "_tux_load": load,
+    "_tux_fits": fits,
+    "_tux_alike": alike,
+}
 """The names under which checked UDFs find them."""
 
-_SIZED = (types.UniTuple, types.BaseTuple, types.List, types.ListType, EdgesType)
+_SIZED = (
+    types.NumpyFlatType,
+    types.UniTuple,
+    types.BaseTuple,
+    types.List,
+    types.ListType,
+    EdgesType,
+)
 
 
 @overload(index)
@@ -103,7 +130,42 @@ def _index(x, i, axis, site):  # type: ignore[no-untyped-def]
             return i
 
         return of_sized
-    return lambda x, i, axis, site: i  # keys of a dictionary, arrays of indices
+    if isinstance(x, types.Array) and isinstance(i, types.Array):
+        is_mask = isinstance(i.dtype, types.Boolean)
+
+        def of_several(x, i, axis, site):  # type: ignore[no-untyped-def]
+            n = x.shape[axis]
+            if is_mask and len(i) != n:
+                raise OutOfBounds(site, axis, len(i), n)
+            if not is_mask:
+                for at in i.flat:
+                    if at < -n or at >= n:
+                        raise OutOfBounds(site, axis, np.int64(at), n)
+            return i
+
+        return of_several
+    return lambda x, i, axis, site: i  # keys of a dictionary
+
+
+@overload(alike)
+def _alike(x, value, site):  # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array) and isinstance(value, types.Array):
+        more = value.ndim - x.ndim
+        if more > 0:
+
+            def deeper(x, value, site):  # type: ignore[no-untyped-def]
+                raise Unlike(site)
+
+            return deeper
+
+        def of_arrays(x, value, site):  # type: ignore[no-untyped-def]
+            for axis in range(value.ndim):
+                n = value.shape[axis]
+                if n != 1 and n != x.shape[axis - more]:
+                    raise Unlike(site)
+
+        return of_arrays
+    return lambda x, value, site: None
 
 
 @overload(held)

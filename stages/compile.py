@@ -30,7 +30,7 @@ from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_str
 from tux.rows.row import compiled_parameters, compiled_row
 from tux.stages import checks
 from tux.stages.bind import place
-from tux.stages.explain import broken, explained, without_row
+from tux.stages.explain import broken, explained, raised
 from tux.stages.fingerprint import fingerprint, global_loads
 from tux.stages.sites import Sites
 
@@ -108,10 +108,10 @@ def build(
     def checked(*arguments: Any) -> None:
         try:
             kernel(*arguments)
-        except (IndexError, checks.BecameNan, checks.Unfit) as error:
+        except (IndexError, checks.BecameNan, checks.Unfit, checks.Unlike) as error:
             raise broken(error, sites.found, udfs) from error
-        except TypeError as error:
-            if found := without_row(error, udfs):
+        except (TypeError, ValueError, ArithmeticError) as error:
+            if found := raised(error, udfs):
                 raise found from error
             raise
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import ast
 import os
 import re
+import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
 from tux.stages.bind import place
-from tux.stages.checks import BecameNan, OutOfBounds, Unfit
+from tux.stages.checks import BecameNan, OutOfBounds, Unfit, Unlike
 from tux.stages.reasons import reason_of
 from tux.stages.sites import Site
 from tux.stages.source import definition
@@ -59,7 +60,7 @@ def _place_of(name: str, udfs: Iterable[Any]) -> str:
 
 
 def broken(
-    error: IndexError | BecameNan | Unfit, sites: Sequence[Site], udfs: Sequence[Any]
+    error: IndexError | BecameNan | Unfit | Unlike, sites: Sequence[Site], udfs: Sequence[Any]
 ) -> TuxError:
     """What a check in one of the `udfs` found, with the line that caused it, or else the first
     UDF's.
@@ -71,6 +72,13 @@ def broken(
             what,
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
+        )
+    if isinstance(error, Unlike):
+        site = sites[error.args[0]]
+        return ProgramError(
+            f"`{site.text}` is changed by an array of another shape",
+            where=site.where,
+            do="give both the same lengths, or change the entries in a loop",
         )
     if isinstance(error, Unfit):
         number, new, low, high = error.args
@@ -96,13 +104,21 @@ def broken(
     )
 
 
-def without_row(error: TypeError, udfs: Sequence[Any]) -> ProgramError | None:
-    """What a compiled kernel of `udfs` raised because a name held None instead of a row; None for
-    other errors.
+def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError | None:
+    """What the compiled code of `udfs` has raised, such as numba's own code for arrays whose
+    lengths do not go together; None for an error that names its line, as Python's do.
     """
-    if not re.match(r"expected .*, got None", str(error)):
+    files = {udf.__code__.co_filename for udf in udfs}
+    if any(frame.filename in files for frame in traceback.extract_tb(error.__traceback__)):
         return None
     names = ", ".join(udf.__name__ for udf in udfs)
+    if not re.match(r"expected .*, got None", str(error)):
+        said = str(error).partition("\n")[0]
+        return ProgramError(
+            f"UDF {names} has raised {type(error).__name__}: {said}",
+            where=place(udfs[0]),
+            do="correct the function; --no-jit tells the line",
+        )
     return ProgramError(
         f"a name in UDF {names} is None, and a field of it is read or changed",
         where=place(udfs[0]),

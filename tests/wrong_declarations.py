@@ -90,6 +90,51 @@ TYPES = [
         *(PAGE, here(page('y=value("f8", "share")'))),
     ),
     wrong(
+        "a dtype of numpy",
+        "a value field is declared with the class float64",
+        *(PAGE, here(page("y=value(np.float64)"))),
+    ),
+    wrong(
+        "lengths in a tuple",
+        "a value field is declared with (3, 2)",
+        *(PAGE, here(page('y=value("f8", (3, 2))'))),
+    ),
+    wrong(
+        "an array as initial value",
+        "a value field cannot begin as an object of type ndarray",
+        *(PAGE, here(page('y=value("f8", 3, init=np.zeros(3))'))),
+    ),
+    wrong(
+        "a function that returns an initial value, not an initialiser",
+        "the function of the initial value of a value field has returned 3",
+        *(PAGE, here(page('y=value("f8", init=lambda p: 3)'))),
+    ),
+    wrong(
+        "a function of a length without a parameter",
+        "the length of a value field is a function with other parameters",
+        *(PAGE, here(page('y=value("f8", lambda: 3)'))),
+    ),
+    wrong(
+        "the ends of an edge that are no texts",
+        "an edge type is declared with something that is no text",
+        *(LINK, here("link = Edge(page, page)")),
+    ),
+    wrong(
+        "a dtype of a parameter that does not exist",
+        "a parameter of dtype 'f3'",
+        *(TURNS, here('turns: float = param(2.0, "x", dtype="f3")')),
+    ),
+    wrong(
+        "a parameter with the name of a flag",
+        "parameter out has the name of a flag",
+        *also('out: int = param(3, "words")'),
+    ),
+    wrong(
+        "an __init__ that forgets the parameters",
+        "Sums cannot be made",
+        *method("def __init__(self, **parameters):  # here\n    self.seen = 0"),
+    ),
+    wrong(
         "an initial value that does not fit",
         "a value field of dtype i1 cannot begin as 300",
         *(PAGE, here(page('y=value("i1", init=300)'))),
@@ -172,6 +217,36 @@ SEQUENCE = [
         "a function is called where it should be named",
         "TypeError: give() missing 2 required positional arguments",
         *stages("Exchange(give()),  # here", KEEPS, SHOWS),
+    ),
+    wrong(
+        "a function that gives no function",
+        "Exchange is given no function",
+        *stages("Exchange(print()),  # here", KEEPS, SHOWS),
+    ),
+    wrong(
+        "a function before the type",
+        "as a vertex type",
+        *stages(GIVES, 'Apply(keep, "page"),  # here', SHOWS),
+    ),
+    wrong(
+        "a type before the function",
+        "`over` is no text",
+        *stages('Exchange("src", give),  # here', KEEPS, SHOWS),
+    ),
+    wrong(
+        "a function that yields",
+        "UDF give is a generator or asynchronous",
+        *(DEF_GIVE, "def give(dst):  # here\n    yield dst\n"),
+    ),
+    wrong(
+        "a function in a MiniBatch",
+        "MiniBatch is given an object of type function, which is no stage",
+        *stages("MiniBatch(give, blocks=2),  # here", KEEPS, SHOWS),
+    ),
+    wrong(
+        "a size of a MiniBatch that is a text",
+        "MiniBatch has a size that is no whole number",
+        *stages('MiniBatch(Exchange(give), vertices="turns"),  # here', KEEPS, SHOWS),
     ),
     wrong(
         "a text instead of a function",

@@ -298,6 +298,37 @@ CHECKED = [
         *(PAGE, page('hist=value("f8", 3)')),
     ),
     compiled(
+        "an array is added to a shorter one",
+        "`dst.hist[:]` is changed by an array of another shape",
+        *(
+            GIVE,
+            f"{GIVE}\n    dst.hist[:] += np.ones(4)  # here",
+            PAGE,
+            page('hist=delta("f8", 3)'),
+        ),
+    ),
+    compiled(
+        "numpy writes into an array that is too short",
+        "`dst.hist` is changed by an array of another shape",
+        *(GIVE, f"{GIVE}\n    np.sqrt(np.ones(9), dst.hist)  # here"),
+        *(PAGE, page('hist=delta("f8", 3)')),
+    ),
+    compiled(
+        "an array of indices has one that is too large",
+        "index 9 is out of bounds for `np.ones(3)`, which has 3 entries",
+        *(GIVE, "dst.got += np.ones(3)[np.array([1, 9])].sum()  # here"),
+    ),
+    compiled(
+        "a flat index is too large",
+        "index 9 is out of bounds for `ones.flat`, which has 3 entries",
+        *(GIVE, "ones = np.ones(3)\n    ones.flat[9] = 3  # here\n    dst.got += ones[0]"),
+    ),
+    compiled(
+        "numbers that numpy does not put together",
+        "UDF give has raised ValueError: unable to broadcast",
+        *(DEF_GIVE, "def give(dst):  # here\n    dst.got += (np.ones(3) + np.ones(4)).sum()\n"),
+    ),
+    compiled(
         "0 is divided by 0",
         "NaN replaces a number in `page.x`",
         *(KEEP, "page.x = 0 * page.got / (0 * page.got)  # here"),

@@ -77,6 +77,24 @@ def test_numbers_below_zero_do_not_fit_unsigned_fields():
     assert "signed" in e.value.do
 
 
+def arrays(item, rating):
+    part = item.small
+    part += np.ones(2, np.int8)
+    part[0:1] += part[1:2]
+    item.small[:] += np.ones(1, np.int8)
+    np.add(part, np.ones(2, np.int8), part)
+    n = 0
+    n += 1
+    item.wide = part[np.array([0, -1])].sum() + n
+    item.real = np.ones(2)[np.array([True, False])].sum()
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
+def test_arrays_that_go_together_are_changed(jit):
+    items = walk(arrays, jit).tables["item"].arrays
+    assert (items["wide"] == items["small"].sum(axis=1) + 1).all() and (items["real"] == 1).all()
+
+
 def test_what_a_field_can_hold_is_stored():
     items = walk(fits, jit=True).tables["item"].arrays
     assert (items["small"] == [-128, 127]).all() and set(items["n"]) <= {3, 4, 6}
