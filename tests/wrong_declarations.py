@@ -43,6 +43,21 @@ def stages(*lines: str) -> tuple[str, str]:
 GIVES, KEEPS, SHOWS = "Exchange(give),", 'Apply("page", keep),', "GlobalSync(show),"
 
 TYPES = [
+    wrong(
+        "a metric of a vertex",
+        "field y of a vertex is a metric, which only the context has",
+        *(PAGE, here(page("y=metric()"))),
+    ),
+    wrong(
+        "an initial value that depends on no parameter",
+        "AttributeError: the program has no parameter width (parameters: share, turns)",
+        *(PAGE, here(page('y=value("f8", init=lambda p: p.width)'))),
+    ),
+    wrong(
+        "a file that ends Python",
+        "the file ends Python when it is imported",
+        *(DEF_STAGES, f"{DEF_STAGES}\n\nraise SystemExit(0)  # here\n"),
+    ),
     wrong("two edge types", "declares 2 edge types", *also('cites = Edge("page", "page")')),
     wrong(
         "no edge type",
@@ -213,6 +228,11 @@ HOOKS = [
 ]
 
 SEQUENCE = [
+    wrong(
+        "an Exchange that trains on held-out edges",
+        "Exchange(give) visits held-out edges in training",
+        *stages("Exchange(give, held_out=True),  # here", KEEPS, SHOWS),
+    ),
     wrong(
         "a function is called where it should be named",
         "TypeError: give() missing 2 required positional arguments",

@@ -224,6 +224,12 @@ COMPILED = [
         "p.sharr is no number that the program declares",
         *(KEEP, "page.x = page.got * p.sharr  # here"),
     ),
+    wrong(
+        "a text among the parameters, in plain Python",
+        "p.name is no number that the program declares",
+        *(KEEP, "page.x = len(p.name)  # here"),
+        *(TURNS, 'name: str = param("a", "a text")'),
+    ),
     compiled("an unknown name", "name 'x' is not defined", GIVE, "dst.got += x  # here"),
     compiled(
         "a function that numpy does not have",

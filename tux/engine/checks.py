@@ -39,6 +39,7 @@ def refuse_dependence(
     """ProgramError where a result would depend on the number of workers, or a total is not taken:
     by the stages of set-up and of an epoch, or by those that evaluate.
     """
+    _refuse_held_out(training)
     for stage in (*training, *judging):
         with stage.blamed():
             stage.check_replicas(program)
@@ -53,6 +54,18 @@ def refuse_dependence(
                 where=added.where,
                 do="add GlobalSync(f) after it to the stages, whose `f` sets a value or a metric",
             )
+
+
+def _refuse_held_out(training: Sequence[Stage]) -> None:
+    """ProgramError for a stage of training that visits held-out edges."""
+    for stage in training:
+        if stage.held_out:
+            raise ProgramError(
+                f"{stage.label} visits held-out edges in training",
+                where=stage.where,
+                do="return it from evaluate(), or leave held_out=True out",
+            )
+        _refuse_held_out(stage.inside)
 
 
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:

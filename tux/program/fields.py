@@ -184,6 +184,10 @@ class _Names:
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.__dict__.update(parameters)
 
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(self.__dict__) or "none"
+        raise AttributeError(f"the program has no parameter {name} (parameters: {known})")
+
 
 def _field(
     kind: str, spec: tuple[Dimension, ...], init: Init | int | float | None, combine: str

@@ -50,6 +50,11 @@ class Vertex(Fields):
             )
         wrong = MEANS if remote else ("sqrt_mean",)
         for name, field in fields.items():
+            if field.reported:
+                raise ProgramError(
+                    f"field {name} of a vertex is a metric, which only the context has",
+                    do=f"declare a value, or tau = Context({name}=metric())",
+                )
             if field.combine in PAIRED:
                 raise ProgramError(
                     f"field {name} is an {field.combine}, which is a total of the context",
