@@ -52,6 +52,11 @@ class Apply(CallingStage):
     def __init__(
         self, over: str, f: Udf | None = None, *, gather: bool = True, all: bool = False
     ) -> None:
+        if not isinstance(over, str):
+            raise ProgramError(
+                f"Apply is given {over!r} as a vertex type",
+                do='name the type first, then the function: Apply("page", f)',
+            )
         self.over, self.f, self.gather, self.all = over, f, gather, all
         self.label = f"Apply({', '.join(part for part in (over, named(f)) if part)})"
         self.gathers = over if gather else ""

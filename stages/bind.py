@@ -21,16 +21,27 @@ def named(*udfs: Udf | None) -> str:
 
 def place(udf: Udf) -> str:
     """``file:line`` of a UDF."""
-    code = getattr(udf, "__code__", None)
+    code = getattr(getattr(udf, "__func__", udf), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(udf)
 
 
 def parameters(udf: Udf, stage: str) -> list[str]:
     """The names of a UDF's parameters; ProgramError when it is no plain function."""
     if not inspect.isfunction(udf):
+        if inspect.ismethod(udf):
+            what, do = f"{stage} was given the method {udf.__name__}", "write it above the class"
+        else:
+            what, do = f"{stage} was given {udf!r}", "write one with def"
         raise ProgramError(
-            f"{stage} was given {udf!r}",
-            do="give it a plain Python function; the engine compiles it",
+            f"{what}, not a plain function",
+            where=place(udf) if inspect.ismethod(udf) else "",
+            do=f"{do}, and name it here without calling it: Exchange(f)",
+        )
+    if inspect.isgeneratorfunction(udf) or inspect.iscoroutinefunction(udf):
+        raise ProgramError(
+            f"UDF {udf.__name__} is a generator or asynchronous",
+            where=place(udf),
+            do="write a plain function, without yield, async and await",
         )
     found = inspect.signature(udf).parameters.values()
     for p in found:
@@ -38,7 +49,8 @@ def parameters(udf: Udf, stage: str) -> list[str]:
             raise ProgramError(
                 f"UDF {udf.__name__} has parameter {p}",
                 where=place(udf),
-                do="UDFs take plain parameters without defaults",
+                do="UDFs take plain parameters: write a constant above the function, or a param "
+                "of the program",
             )
     return [p.name for p in found]
 

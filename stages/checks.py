@@ -1,5 +1,5 @@
 """What checked UDFs call: each index is compared with its array's length, each number to be stored
-is tested for NaN.
+is tested: NaN, and what a whole number's type cannot hold.
 
 `tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the
 source, `axis` the dimension that an index belongs to. Each function stands here in plain Python,
@@ -28,8 +28,20 @@ class BecameNan(ArithmeticError):
     """Its argument: the site at which NaN was to replace a number."""
 
 
+class Unlike(ValueError):
+    """Arrays whose lengths do not go together. Its argument: the site."""
+
+
+class Unfit(ArithmeticError):
+    """A number that a field of whole numbers cannot hold. Its arguments: the site, the number, and
+    the least and largest that the field holds; both 0 where this is not known.
+    """
+
+
 def index(x: Any, i: Any, axis: int, site: int) -> Any:
     """`i`, which is an index of `x`; raises OutOfBounds."""
+    if isinstance(i, np.ndarray) and isinstance(x, np.ndarray):
+        return i  # numpy looks at each
     if not isinstance(i, int | np.integer) or not hasattr(x, "__len__"):
         return i
     n = x.shape[axis] if isinstance(x, np.ndarray) else len(x)
@@ -49,16 +61,53 @@ def load(x: Any, i: Any, site: int) -> Any:
     return x[index(x, i, 0, site)]
 
 
-def not_nan(old: Any, new: Any, site: int) -> None:
-    """Raises BecameNan where `new` is NaN and `old`, which it replaces, is a number."""
-    if isinstance(new, float | np.floating) and new != new and old == old:
+def alike(x: Any, value: Any, site: int) -> None:
+    """Raises Unlike where `value` is an array that cannot be added to the array `x` in place."""
+    if isinstance(x, np.ndarray) and isinstance(value, np.ndarray):
+        lengths = zip(reversed(x.shape), reversed(value.shape), strict=False)
+        if value.ndim > x.ndim or any(n not in (1, m) for m, n in lengths):
+            raise Unlike(site)
+
+
+def fits(old: Any, new: Any, site: int) -> None:
+    """Raises BecameNan where `new` is NaN and `old`, which it replaces, is a number; and Unfit
+    where `old` is a whole number and `new` is none, or is out of its range.
+    """
+    is_float = isinstance(new, float | np.floating)
+    if is_float and new != new and old == old:
         raise BecameNan(site)
+    if not isinstance(old, int | np.integer) or isinstance(old, bool):
+        return
+    low, high = _range(type(old)) if isinstance(old, np.integer) else (0, 0)
+    if is_float and new != np.trunc(new) or high and not low <= new <= high:
+        raise Unfit(site, float(new), low, high)
 
 
-FUNCTIONS = {"_tux_index": index, "_tux_held": held, "_tux_load": load, "_tux_not_nan": not_nan}
+def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
+    """The least and the largest number of a type; 0 and 0 if it has 64 bits, in which arithmetic
+    wraps around without a trace.
+    """
+    limits = np.iinfo(kind)
+    return (0, 0) if limits.bits == 64 else (int(limits.min), int(limits.max))
+
+
+FUNCTIONS = {
+    "_tux_index": index,
+    "_tux_held": held,
+    "_tux_load": load,
+    "_tux_fits": fits,
+    "_tux_alike": alike,
+}
 """The names under which checked UDFs find them."""
 
-_SIZED = (types.UniTuple, types.BaseTuple, types.List, types.ListType, EdgesType)
+_SIZED = (
+    types.NumpyFlatType,
+    types.UniTuple,
+    types.BaseTuple,
+    types.List,
+    types.ListType,
+    EdgesType,
+)
 
 
 @overload(index)
@@ -81,7 +130,42 @@ def _index(x, i, axis, site):  # type: ignore[no-untyped-def]
             return i
 
         return of_sized
-    return lambda x, i, axis, site: i  # keys of a dictionary, arrays of indices
+    if isinstance(x, types.Array) and isinstance(i, types.Array):
+        is_mask = isinstance(i.dtype, types.Boolean)
+
+        def of_several(x, i, axis, site):  # type: ignore[no-untyped-def]
+            n = x.shape[axis]
+            if is_mask and len(i) != n:
+                raise OutOfBounds(site, axis, len(i), n)
+            if not is_mask:
+                for at in i.flat:
+                    if at < -n or at >= n:
+                        raise OutOfBounds(site, axis, np.int64(at), n)
+            return i
+
+        return of_several
+    return lambda x, i, axis, site: i  # keys of a dictionary
+
+
+@overload(alike)
+def _alike(x, value, site):  # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array) and isinstance(value, types.Array):
+        more = value.ndim - x.ndim
+        if more > 0:
+
+            def deeper(x, value, site):  # type: ignore[no-untyped-def]
+                raise Unlike(site)
+
+            return deeper
+
+        def of_arrays(x, value, site):  # type: ignore[no-untyped-def]
+            for axis in range(value.ndim):
+                n = value.shape[axis]
+                if n != 1 and n != x.shape[axis - more]:
+                    raise Unlike(site)
+
+        return of_arrays
+    return lambda x, value, site: None
 
 
 @overload(held)
@@ -98,8 +182,8 @@ def _load(x, i, site):  # type: ignore[no-untyped-def]
     return lambda x, i, site: x[index(x, i, 0, site)]
 
 
-@overload(not_nan)
-def _not_nan(old, new, site):  # type: ignore[no-untyped-def]
+@overload(fits)
+def _fits(old, new, site):  # type: ignore[no-untyped-def]
     if isinstance(new, types.Float) and isinstance(old, types.Float):
 
         def impl(old, new, site):  # type: ignore[no-untyped-def]
@@ -107,4 +191,13 @@ def _not_nan(old, new, site):  # type: ignore[no-untyped-def]
                 raise BecameNan(site)
 
         return impl
+    if isinstance(old, types.Integer) and isinstance(new, types.Float | types.Integer):
+        low, high = _range(getattr(np, types.unliteral(old).name))
+        whole = isinstance(new, types.Integer)
+
+        def whole_number(old, new, site):  # type: ignore[no-untyped-def]
+            if not whole and new != np.trunc(new) or high and not low <= new <= high:
+                raise Unfit(site, np.float64(new), low, high)
+
+        return whole_number
     return lambda old, new, site: None

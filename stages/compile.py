@@ -30,7 +30,7 @@ from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_str
 from tux.rows.row import compiled_parameters, compiled_row
 from tux.stages import checks
 from tux.stages.bind import place
-from tux.stages.explain import broken, explained
+from tux.stages.explain import broken, explained, raised
 from tux.stages.fingerprint import fingerprint, global_loads
 from tux.stages.sites import Sites
 
@@ -91,8 +91,8 @@ def build(
     of `args`.
 
     Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
-    kernel raises ProgramError for an index out of bounds, and DataError for NaN that replaces a
-    number, both with file and line.
+    kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
+    and DataError for NaN that replaces a number, each with file and line.
     """
     if not check:
         return _built(source, injected, args, None, jit=jit)
@@ -108,8 +108,12 @@ def build(
     def checked(*arguments: Any) -> None:
         try:
             kernel(*arguments)
-        except (IndexError, checks.BecameNan) as error:
+        except (IndexError, checks.BecameNan, checks.Unfit, checks.Unlike) as error:
             raise broken(error, sites.found, udfs) from error
+        except (TypeError, ValueError, ArithmeticError) as error:
+            if found := raised(error, udfs):
+                raise found from error
+            raise
 
     return checked
 

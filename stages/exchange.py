@@ -66,6 +66,15 @@ class Exchange(CallingStage):
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
         self.split, self.once = split, once
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
+        if f is None and enter is None and leave is None:
+            raise ProgramError(
+                "Exchange is given no function",
+                do="name one without calling it: Exchange(f), or Exchange(None, enter=f)",
+            )
+        if not isinstance(over, str):
+            raise ProgramError(
+                f"{self.label}: `over` is no text", do='e.g. Exchange(f, over="src")'
+            )
         if once and (f is not None or held_out):
             raise ProgramError(
                 f"{self.label} has once=True and walks edges",

@@ -4,39 +4,25 @@ function.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
-from tux.rows.extreme import only_added_to
 from tux.stages.bind import place
-from tux.stages.checks import BecameNan, OutOfBounds
+from tux.stages.checks import BecameNan, OutOfBounds, Unfit, Unlike
+from tux.stages.reasons import reason_of
 from tux.stages.sites import Site
+from tux.stages.source import definition
 
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),
-    re.compile(r"at (?P<file>\S+\.py) \((?P<line>\d+)\)"),
+    re.compile(r"(at|from) (?P<file>\S+\.py) \((?P<line>\d+)\)"),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_BORING = (
-    "Failed in",
-    "During:",
-    "File ",
-    "<source",
-    "Invalid use of",
-    "Overload",
-    "- ",
-    "There are",
-    "^",
-    "def ",
-    "No implementation",
-)
-_TELLING = re.compile(
-    r"Unknown attribute|read-only|readonly|several entries|NameError|Cannot|cannot|Undecided|no "
-    r"attribute|not supported"
-)
 
 
 def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
@@ -53,16 +39,29 @@ def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
         if "tux_kernel_" not in m["file"]
     ]
     found.sort(key=lambda at: at[0] not in own)
-    where = f"{found[0][0]}:{found[0][1]}" if found else place(udfs[0])
-    names = ", ".join(udf.__name__ for udf in udfs)
-    return ProgramError(
-        f"UDF {names} cannot be compiled: {_reason(text)}",
-        where=where,
-        do="run with --debug for numba's whole report",
+    reason, do, name = reason_of(text)
+    where = (name and _place_of(name, udfs)) or (
+        f"{found[0][0]}:{found[0][1]}" if found else place(udfs[0])
     )
+    names = ", ".join(udf.__name__ for udf in udfs)
+    return ProgramError(f"UDF {names} cannot be compiled: {reason}", where=where, do=do)
 
 
-def broken(error: IndexError | BecameNan, sites: Sequence[Site], udfs: Sequence[Any]) -> TuxError:
+def _place_of(name: str, udfs: Iterable[Any]) -> str:
+    """``file:line`` where one of the `udfs` has this name or attribute last; "" if none has: numba
+    does not tell the line of each fault.
+    """
+    for udf in udfs:
+        tree = definition(udf.__code__)
+        for node in ast.walk(tree) if tree else ():
+            if name in (getattr(node, "id", ""), getattr(node, "attr", "")):
+                return f"{udf.__code__.co_filename}:{node.lineno}"  # type: ignore[attr-defined]
+    return ""
+
+
+def broken(
+    error: IndexError | BecameNan | Unfit | Unlike, sites: Sequence[Site], udfs: Sequence[Any]
+) -> TuxError:
     """What a check in one of the `udfs` found, with the line that caused it, or else the first
     UDF's.
     """
@@ -74,6 +73,24 @@ def broken(error: IndexError | BecameNan, sites: Sequence[Site], udfs: Sequence[
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
         )
+    if isinstance(error, Unlike):
+        site = sites[error.args[0]]
+        return ProgramError(
+            f"`{site.text}` is changed by an array of another shape",
+            where=site.where,
+            do="give both the same lengths, or change the entries in a loop",
+        )
+    if isinstance(error, Unfit):
+        number, new, low, high = error.args
+        site = sites[number]
+        if new != int(new):
+            what = f"{new:g} is stored in `{site.text}`, which holds whole numbers"
+            do = "declare the field as f4 or f8, or write int(...) to cut the number"
+        else:
+            what = f"{new:.0f} is stored in `{site.text}`, which holds {low:,} to {high:,}"
+            kind = "signed" if new < low == 0 else "larger"
+            do = f"declare the field with a {kind} dtype, such as i4 or i8"
+        return ProgramError(what, where=site.where, do=do)
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
         site = sites[number]
@@ -87,34 +104,31 @@ def broken(error: IndexError | BecameNan, sites: Sequence[Site], udfs: Sequence[
     )
 
 
+def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError | None:
+    """What the compiled code of `udfs` has raised, such as numba's own code for arrays whose
+    lengths do not go together; None for an error that names its line, as Python's do.
+    """
+    files = {udf.__code__.co_filename for udf in udfs}
+    if any(frame.filename in files for frame in traceback.extract_tb(error.__traceback__)):
+        return None
+    names = ", ".join(udf.__name__ for udf in udfs)
+    if not re.match(r"expected .*, got None", str(error)):
+        said = str(error).partition("\n")[0]
+        return ProgramError(
+            f"UDF {names} has raised {type(error).__name__}: {said}",
+            where=place(udfs[0]),
+            do="correct the function; --no-jit tells the line",
+        )
+    return ProgramError(
+        f"a name in UDF {names} is None, and a field of it is read or changed",
+        where=place(udfs[0]),
+        do="test the name for None first, or keep the number that you need instead of the row; "
+        "--no-jit tells the line",
+    )
+
+
 def out_of_bounds(text: str, index: int, length: int, axis: int = 0) -> str:
     """That an index of `text` is wrong, in one line."""
     entries = "1 entry" if length == 1 else f"{length:,} entries"
     where = f"axis {axis} of " if axis else ""
     return f"index {index:,} is out of bounds for {where}`{text}`, which has {entries}"
-
-
-def _reason(text: str) -> str:
-    """The innermost reason that numba gives, in words about rows."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if re.search(r"Cannot cast \S+ to array\(", text):
-        stored = re.search(r'lowering "\(?(\w+)\)?\.(\w+) = ', text)
-        name = f"{stored[1]}.{stored[2]}" if stored else "row.field"
-        return f"{name} has several entries: assign to {name}[k]"
-    if assigned := re.search(r"Cannot cast \S+ to (\S+) \(arg(max|min)\)", text):
-        return only_added_to(assigned[1])
-    telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]
-    marked = [line for line in telling if _TELLING.search(line)]
-    reason = re.sub(
-        r"^(\w+\.)*\w*(Error|Exception): ",
-        "",
-        (marked or telling or lines or ["no reason given"])[0],
-    )
-    if parameter := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
-        reason = (
-            f"p.{parameter[1]} is no number that the program declares (texts stay outside: choose "
-            "by them in stages; the id of a vertex is a vertex_param)"
-        )
-    if re.search(r"Unknown attribute '\w+' of type Module", reason):
-        reason += ": import functions by name, from MODULE import FUNCTION"
-    return reason

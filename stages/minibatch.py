@@ -10,6 +10,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
 from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
+from tux.program.naming import described
 from tux.program.program import Program
 from tux.program.stage import Added, Batch, Stage
 from tux.protocol.block import Block
@@ -75,6 +76,17 @@ class MiniBatch(Stage):
         order: str = "shuffled",
         keep_groups: bool = False,
     ) -> None:
+        for stage in stages:
+            if not isinstance(stage, Stage):
+                raise ProgramError(
+                    f"MiniBatch is given {described(stage)}, which is no stage",
+                    do='e.g. MiniBatch(Exchange(f), Apply("page", g), vertices=100)',
+                )
+        if not all(isinstance(size, int | np.integer) for size in (vertices, edges, blocks)):
+            raise ProgramError(
+                "MiniBatch has a size that is no whole number",
+                do="give a number; that of a parameter is vertices=self.NAME",
+            )
         self.inside, self.over, self.order, self.keep_groups = stages, over, order, keep_groups
         self.size = Size(vertices, edges, blocks)
         self.label = f"MiniBatch({', '.join(stage.label for stage in stages)})"
@@ -89,7 +101,14 @@ class MiniBatch(Stage):
                 raise ProgramError(
                     f"{stage.label} has all=True and stands in a MiniBatch that is {order}: it "
                     "runs once a block, and several workers have more blocks than one",
+                    where=stage.where,
                     do='put it behind the MiniBatch, or choose order="shuffled"',
+                )
+            if isinstance(stage, MiniBatch):
+                raise ProgramError(
+                    f"{stage.label} stands in another MiniBatch",
+                    where=stage.where,
+                    do="put one after the other",
                 )
         if sum(size != 0 for size in self.size) > 1:
             raise ProgramError(
@@ -107,10 +126,7 @@ class MiniBatch(Stage):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Cut the blocks and prepare the stages inside for them."""
-        if batch is not None:
-            raise ProgramError(
-                f"{self.label} stands in another MiniBatch", do="put one after the other"
-            )
+        assert batch is None  # refused above
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
             return self._generated(worker, generate)
@@ -122,7 +138,7 @@ class MiniBatch(Stage):
         if batch.several and can_be_fused(worker, self.inside, plan.role):
             return FusedBlocks(worker, self.inside, batch, self.order)
         return BatchBlocks(
-            worker, plan, batch, [stage.prepare(worker, batch) for stage in self.inside]
+            worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
 
     def check_replicas(self, program: Program, role: str = "") -> None:
@@ -149,7 +165,8 @@ class MiniBatch(Stage):
         """The name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
-                "MiniBatch has no Exchange inside and names no type", do='say over="..."'
+                "MiniBatch has no Exchange inside and names no end",
+                do=f'name one: MiniBatch(..., over="{program.edge.roles[0]}")',
             )
         declared = program.edge
         role = self.over or exchanges[0].role(program)
@@ -198,7 +215,7 @@ class MiniBatch(Stage):
         steps = [
             step
             for stage in self.inside
-            for step in (made.steps() if stage is generate else [stage.prepare(worker, batch)])
+            for step in (made.steps() if stage is generate else [stage.step(worker, batch)])
         ]
         return BatchBlocks(worker, plan, batch, steps, made.closing())
 

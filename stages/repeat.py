@@ -4,7 +4,6 @@ context says that it is enough.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -65,8 +64,6 @@ class Repeat(Stage):
         until: Udf | None = None,
         most: int | str = MOST,
     ) -> None:
-        caller = sys._getframe(1)
-        self.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         self.inside, self.times, self.until, self.most = stages, times, until, most
         limit = f"until={named(until)}" if until is not None else f"times={times}"
         inside = ", ".join(getattr(stage, "label", repr(stage)) for stage in stages)
@@ -98,7 +95,7 @@ class Repeat(Stage):
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Prepare the stages inside, and bind `until`."""
         assert batch is None  # MiniBatch refuses it
-        steps = [stage.prepare(worker) for stage in self.inside]
+        steps = [stage.step(worker) for stage in self.inside]
         if self.until is None:
             assert self.times is not None
             return Repetitions(worker, steps, self._number(worker, "times", self.times))

@@ -5,9 +5,10 @@ a function of `tux.stages.checks`.
     x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
     x[3]            -> _tux_held(x, 3, site)[3] # a tuple wants its index as a constant
     f(y)[i]         -> _tux_load(f(y), i, site) # what has a call in it is evaluated once
-    row.n += v      ->  new = row.n + v;  _tux_not_nan(row.n, new, site);  row.n = new
+    row.x[:] += v   ->  view = row.x[:];  new = v;  _tux_alike(view, new, site);  view += new
+    row.n += v      ->  new = row.n + v;  _tux_fits(row.n, new, site);  row.n = new
 
-Values, types and the order of evaluation stay as they are. NaN is looked for where a field is
+Values, types and the order of evaluation stay as they are. Numbers are tested where a field is
 stored to, by attribute or through a view.
 """
 
@@ -16,6 +17,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 
 def _is_pure(node: ast.expr) -> bool:
@@ -190,12 +193,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
         """The old value is read, the new one computed, checked and stored."""
         target = node.target
-        if (
-            isinstance(target, ast.Name)
-            or isinstance(target, ast.Subscript)
-            and isinstance(target.slice, ast.Slice)
-        ):
-            return self.generic_visit(node)
+        if isinstance(target, ast.Name) or _is_part(target):
+            return self._augmented_array(node)
         out: list[ast.stmt] = []
         text, is_field = ast.unparse(target), self._is_field(target)
         place = self._place(target, out)
@@ -204,9 +203,38 @@ class Rewriter(ast.NodeTransformer):
         old = self._kept_as_is(place, out)
         new = self._kept_as_is(ast.BinOp(old, node.op, self.visit(node.value)), out)
         if is_field:
-            out.append(ast.Expr(_call("not_nan", old, new, self._site(node, text))))
+            out.append(ast.Expr(_call("fits", old, new, self._site(node, text))))
         out.append(ast.Assign([_store(place)], new))
         return [ast.copy_location(each, node) for each in out]
+
+    def _augmented_array(self, node: ast.AugAssign) -> list[ast.stmt]:
+        """A name, or a part of an array, is changed in place: it may be an array, whose shape numba
+        does not compare.
+        """
+        target, out = node.target, list[ast.stmt]()
+        text = ast.unparse(target)
+        if isinstance(target, ast.Subscript):
+            held = self._kept(ast.Subscript(target.value, target.slice, ast.Load()), out)
+        else:
+            assert isinstance(target, ast.Name)
+            held = ast.Name(target.id, ast.Load())
+        for each in out:
+            ast.copy_location(each, node)
+        new = self._kept(node.value, out)
+        out.append(ast.Expr(_call("alike", held, new, self._site(node, text))))
+        out.append(ast.AugAssign(ast.Name(held.id, ast.Store()), node.op, new))
+        return [ast.copy_location(each, node) for each in out]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        """A function of numpy that writes into its last argument: np.add(x, y, out)."""
+        call, out = node.value, list[ast.stmt]()
+        if not isinstance(call, ast.Call) or call.keywords or not _writes_last(call):
+            return self.generic_visit(node)
+        text = ast.unparse(call.args[-1])
+        call.args = [self._kept(each, out) for each in call.args]
+        for each in call.args[:-1]:
+            out.append(ast.Expr(_call("alike", call.args[-1], each, self._site(node, text))))
+        return [ast.copy_location(each, node) for each in (*out, node)]
 
     def _stores(
         self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt
@@ -241,7 +269,7 @@ class Rewriter(ast.NodeTransformer):
         if place is None:
             return [ast.Assign([self.visit(target)], value)]
         if is_number:
-            out.append(ast.Expr(_call("not_nan", place, value, self._site(node, text))))
+            out.append(ast.Expr(_call("fits", place, value, self._site(node, text))))
         return [*out, ast.Assign([_store(place)], value)]
 
     def _place(self, target: ast.expr, out: list[ast.stmt]) -> Any:
@@ -298,6 +326,21 @@ class Rewriter(ast.NodeTransformer):
         if self.ticks:
             node.body.insert(0, ast.copy_location(ast.Expr(_call("tick")), node))
         return node
+
+
+def _writes_last(call: ast.Call) -> bool:
+    """Whether a call is one of a numpy function by its name, with an array for the result."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    function = getattr(np, name, None)
+    return isinstance(function, np.ufunc) and len(call.args) == function.nin + 1
+
+
+def _is_part(target: ast.expr) -> bool:
+    """Whether a target is a slice of something."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    at = target.slice
+    return any(isinstance(i, ast.Slice) for i in (at.elts if isinstance(at, ast.Tuple) else [at]))
 
 
 def _store(place: Any) -> Any:

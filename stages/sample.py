@@ -24,6 +24,7 @@ import numpy as np
 from tux.base.cache import cache_folder
 from tux.stages import checks
 from tux.stages.compile import Injected, Kernel, plain
+from tux.stages.explain import raised
 
 STEPS = 300
 """Indices and turns of loops in a look: 2 to 15 ms, about 1% of what a kernel takes to compile."""
@@ -89,14 +90,14 @@ class Look:
 
     @property
     def named(self) -> dict[str, Any]:
-        """What rewritten UDFs call. NaN is not looked for: Python's arithmetic finds others."""
+        """What rewritten UDFs call. Stored numbers are not tested: Python rounds others."""
         own = {
             "_tux_index": self.index,
             "_tux_held": self.held,
             "_tux_load": self.load,
             "_tux_tick": self.tick,
         }
-        return own | {"_tux_not_nan": lambda old, new, site: None}
+        return own | {"_tux_fits": lambda old, new, site: None, "_tux_alike": checks.alike}
 
 
 def suspicious(
@@ -134,6 +135,7 @@ def looked_at(
     What has been looked at is not again: the same kernel with the same parameters and sizes of
     arrays.
     """
+    udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
     pending = 3  # calls without edges or vertices that are looked at in vain
 
     def run(*arguments: Any) -> None:
@@ -147,7 +149,12 @@ def looked_at(
             if steps:
                 with suppress(OSError):
                     mark.touch()
-        return kernel(*arguments)
+        try:
+            return kernel(*arguments)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            if found := raised(error, udfs):
+                raise found from error
+            raise
 
     return run
 

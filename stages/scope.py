@@ -18,6 +18,7 @@ from tux.rows.table import RowSpec, Table
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters
 from tux.stages.compile import Injected, Kernel, build
+from tux.stages.random_sources import refuse_unseeded
 from tux.stages.sample import looked_at
 
 
@@ -140,6 +141,7 @@ class Scope:
         """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for
         one, starts at `ids` ("id, id").
         """
+        refuse_unseeded(udf)
         named = attributes(udf)
         self.used = None if self.used is None or named is None else self.used | named
         name = f"{self.prefix}udf_{len(self.injected)}"

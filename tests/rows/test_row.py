@@ -206,7 +206,8 @@ def test_unknown_fields_are_told_with_the_known_ones():
     for udf in (loads_nothing_known, stores_nothing_known):
         with pytest.raises(
             ProgramError,
-            match=r"other \(fields: seen read-only, seen_too read-only, row, cube, id read-only\)",
+            match=r"other has no field sene \(fields: seen read-only, seen_too read-only, row, "
+            r"cube, id read-only\)",
         ):
             start_and_prepare(udf)
 

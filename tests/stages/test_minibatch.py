@@ -235,7 +235,7 @@ def test_within_one_type():
         (lambda: MiniBatch(Exchange(visit), vertices=-1), "negative size"),
         (
             lambda: MiniBatch(Apply("user", applied), vertices=3),
-            '(?s)no Exchange inside and names no type.*over="..."',
+            '(?s)no Exchange inside and names no end.*over="user"',
         ),
         (lambda: MiniBatch(Exchange(visit), over="film"), "'film' is no end of link"),
         (lambda: MiniBatch(Apply("user", applied), over="film"), "'film' is no end of link"),

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
+from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
 
@@ -153,7 +154,8 @@ def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
         except argparse.ArgumentError:
             raise ProgramError(
                 f"{program.__name__}: parameter {name} has the name of a flag of {flags.prog}",
-                do="rename it",
+                where=place_of_member(program, name),
+                do=f"rename it, for instance to {name}_",
             ) from None
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tux.base.errors import TuxError, UsageError
+from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.cli import show
 from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
+    from tux.program.program import Program
     from tux.program.sources import Source
     from tux.run.session import Result
 
@@ -35,6 +36,9 @@ def command(argv: list[str]) -> int:
     source = sources.find(argv[0])
     try:
         return _train(source, argv)
+    except ProgramError as error:
+        error.where = error.where or sources.place(error, source.path)
+        raise
     except (TuxError, KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:
@@ -43,11 +47,30 @@ def command(argv: list[str]) -> int:
         raise
 
 
+def _made(kind: type[Program], chosen: dict[str, Any]) -> Program:
+    """The program with the parameters that were chosen. ProgramError if its own `__init__` does
+    not take them, or does not set them.
+    """
+    from tux.program.naming import place
+
+    try:
+        program = kind(**chosen)
+        program.parameters  # noqa: B018
+    except (TypeError, AttributeError) as error:
+        raise ProgramError(
+            f"{kind.__name__} cannot be made: {error}",
+            where=place(kind.__init__),
+            do="leave __init__ out and declare parameters with param(...); or write "
+            "__init__(self, **parameters), which calls super().__init__(**parameters)",
+        ) from error
+    return program
+
+
 def _train(source: Source, argv: list[str]) -> int:
     from tux.cli.run_flags import run_flags
 
     args = run_flags(source, argv[0]).parse(argv[1:])
-    program = source.program(**parameters(args))
+    program = _made(source.program, parameters(args))
     from tux.base.crash import advise
     from tux.cluster.place import find
     from tux.program.report import REPEATS

@@ -56,15 +56,20 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
             "stage wait for all of them"
         )
         return 0
-    if report.in_place and not report.of(0, jit=False):
+    wrong = any(each.is_wrong for each in report.suspects)
+    if report.in_place and not wrong and not report.of(0, jit=False):
         show.say(
             f"the stages may change {', '.join(report.in_place)} in place, so values depend on the "
             "order of the changes; compare the metrics of longer runs instead"
         )
         return 0
     worst = (report.of(0, jit=False) or report.of(0))[0]
+    what = f"{worst.field} depends on {_cause(worst)}"
+    if report.suspects:
+        found = report.suspects[0]
+        raise ProgramError(f"{what}: {found.what}", where=found.where, do=found.do)
     raise ProgramError(
-        f"{worst.field} depends on {_cause(worst)}",
+        what,
         where=place(type(program)),
         do="docs/program.md, 'Right on several workers', has the usual reasons",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from tux.base.errors import DataError, ProgramError
 from tux.graph.partitioned import cut_end, keeping_end_whole
 from tux.program.fields import Field
+from tux.program.naming import place_of_member
 from tux.program.program import Program
 from tux.program.stage import Added, Stage
 
@@ -27,6 +28,7 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
         if lost and name not in applied:
             raise ProgramError(
                 f"nothing takes the delta {name}.{lost[0]}",
+                where=place_of_member(type(worker.program), name),
                 do=f'add Apply("{name}", f) to the stages',
             )
 
@@ -37,8 +39,10 @@ def refuse_dependence(
     """ProgramError where a result would depend on the number of workers, or a total is not taken:
     by the stages of set-up and of an epoch, or by those that evaluate.
     """
+    _refuse_held_out(training)
     for stage in (*training, *judging):
-        stage.check_replicas(program)
+        with stage.blamed():
+            stage.check_replicas(program)
     for stages, end in ((training, "the epoch ends"), (judging, "evaluate() ends")):
         left: dict[str, Added] = {}
         for stage in stages:
@@ -50,6 +54,18 @@ def refuse_dependence(
                 where=added.where,
                 do="add GlobalSync(f) after it to the stages, whose `f` sets a value or a metric",
             )
+
+
+def _refuse_held_out(training: Sequence[Stage]) -> None:
+    """ProgramError for a stage of training that visits held-out edges."""
+    for stage in training:
+        if stage.held_out:
+            raise ProgramError(
+                f"{stage.label} visits held-out edges in training",
+                where=stage.where,
+                do="return it from evaluate(), or leave held_out=True out",
+            )
+        _refuse_held_out(stage.inside)
 
 
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
@@ -84,6 +100,7 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
             )
             raise ProgramError(
                 f"{name} is cut, and no stage synchronises the changes of {name}.{fields[0]}",
+                where=place_of_member(type(worker.program), name),
                 do=f'add Apply("{name}") to the stages{uncut}',
             )
 

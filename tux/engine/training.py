@@ -21,7 +21,7 @@ from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
-from tux.program.program import stages_of
+from tux.program.program import has_converged, stages_of
 from tux.program.stage import Cluster
 from tux.protocol.steps import Step
 from tux.rows.table import in_model
@@ -90,7 +90,7 @@ class Training:
                 since += 1
                 if monitored < self.best:
                     since, self.best, self.best_epoch = 0, monitored, number
-            ended = number and self.worker.program.converged(self.worker.metrics())
+            ended = number and has_converged(self.worker.program, self.worker.metrics())
             if (patience and since >= patience) or ended:
                 break
             if (keep_best or patience) and self.best_epoch == number < most:
@@ -155,7 +155,7 @@ class Training:
         rows = sum(worker.dense().values()) - sum(dense.values())
         worker.epoch = number
         check_finite(worker)
-        if evaluate or worker.program.converged(worker.metrics()):
+        if evaluate or has_converged(worker.program, worker.metrics()):
             yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock

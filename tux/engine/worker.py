@@ -195,7 +195,7 @@ class Worker:
         """Lay out the edges and compile the kernels that `stages` need; returns the steps that
         `run` takes.
         """
-        return [stage.prepare(self) for stage in stages]
+        return [stage.step(self) for stage in stages]
 
     def register(self, sync: Sync) -> int:
         """The number of a synchronisation: stages are prepared in one order on all workers, so

@@ -8,7 +8,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tux.base.errors import ProgramError
+from tux.base.errors import ProgramError, UsageError
+from tux.program.fields import EDGES
 from tux.program.hooks import NEAR
 from tux.program.input import Input
 from tux.program.naming import described, place, place_of_member
@@ -29,50 +30,57 @@ def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     if name == WORKERS:
         raise ProgramError(
             f"a parameter is called {name}: p.{name} is the number of workers",
-            where=place(cls),
+            where=place_of_member(cls, name),
             do="rename it",
         )
+    where = place_of_member(cls, name)
     if declared.vertex:
         if annotation not in (str, None):
             raise ProgramError(
                 f"parameter {name} is the id of a {declared.vertex}, and annotated "
                 f"{getattr(annotation, '__name__', annotation)}",
-                where=place(cls),
+                where=where,
                 do="annotate it as str: ids may be text",
             )
         return replace(declared, type=str)
     kind = annotation if annotation in (int, float, bool, str) else type(declared.default)
     if kind not in (int, float, bool, str):
         raise ProgramError(
-            f"parameter {name} is a {kind.__name__}",
-            where=place(cls),
+            f"parameter {name} is of type {kind.__name__}",
+            where=where,
             do="annotate it as int, float, bool or str",
         )
-    return replace(declared, type=kind)
+    chosen = replace(declared, type=kind)
+    try:
+        chosen.check(name, chosen.default)
+    except UsageError as error:
+        what = f"the default of {name} cannot be used: {error.what}"
+        do = error.do or f"give it a default of type {kind.__name__}, or correct the annotation"
+        raise ProgramError(what, where=where, do=do) from None
+    return chosen
 
 
 def check_types(
     cls: type[Program], base: type[Program], edges: dict[str, Edge], contexts: dict[str, Context]
 ) -> None:
     """ProgramError for types that do not belong together. `base` is Program."""
-    where = place(cls)
     if len(edges) > 1:
         raise ProgramError(
             f"{cls.__name__} declares {len(edges)} edge types: {', '.join(edges)}",
-            where=where,
-            do="declare one",
+            where=place_of_member(cls, [*edges][-1]),
+            do="declare one, with a data field that says the kind of each edge",
         )
     if len(contexts) > 1 or (contexts and "tau" not in contexts):
         raise ProgramError(
             f"{cls.__name__}: the context is one declaration named tau",
-            where=where,
+            where=place_of_member(cls, [*contexts][-1]),
             do="tau = Context(...)",
         )
     for name in [*cls.vertices, *edges]:
         if name in RESERVED or hasattr(base, name):
             raise ProgramError(
                 f"{cls.__name__}: {name} cannot name a type: it means something else in UDFs",
-                where=where,
+                where=place_of_member(cls, name),
                 do="rename it",
             )
     for edge, declared in edges.items():
@@ -81,7 +89,7 @@ def check_types(
     if edges and loose:
         raise ProgramError(
             f"{cls.__name__}: no edge ends at vertex type {min(loose)}",
-            where=where,
+            where=place_of_member(cls, min(loose)),
             do="declare its edge, or drop it",
         )
 
@@ -92,7 +100,7 @@ def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
         if end not in cls.vertices:
             raise ProgramError(
                 f"edge {edge} ends at '{end}', which is no vertex type",
-                where=place(cls),
+                where=place_of_member(cls, edge),
                 do=f"vertex types: {', '.join(cls.vertices) or 'none'}",
             )
 
@@ -103,9 +111,26 @@ def check_vertex_params(cls: type[Program]) -> None:
         if declared.vertex and declared.vertex not in cls.vertices:
             raise ProgramError(
                 f"parameter {name} is the id of a {declared.vertex!r}, which is no vertex type",
-                where=place(cls),
+                where=place_of_member(cls, name),
                 do=f"vertex types: {', '.join(cls.vertices) or 'none'}",
             )
+
+
+def check_lengths(cls: type[Program]) -> None:
+    """ProgramError for a field whose length names no integer parameter."""
+    integers = [name for name, declared in cls.params.items() if declared.type in (int, bool)]
+    types = {**cls.vertices, cls.edge_name: cls.edge, "tau": cls.context}
+    for name, declared in types.items():
+        for field, of in declared.fields.items():
+            unknown = [d for d in of.shape if isinstance(d, str) and d not in (EDGES, *integers)]
+            if unknown:
+                raise ProgramError(
+                    f"{name}.{field} is declared with '{unknown[0]}', which is neither a dtype nor "
+                    "an integer parameter",
+                    where=place_of_member(cls, name),
+                    do=f"dtypes: e.g. f4, f8, i4, i8; integer parameters: "
+                    f"{', '.join(integers) or 'none'}",
+                )
 
 
 def check_members(cls: type[Program], base: type[Program]) -> None:

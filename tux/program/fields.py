@@ -23,6 +23,8 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import Initialiser, constant
+from tux.program.naming import place
+from tux.program.spec import check_init, check_initialiser, check_spec
 
 KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
@@ -110,7 +112,10 @@ class Field:
         initialiser replaced by their values.
         """
         names = _Names(parameters)
-        init = self.init if isinstance(self.init, Initialiser) else self.init(names)
+        init = self.init
+        if not isinstance(init, Initialiser):
+            init = init(names)
+            check_initialiser(self.dtype, init, f"a {self.kind} field", place(self.init))
         shape: list[Dimension] = []
         for d in self.shape:
             if callable(d):
@@ -179,11 +184,17 @@ class _Names:
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.__dict__.update(parameters)
 
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(self.__dict__) or "none"
+        raise AttributeError(f"the program has no parameter {name} (parameters: {known})")
+
 
 def _field(
     kind: str, spec: tuple[Dimension, ...], init: Init | int | float | None, combine: str
 ) -> Field:
     """Read `spec`: a dtype code such as "f4" or "i8" (default "f4"), and dimensions."""
+    spec = tuple(int(d) if isinstance(d, np.integer) else d for d in spec)
+    check_spec(kind, spec)
     if combine not in COMBINES.get(kind, ("sum",)):
         raise ProgramError(
             f"a {kind} field cannot be combined by '{combine}'",
@@ -215,6 +226,7 @@ def _field(
             f"a {kind} field of dtype {dtypes[0]} cannot be combined by '{combine}'",
             do="declare it f4 or f8, or use a sum",
         )
+    check_init(kind, dtype, init)
     start = init if callable(init) else constant(init or 0)
     field = Field(kind, dtype, shape, start, combine)
     return replace(field, init=constant(field.identity)) if kind == "delta" else field

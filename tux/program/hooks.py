@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tux.base.errors import ProgramError
-from tux.program.naming import place
+from tux.program.naming import place, place_of_member
 
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "Program": {"setup": (), "stages": (), "evaluate": (), "converged": ("metrics",)}
@@ -90,7 +90,9 @@ def _check_hook(cls: type, hook: str, given: tuple[str, ...]) -> None:
     do = f"write it as: def {hook}({', '.join(('self', *given))})"
     if not callable(function):
         raise ProgramError(
-            f"{what} is a {type(member).__name__}, not a method", where=place(cls), do=do
+            f"{what} is a {type(member).__name__}, not a method",
+            where=place_of_member(cls, hook),
+            do=do,
         )
     bound = isinstance(member, classmethod) or inspect.isfunction(member)
     check_parameters(what, function, ("self", *given) if bound else given, do)

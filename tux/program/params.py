@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.base.errors import UsageError
+from tux.base.errors import ProgramError, UsageError
 
 WORKERS = "workers"
 """What UDFs call the number of workers, beside the parameters: the name of no parameter."""
@@ -41,7 +41,7 @@ class Param:
         if self.type is float and isinstance(given, int) and not isinstance(given, bool):
             given = float(given)
         if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
-            raise UsageError(f"parameter {name} is a {self.type.__name__}, not {given!r}")
+            raise UsageError(f"parameter {name} is of type {self.type.__name__}, not {given!r}")
         low, high = self.low, self.high
         # Comparisons are written so that NaN fails them.
         unbounded = isinstance(given, float) and not math.isfinite(given)
@@ -95,4 +95,6 @@ def param(
     unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
     seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts.
     """
+    if dtype not in ("", "f4", "f8"):
+        raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
     return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)

@@ -17,6 +17,7 @@ import numpy as np
 from tux.base.errors import ProgramError, UsageError
 from tux.program.checks import (
     check_input,
+    check_lengths,
     check_members,
     check_monitor,
     check_names,
@@ -102,6 +103,7 @@ class Program:
             cls.context = next(iter(contexts.values()))
         if cls.edge_name or points:
             check_input(cls)
+            check_lengths(cls)
             check_monitor(cls)
             check_vertex_params(cls)
 
@@ -175,6 +177,19 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
                 f"{what}one with {described(stage)} in it", where=place(function), do=do
             )
     return [*returned]
+
+
+def has_converged(program: Program, metrics: dict[str, float]) -> bool:
+    """What `program.converged` returns. ProgramError if it is neither True nor False."""
+    returned = program.converged(metrics)
+    if not isinstance(returned, bool | np.bool_):
+        raise ProgramError(
+            f"{type(program).__name__}.converged() must return True or False, not "
+            f"{described(returned)}",
+            where=place(program.converged),
+            do="e.g. return metrics['loss'] < 0.1; return False to go on",
+        )
+    return bool(returned)
 
 
 def score_of(program: Program) -> Any:

@@ -135,6 +135,12 @@ def _load(path: str) -> ModuleType:
     except TuxError as error:
         error.where = error.where or place(error, path)
         raise
+    except SystemExit as error:
+        raise ProgramError(
+            "the file ends Python when it is imported",
+            where=place(error, path) or path,
+            do='write what runs it under: if __name__ == "__main__":',
+        ) from error
     except Exception as error:
         raise ProgramError(
             _said(error),

@@ -4,10 +4,15 @@ each into a step and does not change it.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+
+from tux.base.errors import ProgramError
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -51,12 +56,36 @@ class Stage(ABC):
     """One stage of a program, as the user declares it.
 
     `inside`: the stages of a composite one. `gathers`: the vertex type whose changes and deltas
-    this stage brings to the masters, or "".
+    this stage brings to the masters, or "". `held_out`: it
+    visits held-out edges. `where`: ``file:line`` of the declaration.
     """
 
     label = "stage"
     inside: tuple[Stage, ...] = ()
     gathers = ""
+    held_out = False
+    where: str
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """A stage that knows where it is declared."""
+        stage = super().__new__(cls)
+        caller = sys._getframe(1)  # which calls the class
+        stage.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        return stage
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """A ProgramError inside names this stage's place, unless it names another."""
+        try:
+            yield
+        except ProgramError as error:
+            error.where = error.where or self.where
+            raise
+
+    def step(self, worker: Worker, batch: Batch | None = None) -> Step:
+        """`prepare`, of which a ProgramError names a place."""
+        with self.blamed():
+            return self.prepare(worker, batch)
 
     @abstractmethod
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
@@ -69,7 +98,8 @@ class Stage(ABC):
         the mini-batch around the stage enumerates.
         """
         for stage in self.inside:
-            stage.check_replicas(program, role)
+            with stage.blamed():
+                stage.check_replicas(program, role)
 
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""

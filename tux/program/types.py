@@ -50,6 +50,11 @@ class Vertex(Fields):
             )
         wrong = MEANS if remote else ("sqrt_mean",)
         for name, field in fields.items():
+            if field.reported:
+                raise ProgramError(
+                    f"field {name} of a vertex is a metric, which only the context has",
+                    do=f"declare a value, or tau = Context({name}=metric())",
+                )
             if field.combine in PAIRED:
                 raise ProgramError(
                     f"field {name} is an {field.combine}, which is a total of the context",
@@ -95,6 +100,12 @@ class Edge(Fields):
         self, src: str, dst: str, *, repeats: str = "", whole: str = "", **fields: Field
     ) -> None:
         super().__init__(**fields)
+        if not all(isinstance(name, str) for name in (src, dst, repeats)):
+            raise ProgramError(
+                "an edge type is declared with something that is no text",
+                do="write the names of both vertex types as texts, and as repeats= the name of a "
+                'column: Edge("page", "page", repeats="count")',
+            )
         self.ends, self.repeats, self.whole = (src, dst), repeats, whole
         if whole and (src != dst or whole not in self.roles):
             raise ProgramError(

@@ -56,7 +56,12 @@ class Row:
                 f"{self._spec.table}.{name} has several entries: assign to "
                 f"{self._spec.table}.{name}[k]"
             )
-        array[self._index] = value
+        try:
+            array[self._index] = value
+        except ValueError as error:
+            if "read-only" in str(error):
+                raise ValueError(f"{self._spec.table}.{name} is read-only here") from None
+            raise
 
 
 class Neighbour:
@@ -102,9 +107,16 @@ def plain_row(spec: RowSpec) -> Callable[[Arrays, int], Row]:
     return lambda arrays, index: Row(spec, dict(zip(spec.names, arrays, strict=True)), int(index))
 
 
+class Parameters(SimpleNamespace):
+    """The numbers among the parameters, by attribute."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"p.{name} is no number that the program declares")
+
+
 def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
     """The plain counterpart of `tux.rows.row.compiled_parameters`."""
-    return lambda values: SimpleNamespace(
+    return lambda values: Parameters(
         **{
             n: v.item() if isinstance(v, np.generic) else v
             for n, v in zip(names, values, strict=True)

@@ -117,7 +117,7 @@ def ask(
     }
     worker = Worker(program, graph, seed=run.seed, **how)
     fill(folder, worker)
-    step = stage.prepare(worker)
+    step = stage.step(worker)
     step.run()
     return np.asarray(step.scores)
 

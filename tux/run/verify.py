@@ -27,6 +27,7 @@ from tux.run.begin import load_for
 from tux.run.inputs import Data, Inputs
 from tux.run.options import RunOptions
 from tux.run.watcher import Silent, Watcher
+from tux.stages.suspects import Suspect, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2
@@ -81,7 +82,8 @@ class Verified:
     """What a verification found. `sizes` of the sample in words. `fields` were compared, of the
     settings `compared`; `refused` are those that cannot run the program, such as a cut that it does
     not allow, and `failed` those whose run has failed, with the error. `in_place` names the shared
-    fields, which stages may change in place.
+    fields, which stages may change in place; `suspects` are lines that may be the reason of
+    differences.
     """
 
     sizes: str
@@ -92,6 +94,7 @@ class Verified:
     refused: dict[Setting, TuxError]
     failed: dict[Setting, TuxError]
     in_place: list[str]
+    suspects: list[Suspect]
 
     @property
     def several(self) -> bool:
@@ -164,6 +167,7 @@ def verify(
         refused,
         failed,
         _in_place(program),
+        suspects(program),
     )
 
 

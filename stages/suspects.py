@@ -1,0 +1,95 @@
+"""Lines of a program that are allowed, and often the reason why its results depend on the number of
+workers: `tux run --verify` names them where results differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tux.program.fields import Field
+from tux.program.program import Program, stages_of
+from tux.program.stage import Cluster, Stage
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call
+from tux.stages.replica_rules import may_be_cut
+
+_CHANGES = {"add", "min", "max", "write"}
+
+
+class Suspect(NamedTuple):
+    """What a line does, ``file:line``, and what to write instead. `is_wrong`: no program needs
+    it; else it is right where each replica may have its own value, as in changes in place.
+    """
+
+    what: str
+    where: str
+    do: str
+    is_wrong: bool
+
+
+def suspects(program: Program) -> list[Suspect]:
+    """The suspicious lines of the Exchanges of `program`; those that set deltas come first."""
+    stages = [
+        stage
+        for method in ("setup", "stages", "evaluate")
+        for stage in stages_of(program, method, Cluster())
+    ]
+    calls = [call for call in _calls(program, stages) if call.place == "Exchange"]
+    return [*_sets_delta(program, calls), *_reads_mirror(program, calls)]
+
+
+def _calls(program: Program, stages: Iterable[Stage]) -> Iterator[Call]:
+    for stage in stages:
+        if isinstance(stage, CallingStage):
+            yield from stage.calls(program, "")
+        yield from _calls(program, stage.inside)
+
+
+def _effects(
+    program: Program, call: Call, kind: str
+) -> Iterator[tuple[str, str, Field, dict[str, str]]]:
+    """What a call does to fields of a kind of vertices that may be cut: the type, the name and
+    the declaration of each, and where it is read and changed.
+    """
+    for row, vertex in call.rows.items():
+        if may_be_cut(program, vertex):
+            for name, field in program.vertices[vertex].fields.items():
+                if field.kind == kind:
+                    yield vertex, name, field, call.effects.of(row, name)
+
+
+def _sets_delta(program: Program, calls: Iterable[Call]) -> Iterator[Suspect]:
+    """Deltas that are set, of "min" or "max", as others are refused: which edge comes last depends
+    on the order of edges and on the worker.
+    """
+    for call in calls:
+        for vertex, name, field, kinds in _effects(program, call, "delta"):
+            if "write" in kinds:
+                yield Suspect(
+                    f"`{call.udf.__name__}` sets {vertex}.{name}, a delta, so the last edge on "
+                    "each worker decides",
+                    kinds["write"],
+                    f"write row.{name} = {field.combine}(row.{name}, x)",
+                    is_wrong=True,
+                )
+
+
+def _reads_mirror(program: Program, calls: list[Call]) -> Iterator[Suspect]:
+    """Mirror fields that are written and read: each replica has collected its own."""
+    written = {
+        (vertex, name)
+        for call in calls
+        for vertex, name, _, kinds in _effects(program, call, "mirror")
+        if kinds.keys() & _CHANGES
+    }
+    for call in calls:
+        for vertex, name, _, kinds in _effects(program, call, "mirror"):
+            if "read" in kinds and (vertex, name) in written:
+                yield Suspect(
+                    f"`{call.udf.__name__}` reads {vertex}.{name}, a mirror field, of which each "
+                    f"replica of a {vertex} has its own",
+                    kinds["read"],
+                    "collect it in a delta, let an Apply keep it in a value field, and read that",
+                    is_wrong=False,
+                )

@@ -1,0 +1,73 @@
+"""Which lines of a program may be the reason why its results depend on the number of workers."""
+
+import pytest
+
+from tux import Edge, Program, Vertex, delta, mirror, value
+from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages.suspects import suspects
+
+
+def sets(src, dst):
+    dst.least = src.id
+
+
+def takes_least(src, dst):
+    dst.least = min(dst.least, src.x)
+    dst.sum += src.x
+
+
+def marks(dst):
+    dst.seen += 1
+
+
+def reads(src, dst):
+    dst.sum += src.seen
+
+
+def keep(page):
+    page.x = page.least + page.sum
+
+
+class Pages(Program):
+    page = Vertex(
+        least=delta("f8", combine="min"), sum=delta("f8"), seen=mirror("i4"), x=value("f8")
+    )
+    link = Edge("page", "page")
+    exchanges = ()
+
+    def stages(self):
+        return [*self.exchanges, Apply("page", keep)]
+
+
+class Whole(Pages):
+    page = Vertex(whole=True, **Pages.page.fields)
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "found"),
+    [
+        ([Exchange(takes_least)], []),
+        ([Exchange(marks), Exchange(takes_least)], []),
+        ([Exchange(reads)], []),  # a mirror field that nothing has written is the same everywhere
+        ([Exchange(sets)], [(sets, "`sets` sets page.least, a delta", True)]),
+        (
+            [MiniBatch(Exchange(marks), Exchange(reads), blocks=2)],
+            [(reads, "`reads` reads page.seen, a mirror field", False)],
+        ),
+    ],
+    ids=["right", "written only", "read only", "set", "mirror"],
+)
+def test_suspicious_lines(exchanges, found):
+    program = Pages()
+    program.exchanges = exchanges
+    told = suspects(program)
+    assert len(told) == len(found)
+    for each, (udf, what, is_wrong) in zip(told, found, strict=True):
+        assert each.what.startswith(what) and each.is_wrong == is_wrong and each.do
+        assert each.where == f"{__file__}:{udf.__code__.co_firstlineno + 1}"
+
+
+def test_a_type_that_is_whole_has_one_replica():
+    program = Whole()
+    program.exchanges = [Exchange(marks), Exchange(reads), Exchange(sets)]
+    assert suspects(program) == []
