@@ -100,6 +100,11 @@ def page(fields: str) -> str:
 
 REPLICAS = [
     wrong(
+        "a delta is set instead of added to",
+        "`give` sets page.got, a delta, and is called for an edge",
+        *(GIVE, "dst.got = src.id  # here"),
+    ),
+    wrong(
         "Exchange reads the delta that it collects",
         "`give` reads page.got, a delta, in Exchange",
         *(GIVE, "dst.got += src.x / (1 + dst.got)  # here"),
@@ -364,11 +369,6 @@ CHECKED = [
 
 VERIFIED = [
     wrong(
-        "a delta is set instead of added to",
-        "page.x depends on the number of workers: `give` sets page.got, a delta",
-        *(GIVE, "dst.got = src.id  # here"),
-    ),
-    wrong(
         "a delta that is combined by max is set",
         "page.x depends on the number of workers: `give` sets page.got, a delta",
         *(PAGE, PAGE.replace('"f8"', '"f8", combine="max"', 1), GIVE, "dst.got = src.id  # here"),
@@ -384,7 +384,7 @@ VERIFIED = [
         "a delta is set, in a program that changes another field in place",
         ": `give` sets page.got, a delta",
         *(GIVE, "dst.count += 1 - dst.count / 2\n    dst.got = src.id  # here"),
-        *(PAGE, page('count=shared("f8")')),
+        *(PAGE, page('count=shared("f8")').replace('delta("f8"', 'delta("f8", combine="max"')),
     ),
     wrong(
         "a function multiplies by the number of workers",
