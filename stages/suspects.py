@@ -30,13 +30,42 @@ class Suspect(NamedTuple):
 
 def suspects(program: Program) -> list[Suspect]:
     """The suspicious lines of the Exchanges of `program`; those that set deltas come first."""
+    calls = _exchanges(program)
+    return [*_sets_delta(program, calls), *_reads_mirror(program, calls)]
+
+
+def changed_in_place(program: Program) -> list[str]:
+    """The shared fields of vertices, as "type.field", whose values depend on the order of changes:
+    Exchanges, or uses of generated edges, change them and read them; or take means of changes.
+    """
+    effects: dict[tuple[str, str], set[str]] = {}
+    for call in _exchanges(program):
+        for row, vertex in call.rows.items():
+            for name in program.vertices[vertex].fields:
+                effects.setdefault((vertex, name), set()).update(call.effects.of(row, name))
+    return [
+        f"{vertex}.{name}"
+        for vertex, declared in program.vertices.items()
+        for name, field in declared.fields.items()
+        if field.kind == "shared"
+        and (declared.remote or _in_place(field, effects.get((vertex, name), set())))
+    ]
+
+
+def _in_place(field: Field, kinds: set[str]) -> bool:
+    """Whether a field to which Exchanges do this depends on the order of changes."""
+    if field.combine != "sum" and kinds - {"read"}:
+        return True
+    return bool(kinds - {"read", "add"} or kinds == {"read", "add"})
+
+
+def _exchanges(program: Program) -> list[Call]:
     stages = [
         stage
         for method in ("setup", "stages", "evaluate")
         for stage in stages_of(program, method, Cluster())
     ]
-    calls = [call for call in _calls(program, stages) if call.place == "Exchange"]
-    return [*_sets_delta(program, calls), *_reads_mirror(program, calls)]
+    return [call for call in _calls(program, stages) if call.place == "Exchange"]
 
 
 def _calls(program: Program, stages: Iterable[Stage]) -> Iterator[Call]:

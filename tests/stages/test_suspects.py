@@ -2,9 +2,9 @@
 
 import pytest
 
-from tux import Edge, Program, Vertex, delta, mirror, value
+from tux import Edge, Program, Vertex, delta, mirror, shared, value
 from tux.stages import Apply, Exchange, MiniBatch
-from tux.stages.suspects import suspects
+from tux.stages.suspects import changed_in_place, suspects
 
 
 def sets(src, dst):
@@ -71,3 +71,30 @@ def test_a_type_that_is_whole_has_one_replica():
     program = Whole()
     program.exchanges = [Exchange(marks), Exchange(reads), Exchange(sets)]
     assert suspects(program) == []
+
+
+def adds(src, dst):
+    dst.seen += 1
+
+
+def halves(src, dst):
+    dst.seen += src.seen / 2
+
+
+def test_fields_that_are_added_to_alone_are_not_changed_in_place():
+    class Counts(Program):
+        page = Vertex(seen=shared("f8"), x=shared("f8"))
+        link = Edge("page", "page")
+        exchange = Exchange(adds)
+
+        def stages(self):
+            return [MiniBatch(self.exchange, blocks=2), Apply("page", lambda v: None)]
+
+    class Halved(Counts):
+        exchange = Exchange(halves)
+
+    class Averaged(Counts):
+        page = Vertex(seen=shared("f8", combine="mean"))
+
+    assert changed_in_place(Counts()) == []
+    assert changed_in_place(Halved()) == ["page.seen"] == changed_in_place(Averaged())

@@ -59,7 +59,7 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     wrong = any(each.is_wrong for each in report.suspects)
     if report.in_place and not wrong and not report.of(0, jit=False):
         show.say(
-            f"the stages may change {', '.join(report.in_place)} in place, so values depend on the "
+            f"the stages change {', '.join(report.in_place)} in place, so values depend on the "
             "order of the changes; compare the metrics of longer runs instead"
         )
         return 0

@@ -27,7 +27,7 @@ from tux.run.begin import load_for
 from tux.run.inputs import Data, Inputs
 from tux.run.options import RunOptions
 from tux.run.watcher import Silent, Watcher
-from tux.stages.suspects import Suspect, suspects
+from tux.stages.suspects import Suspect, changed_in_place, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2
@@ -82,7 +82,7 @@ class Verified:
     """What a verification found. `sizes` of the sample in words. `fields` were compared, of the
     settings `compared`; `refused` are those that cannot run the program, such as a cut that it does
     not allow, and `failed` those whose run has failed, with the error. `in_place` names the shared
-    fields, which stages may change in place; `suspects` are lines that may be the reason of
+    fields that stages change in place; `suspects` are lines that may be the reason of
     differences.
     """
 
@@ -166,7 +166,7 @@ def verify(
         compared,
         refused,
         failed,
-        _in_place(program),
+        changed_in_place(program),
         suspects(program),
     )
 
@@ -259,16 +259,6 @@ def _compared(
             one[at].item(),
             here[at].item(),
         )
-
-
-def _in_place(program: Program) -> list[str]:
-    """Shared fields of vertices."""
-    return [
-        f"{name}.{field}"
-        for name, vertex in program.vertices.items()
-        for field, declared in vertex.fields.items()
-        if declared.kind == "shared"
-    ]
 
 
 def _shortest(program: Program) -> int:
