@@ -42,8 +42,8 @@ class Apply(CallingStage):
 
     `all=True`: inside a MiniBatch too, all vertices of the type, in each block. For few vertices
     that change although no edge of the block touches them, such as centres of clusters.
-    Not in a MiniBatch that is rotated or pipelined, of which several workers have
-    more blocks than one.
+    Not in a MiniBatch that is rotated or pipelined, of which several workers have more blocks than
+    one worker has.
 
     `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f`
     sees no deltas. For a decision that concerns masters alone, when nothing is under way.

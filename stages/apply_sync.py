@@ -132,7 +132,7 @@ class ApplySync(Fold[Contribution]):
             table.clear_deltas(rows)
             return
         salt = first.number + 1 if self._again else first.round
-        for number in numbers[:1] if self._again else numbers:
+        for number in numbers:
             lo, hi = self._rows.masters(int(number))
             if self._kernel is not None:
                 with masters.changing(np.arange(lo, hi, dtype=np.int32)):

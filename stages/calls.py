@@ -44,12 +44,11 @@ class Call:
         totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}
         return {total: self.effects.of("tau", total) for total in totals}
 
-    def of_edges(self) -> dict[str, str]:
-        """In an Exchange, the vertex type of each row that differs from edge to edge."""
-        if self.place != "Exchange" or len(self.rows) == 1:
-            return {}
-        inner = {row: of for row, of in self.rows.items() if row.startswith("edges.")}
-        return inner or dict(self.rows)
+    @property
+    def own(self) -> str:
+        """The name of the row whose vertex an Exchange visits; "" if it is called per edge."""
+        others = [row for row in self.rows if not row.startswith("edges.")]
+        return others[0] if len(others) == 1 else ""
 
     def adds(self) -> dict[str, Added]:
         """The totals to which the UDF certainly adds."""

@@ -100,7 +100,7 @@ class MiniBatch(Stage):
             if isinstance(stage, Apply) and stage.all and order in ("rotated", "pipelined"):
                 raise ProgramError(
                     f"{stage.label} has all=True and stands in a MiniBatch that is {order}: it "
-                    "runs once a block, and several workers have more blocks than one",
+                    "runs once a block, and several workers have more of them than one worker has",
                     where=stage.where,
                     do='put it behind the MiniBatch, or choose order="shuffled"',
                 )

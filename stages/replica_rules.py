@@ -78,34 +78,36 @@ def _refuse_reading_totals(call: Call) -> None:
 
 
 def _refuse_setting_deltas(call: Call) -> None:
-    for row, vertex in call.of_edges().items():
-        if not may_be_cut(call.program, vertex):
-            continue
+    for row, vertex in call.rows.items():
+        if row == call.own and not may_be_cut(call.program, vertex):
+            continue  # the one visit of this vertex
         for name, field in call.program.vertices[vertex].fields.items():
             if field.kind == "delta":
-                _refuse_setting(call, row, name, "an edge", f"{vertex}.{name}, a delta", field)
+                _refuse_setting(call, row, name, f"{vertex}.{name}, a delta", field)
 
 
 def _refuse_setting_totals(call: Call) -> None:
     for name in call.of_totals():
-        field = call.program.context.fields[name]
-        each = "an edge" if call.of_edges() else "a vertex"
-        _refuse_setting(call, "tau", name, each, f"tau.{name}, a total", field)
+        _refuse_setting(
+            call, "tau", name, f"tau.{name}, a total", call.program.context.fields[name]
+        )
 
 
-def _refuse_setting(call: Call, row: str, name: str, each: str, what: str, field: Declared) -> None:
-    """Where changes are added up, each worker gives what the last of its calls has set. A
-    constant to which a field of "min" or "max" is set is the same on every worker.
+def _refuse_setting(call: Call, row: str, name: str, what: str, field: Declared) -> None:
+    """Where changes are added up, each worker gives what the last of its calls has set. Fields of
+    "min" and "max" may be set to a constant, which is the same on every worker; whether it is one
+    is not found out.
     """
     where = call.effects.of(row, name).get("write", "")
     if not where or field.combine != "sum":
         return
+    entry = f"{row.removeprefix('edges.')}.{name}{'[k]' if field.shape else ''}"
     raise ProgramError(
-        f"`{call.udf.__name__}` sets {what}, and is called for {each}: the last one counts, and "
-        "several workers add up what each has set",
+        f"`{call.udf.__name__}` sets {what}: the last call on each worker decides, and the master "
+        "adds up what the workers have",
         where=where,
         do=f'add to it with +=, or declare it with combine="max" (or "min") and write '
-        f"{row.removeprefix('edges.')}.{name} = max({row.removeprefix('edges.')}.{name}, x)",
+        f"{entry} = max({entry}, x)",
     )
 
 

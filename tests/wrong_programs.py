@@ -101,7 +101,7 @@ def page(fields: str) -> str:
 REPLICAS = [
     wrong(
         "a delta is set instead of added to",
-        "`give` sets page.got, a delta, and is called for an edge",
+        "`give` sets page.got, a delta: the last call on each worker decides",
         *(GIVE, "dst.got = src.id  # here"),
     ),
     wrong(

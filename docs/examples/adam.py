@@ -82,8 +82,10 @@ class Adam(Program):
     """Logistic regression with an L2 penalty, by Adam."""
 
     step: float = param(0.1, "first step size", low=0, dtype="f8")
-    beta1: float = param(0.9, "decay of the mean of gradients", low=0, high=1, dtype="f8")
-    beta2: float = param(0.999, "decay of the mean of their squares", low=0, high=1, dtype="f8")
+    beta1: float = param(0.9, "decay of the mean of gradients", low=0, high=0.999999, dtype="f8")
+    beta2: float = param(
+        0.999, "decay of the mean of their squares", low=0, high=0.999999, dtype="f8"
+    )
     l2: float = param(1e-4, "penalty on half the sum of w squared", low=0, dtype="f8")
     batch: int = param(100, "samples in a mini-batch; not more than the file has", low=1)
 

@@ -11,6 +11,8 @@ rating on each line:
 
     tux run docs/examples/als.py ratings.csv --test held-out.csv --rank 20
 
+Scale ratings to the size of 1 to 100, so that the penalty is no matter of rounding.
+
 Users are whole, so each is solved where its ratings are. An item may have ratings on several
 workers, so its sums are deltas, and its master solves.
 """

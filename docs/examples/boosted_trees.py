@@ -50,8 +50,8 @@ def prepare(point, tau, p):
     """The bins of a point, and its first score."""
     for k in range(p.dims):
         if tau.width[k] > 0:
-            b = int((point.x[k] - tau.low[k]) / tau.width[k])
-            point.bin[k] = max(0, min(p.bins - 1, b))
+            b = (point.x[k] - tau.low[k]) / tau.width[k]
+            point.bin[k] = int(max(0.0, min(p.bins - 1.0, b)))
     point.score = tau.base
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from tux import Context, Edge, Program, Report, Vertex, delta, total, value
 from tux.stages import Apply, Exchange, GlobalSync, Repeat
 
+MOST = 10**9  # repetitions: as many as the longest path needs
+
 
 def begin(node):
     node.component = node.id
@@ -64,4 +66,8 @@ class Components(Program):
         return [Apply("node", begin)]
 
     def stages(self):
-        return [Repeat(Exchange(offer), Apply("node", take), GlobalSync(finish), until=unchanged)]
+        return [
+            Repeat(
+                Exchange(offer), Apply("node", take), GlobalSync(finish), until=unchanged, most=MOST
+            )
+        ]

@@ -14,6 +14,8 @@ Epoch k finds the k-core, and reports how many vertices it has.
 from tux import Context, Edge, Program, Vertex, delta, metric, total, value
 from tux.stages import Apply, Exchange, GlobalSync, Repeat
 
+MOST = 10**9  # repetitions: as many as the longest path needs
+
 
 def count(src, dst):
     if not src.removed and not dst.removed and src.id != dst.id:
@@ -58,7 +60,9 @@ class CoreNumbers(Program):
 
     def stages(self):
         return [
-            Repeat(Exchange(count), Apply("node", remove), GlobalSync(finish), until=is_core),
+            Repeat(
+                Exchange(count), Apply("node", remove), GlobalSync(finish), until=is_core, most=MOST
+            ),
             GlobalSync(raise_k),
         ]
 

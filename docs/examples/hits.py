@@ -32,7 +32,7 @@ def take_hub(page, tau):
 
 
 def norms(tau):
-    tau.authority_norm, tau.hub_norm = sqrt(tau.authorities), sqrt(tau.hubs)
+    tau.authority_norm, tau.hub_norm = sqrt(tau.authorities) or 1, sqrt(tau.hubs) or 1
 
 
 def scale(page, tau):

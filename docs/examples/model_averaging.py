@@ -10,8 +10,8 @@ weight becomes the mean of the copies of the workers that have samples with this
 
 The weights depend on the number of workers, because each worker sees only its own samples between
 two averages. The step size decreases, so on any number of workers the weights approach the same
-optimum: an epoch adds the gradient of the whole objective along each feature, divided by the
-number of copies, and an error that is smaller by a factor of the step size.
+optimum. To first order in the step size, an epoch moves each weight against the gradient of the
+whole objective, by the step size divided by the number of copies.
 
 The file holds samples, each with one of two labels: libsvm, a table or `.npz`. Give the samples a
 feature that is always 1 if you want an intercept; it is penalised like the others.

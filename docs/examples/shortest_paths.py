@@ -6,8 +6,8 @@ on each line: two ids, from and to, and its length. A road that leads both ways 
 
     tux run docs/examples/shortest_paths.py roads.csv --source London --out paths
 
-Lengths may be negative. But if the lengths of a cycle sum to less than 0, no path is the shortest,
-and distances change until the last epoch.
+Lengths may be negative. But if the lengths of a cycle that the source reaches sum to less than 0,
+no path is the shortest, and distances change until the last epoch.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ import pytest
 from programs import Spy
 from team import BY, SMALL, trained
 
-from tux import Context, Edge, Program, Vertex, delta, mirror, total, value
+from tux import Context, Edge, Program, Vertex, delta, master, mirror, total, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 
@@ -130,3 +130,35 @@ def test_repetitions_and_what_follows_them_keep_the_order_of_the_program(slack):
         for worker in team.workers:
             users = worker.tables["user"].arrays
             assert set(users["there"].tolist()) == {5} == set(users["seen"].tolist())
+
+
+def double(item):
+    item.x = 2 * item.x
+
+
+def note_nothing(tau):
+    tau.noted += 1
+
+
+def add_one(item):
+    item.x += 1
+
+
+class Masters(Program):
+    """In each of five repetitions, masters double a number and then add 1 to it."""
+
+    user = Vertex()
+    item = Vertex(x=master("i8"))
+    link = Edge("user", "item")
+    tau = Context(noted=value("f8"))
+
+    def stages(self):
+        steps = [Apply("item", double), GlobalSync(note_nothing), Apply("item", add_one)]
+        return [Repeat(*steps, times=5)]
+
+
+@pytest.mark.parametrize("slack", [0, 1, 4])
+def test_masters_keep_the_order_of_the_program(slack):
+    for delivery in range(4):
+        team = trained(Masters(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
+        assert set(team.gather("item", "x")[:3].tolist()) == {31}

@@ -88,8 +88,8 @@ def start_once():
 
 
 @pytest.mark.parametrize("order", ["rotated", "pipelined"])
-def test_workers_on_different_blocks_have_more_of_them(order):
-    with pytest.raises(ProgramError, match="several workers have more blocks than one"):
+def test_workers_on_different_blocks_are_refused(order):
+    with pytest.raises(ProgramError, match="several workers have more of them"):
         complete(Ticks(order=order), EDGES, 1, jit=False)
 
 

@@ -45,6 +45,10 @@ def set_got(src, dst):
     dst.got = src.x
 
 
+def set_once(src):
+    src.got = 100
+
+
 def mark(src, dst):
     dst.mark = 1
 
@@ -181,15 +185,22 @@ def line(udf, offset):
             [Exchange(set_got), Apply("page", keep)],
             set_got,
             1,
-            "`set_got` sets page.got, a delta, and is called for an edge: the last one counts, and "
-            "several workers add up what each has set",
+            "`set_got` sets page.got, a delta: the last call on each worker decides, and the "
+            "master adds up what the workers have",
             'combine="max" (or "min") and write dst.got = max(dst.got, x)',
         ),
         (
             [Exchange(give), Apply("page", set_total), GlobalSync(finish)],
             set_total,
             2,
-            "`set_total` sets tau.n, a total, and is called for a vertex",
+            "`set_total` sets tau.n, a total",
+            "add to it with +=",
+        ),
+        (
+            [Exchange(give), Exchange(None, enter=set_once, once=True), Apply("page", keep)],
+            set_once,
+            1,
+            "`set_once` sets page.got, a delta",
             "add to it with +=",
         ),
         (
@@ -248,6 +259,37 @@ def test_what_evaluation_leaves_is_refused():
     assert "no GlobalSync takes it before evaluate() ends" in error.what
     error = refused(program(*stages, judged=[Exchange(seen, held_out=True)]))
     assert "`seen` sees the edges of a page" in error.what
+
+
+def test_a_delta_of_a_whole_type_is_set_by_visits_alone():
+    class Rated(Program):
+        user, item = Vertex(whole=True, n=delta("i8"), x=value("i8")), Vertex()
+        rating = Edge("user", "item")
+        exchange = Exchange(lambda user, edges: None)
+
+        def stages(self):
+            return [self.exchange, Apply("user", keep_n)]
+
+    class PerEdge(Rated):
+        exchange = Exchange(set_n)
+
+    class Visited(Rated):
+        exchange = Exchange(None, enter=set_n_once)
+
+    Training(start(Visited(), RATINGS, jit=False))
+    assert "`set_n` sets user.n, a delta" in refused(PerEdge(), RATINGS).what
+
+
+def set_n(user, item):
+    user.n = item.id
+
+
+def set_n_once(user):
+    user.n = 7
+
+
+def keep_n(user):
+    user.x = user.n
 
 
 def test_the_other_type_is_named():

@@ -68,16 +68,10 @@ class ClockLoop:
     def _may_start(self, task: ClockTask) -> bool:
         """Whether the next clock may start: by the slack, and by what stands between the clocks."""
         beside = not task.waits and not any(
-            other.alone or other.visit != task.visit and self._runs_here(number)
+            other.alone or other.visit != task.visit and self.clock.segments_left(number)
             for number, other in self._tasks.items()
         )
         return self.clock.may_start() and (self.clock.idle or beside)
-
-    def _runs_here(self, number: int) -> bool:
-        """Whether steps of a clock have still to run here."""
-        task = self._tasks[number]
-        later = task.segments[len(task.segments) - self.clock.segments_left(number) :]
-        return any(segment.here for segment in later)
 
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send what its synchronisations send."""

@@ -7,8 +7,9 @@ that must be answered in between.
     a segment                steps that run here, then the Applies or the GlobalSync that end it
 
 Within a mini-batch the first segments of blocks run while earlier blocks wait for answers. What
-follows a mini-batch, a run of other steps or a repetition begins when all steps before it that run
-here have run, so that each worker runs its stages in the order of the program.
+follows a mini-batch, a run of other steps or a repetition begins when all segments before it have
+run, so that each worker runs its stages, and each master folds what they send, in the order of the
+program.
 
 Applies in a row end one segment together, those that run here first: they concern different types,
 so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
@@ -59,8 +60,8 @@ class Segment:
 class ClockTask:
     """What one clock consists of: a block (None outside a mini-batch) and segments.
 
-    `visit`: numbers the visits of the schedule to its steps; blocks of one visit to a mini-batch
-    may run beside each other.
+    `visit`: the same for all blocks of one pass over a mini-batch, which may run beside each other;
+    another for each other clock.
     """
 
     block: Block | None
@@ -98,7 +99,7 @@ def _clocks(
     visits: Iterator[int],
 ) -> Iterator[ClockTask | None]:
     """`clocks` of a repetition, or outside one. `batches`: the segments of each mini-batch before,
-    to which those of `steps` are added. `visits`: numbers that are free.
+    to which those of `steps` are added. `visits` gives numbers for `ClockTask.visit`.
     """
     run: list[Step] = []
     for step in steps:
