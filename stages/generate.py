@@ -159,7 +159,7 @@ class Generate(CallingStage):
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         scope = Scope(worker, "exchange", self.label)
-        # `start`, and what is written into lists, are positions: so are parameters
+        scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()
         made = f"made(({', '.join(self.lists)},), i)"
         scope.injected["made"] = Injected(

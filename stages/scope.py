@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, Table
 from tux.stages.attributes import attributes
-from tux.stages.bind import Udf, call, parameters
+from tux.stages.bind import Udf, call, parameters, place
 from tux.stages.compile import Injected, Kernel, build
 from tux.stages.random_sources import refuse_unseeded
 from tux.stages.sample import looked_at
+from tux.stages.texts import refuse_texts
 
 
 class Scope:
@@ -45,6 +47,7 @@ class Scope:
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
+        self.by_position = False  # whether UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
         self.values = worker.parameters
         worker.kernels += 1
@@ -142,7 +145,10 @@ class Scope:
         one, starts at `ids` ("id, id").
         """
         refuse_unseeded(udf)
+        refuse_texts(udf)
         named = attributes(udf)
+        if not self.by_position and "topology" in parameters(udf, self.stage):
+            _refuse_lists(udf, named)
         self.used = None if self.used is None or named is None else self.used | named
         name = f"{self.prefix}udf_{len(self.injected)}"
         self.injected[name] = Injected("udf", (udf,))
@@ -174,6 +180,18 @@ class Scope:
             )
 
         return run
+
+
+def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
+    """ProgramError where a UDF that knows vertices by their `id` may read neighbour lists."""
+    lists = sorted({"bounds", "ends", "sums"} & named) if named is not None else ["bounds"]
+    if lists:
+        raise ProgramError(
+            f"`{udf.__name__}` reads topology.{lists[0]}, whose vertices have other numbers than "
+            "the rows have as id",
+            where=place(udf),
+            do="read it in `make` of Generate alone; here, visit edges",
+        )
 
 
 def compiled(

@@ -103,7 +103,9 @@ class Watch(Stage):
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
             self.log.shares[worker.rank].append(
-                walked(worker, self.exchange.step, block) if block and block.rounds > 1 else None
+                walked(worker, self.exchange.prepared, block)
+                if block and block.rounds > 1
+                else None
             )
         if self.place == "beat":
             for slot, amount in (("beats", 1), ("sent", 1), ("beats_sum", t), ("sent_sum", t)):

@@ -20,8 +20,8 @@ class Walk(Exchange):
     """An Exchange that remembers its step."""
 
     def prepare(self, worker, batch=None):
-        self.step = super().prepare(worker, batch)
-        return self.step
+        self.prepared = super().prepare(worker, batch)
+        return self.prepared
 
 
 class Batch(MiniBatch):

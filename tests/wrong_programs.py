@@ -100,6 +100,11 @@ def page(fields: str) -> str:
 
 REPLICAS = [
     wrong(
+        "an id is compared with a text",
+        "`give` compares with the text 'n3': fields and ids of vertices are numbers",
+        *(GIVE, 'dst.got += 1 if src.id == "n3" else 0  # here'),
+    ),
+    wrong(
         "a delta is set instead of added to",
         "`give` sets page.got, a delta: the last call on each worker decides",
         *(GIVE, "dst.got = src.id  # here"),

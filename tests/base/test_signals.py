@@ -1,6 +1,8 @@
 """Signals that ask a run to end."""
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -38,3 +40,34 @@ def test_what_was_dropped_is_sent_again():
         signals.send_again()
         for _ in range(1000):  # where it is handled
             pass
+
+
+ENDLESS = """
+import os, signal, sys, threading
+from numba import njit
+from tux.base import endless, signals
+
+endless.GRACE = float(sys.argv[1])
+
+@njit(nogil=True)
+def forever(n):
+    while n > 0:
+        n = n % 7 + 1
+
+forever(0)
+signals.handle_ending()
+with endless.ended_by_signals():
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    forever(1) if sys.argv[2] == "compiled" else threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize(("grace", "what"), [("0.3", "compiled"), ("60", "python")])
+def test_compiled_code_that_does_not_end_is_ended(grace, what):
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS, grace, what], capture_output=True, text=True, timeout=60
+    )
+    if what == "compiled":
+        assert done.returncode == 130 and "a vertex function may loop for ever" in done.stderr
+    else:
+        assert "KeyboardInterrupt" in done.stderr and "for ever" not in done.stderr

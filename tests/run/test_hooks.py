@@ -20,6 +20,10 @@ def read(src, topology):
     src.x = topology.m[1, 0]
 
 
+def neighbours(src, topology):
+    src.x = topology.bounds[src.id + 1] - topology.bounds[src.id]
+
+
 class Pages(Program):
     """Reads a table that its input computes."""
 
@@ -41,6 +45,17 @@ def with_input(**methods):
 def test_a_transposed_table_is_read_as_it_looks(jit):
     result = run(with_input(), EDGES, options=RunOptions(jit=jit))
     assert result.worker.tables["page"].arrays["x"].max() == MATRIX.T[1, 0]
+
+
+def test_lists_of_neighbours_are_not_read_by_ids():
+    class Degrees(Pages):
+        input = with_input().input
+
+        def stages(self):
+            return [Exchange(neighbours)]
+
+    with pytest.raises(ProgramError, match="`neighbours` reads topology.bounds, whose vertices"):
+        run(Degrees(), EDGES)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ IMPATIENT = 0.5
 
 _received: list[int] = []  # those of ENDING that have come since `handle_ending` began
 _raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
+_handled = [float("-inf")]  # when one of them was last handled
 
 
 def handle_ending() -> Callable[[], None]:
@@ -51,6 +52,7 @@ def handle_ending() -> Callable[[], None]:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _received.append(number)
+    _handled[0] = time.monotonic()
     if time.monotonic() - _raised[0] >= IMPATIENT:
         _raised[0] = time.monotonic()
         raise KeyboardInterrupt
@@ -71,6 +73,13 @@ def received() -> int | None:
     compiler; so whoever waits in a loop looks here too.
     """
     return _received[-1] if _received else None
+
+
+def is_handled_since(number: int, moment: float) -> bool:
+    """Whether a signal has been handled since a moment of `time.monotonic`; also where it is not
+    this module that handles it.
+    """
+    return _handled[0] >= moment or signal.getsignal(number) is not _interrupt
 
 
 def check_ending() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from tux import __version__
 from tux.arrays.piped import forget
 from tux.base.disk import DENIED, FULL, disk_error
+from tux.base.endless import ended_by_signals
 from tux.base.errors import TuxError, UsageError, out_of_memory
 from tux.base.signals import handle_ending, send_again
 from tux.base.text import closest
@@ -104,11 +105,14 @@ class _Interrupts:
         self._wanted, self._ended = False, threading.Event()
         self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
         self._restore = handle_ending()
+        self._ended_by_signals = ended_by_signals()
+        self._ended_by_signals.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.unraisablehook = self._before
         self._end()
+        self._ended_by_signals.__exit__(None, None, None)
         self._restore()
 
     def pending(self) -> bool:
