@@ -67,7 +67,7 @@ def test_the_objective_is_that_of_the_weights_after_every_pass(name, every):
         assert np.abs(m - data.x @ w - b).max() <= bound and team.tau.error <= rounding.LIMIT
 
 
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_run_ends_below_the_minimum(k):
     data, parameters = CASES["flat"]
     team = fit(data, k=k, every=1, blocks=8 if k > 1 else 0, **parameters)

@@ -145,6 +145,7 @@ def test_the_other_class_may_be_named_first(samples, tux):
         fit(BlockPG(negative="a", positive="b"), "parts")
 
 
+@pytest.mark.slow
 def test_a_table_with_weights(here, tux):
     x, size = RNG.normal(size=60), RNG.choice(["s", "m"], 60)
     kind = np.where(x + (size == "s") + RNG.normal(size=60) > 0.4, "spam", "ham")

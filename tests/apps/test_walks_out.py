@@ -79,6 +79,7 @@ def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
     assert sorted(map(len, lines(tmp_path / "out0"))) == sorted(map(len, lines(tmp_path / "out1")))
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     graph = many(tmp_path / "edges.txt")
     monkeypatch.setattr(app, "AT_ONCE", 400)  # several blocks

@@ -70,6 +70,7 @@ def best(folder):
 # ---- the answer
 
 
+@pytest.mark.slow
 def test_quality_does_not_depend_on_the_number_of_workers(mf):
     one, *others = [
         best(mf(*flags))
@@ -145,6 +146,7 @@ def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
     assert [record["max_staleness"] for record in read_metrics(mf("--workers", 2))] == [0] * 8
 
 
+@pytest.mark.slow
 def test_pagerank_of_any_number_of_workers(start, files):
     """Two workers and three, by two partitioners, against one."""
     options = [(1, "bicut"), (2, "bicut"), (3, "random")]

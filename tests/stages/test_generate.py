@@ -286,6 +286,7 @@ class Walks(Visits):
 '''
 
 
+@pytest.mark.slow
 def test_processes_and_stored_graphs_give_the_same(tmp_path):
     file, graph = tmp_path / "walks.py", tmp_path / "edges.txt"
     file.write_text(PROGRAM.format(tests=str(Path(__file__).parent)))

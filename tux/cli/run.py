@@ -71,6 +71,10 @@ def _train(source: Source, argv: list[str]) -> int:
 
     args = run_flags(source, argv[0]).parse(argv[1:])
     program = _made(source.program, parameters(args))
+    if args.explain:
+        from tux.cli.explain import explained
+
+        return explained(program)
     from tux.base.crash import advise
     from tux.cluster.place import find
     from tux.program.report import REPEATS

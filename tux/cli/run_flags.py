@@ -46,6 +46,8 @@ def run_flags(source: Source, app: str) -> Flags:
         "which results differ"
     )
     flags.section("other").add_argument("--verify", action="store_true", help=verify)
+    explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
+    flags.section("other").add_argument("--explain", action="store_true", help=explain)
     add_parameters(flags, program, own)
     return flags
 

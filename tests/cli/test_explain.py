@@ -1,0 +1,50 @@
+"""``tux run APP --explain``: what each function does, without data."""
+
+import pytest
+
+from tux.cli.main import main
+
+
+def test_what_the_functions_of_a_program_do(capsys):
+    assert main(["run", "docs/pagerank.py", "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("once:\n  Exchange(count)\n    count: adds to src.seen\n")
+    give = "each epoch:\n  Exchange(give)\n    give: reads src.links, src.rank; adds to dst.gain\n"
+    assert give in out and "after an epoch" not in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("app", ["mf", "lda", "warplda", "blockpg", "deepwalk", "walks"])
+def test_apps(app, capsys):
+    assert main(["run", app, "--explain"]) == 0
+    assert "each epoch:" in capsys.readouterr().out
+
+
+def test_stages_inside_others_and_what_is_not_understood(tmp_path, capsys):
+    program = tmp_path / "odd.py"
+    program.write_text(
+        """from tux import Edge, Program, Vertex, delta, value
+from tux.stages import Apply, Exchange, Repeat
+
+
+def odd(src, dst):
+    dst.least = min(dst.least, getattr(src, "x"))
+
+
+def nothing(page):
+    pass
+
+
+class Odd(Program):
+    page = Vertex(x=value("f8"), least=delta("f8", combine="min"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return [Repeat(Exchange(odd), Apply("page", nothing), times=2)]
+"""
+    )
+    assert main(["run", str(program), "--explain"]) == 0
+    assert capsys.readouterr().out == (
+        "each epoch:\n  Repeat\n    Exchange(odd)\n      odd: lowers dst.least; may read and write "
+        "src.*\n    Apply(page, nothing)\n      nothing: reads and changes no field\n"
+    )

@@ -1,0 +1,30 @@
+"""What ``tux run APP --explain`` tells: the stages, and what each of their functions does to which
+fields.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from tux.cli import show
+from tux.program.program import Program
+
+_TITLES = {"setup": "once", "stages": "each epoch", "evaluate": "after an epoch"}
+
+
+def explained(program: Program) -> int:
+    """Print the outline of a program; returns the exit code."""
+    from tux.stages.outline import outline
+
+    for method, entries in outline(program).items():
+        if entries:
+            show.say(f"{_TITLES[method]}:")
+        for entry in entries:
+            indent = "  " * (entry.depth + 1)
+            show.say(f"{indent}{entry.stage}")
+            for udf, verbs in entry.udfs:
+                does = "; ".join(f"{verb} {', '.join(fields)}" for verb, fields in verbs)
+                text = f"{udf}: {does or 'reads and changes no field'}"
+                for line in textwrap.wrap(text, 96 - len(indent), subsequent_indent="    "):
+                    show.say(f"{indent}  {line}")
+    return 0
