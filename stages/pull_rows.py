@@ -241,6 +241,8 @@ class ClientSync(Sync):
     answers.
     """
 
+    answer = Kind.PULL_ANSWER
+
     def __init__(self, client: PullClient) -> None:
         self._client, self.table, self.sync_id = client, client.over, client.sync_id
 

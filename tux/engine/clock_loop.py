@@ -15,7 +15,7 @@ from tux.protocol.clock import Clock
 from tux.protocol.gathered import Gathered, Unsent, unsent
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.protocol.schedule import ClockTask, clocks
-from tux.protocol.steps import Pull, Step
+from tux.protocol.steps import Step
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -137,11 +137,8 @@ class ClockLoop:
             raise BadMessage(message, f"no answer is waited for at clock {message.clock}")
         segment = self._tasks[number].segments[self.clock.segments_run(number) - 1]
         channel = sync_id, message.source
-        if (
-            not any(sync.sync_id == sync_id for sync in segment.syncs)
-            or isinstance(self.worker.syncs[sync_id], Pull) != (message.kind is Kind.PULL_ANSWER)
-            or self._answered.get(channel, -1) >= message.clock
-        ):
+        awaited = (sync_id, message.kind) in [(s.sync_id, s.answer) for s in segment.syncs]
+        if not awaited or self._answered.get(channel, -1) >= message.clock:
             raise BadMessage(
                 message, f"clock {message.clock} waits for no answer of {sync_id} from there"
             )

@@ -190,7 +190,8 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
         rows = picked
     elif form == ELEMENTS:
         if (
-            where.dtype not in (np.uint16, np.uint32)
+            where.dtype.kind != "u"
+            or where.itemsize not in (2, 4)
             or where.shape != (values.size,)
             or values.ndim != 1
             or not width

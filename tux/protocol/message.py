@@ -6,8 +6,7 @@ Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -78,10 +77,17 @@ class BadMessage(Refused):
         self.source = message.source
 
 
-@contextmanager
-def checking(message: Message) -> Iterator[None]:
+class checking:  # noqa: N801: it is called like a function, some times a clock
     """A ValueError of the body becomes a BadMessage, which names the sender of `message`."""
-    try:
-        yield
-    except ValueError as error:
-        raise BadMessage(message, str(error)) from None
+
+    __slots__ = ("_message",)
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError):
+            raise BadMessage(self._message, str(error)) from None

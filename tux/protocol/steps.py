@@ -26,7 +26,7 @@ import numpy as np
 
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 
 if TYPE_CHECKING:
     from tux.protocol.server import Server
@@ -108,9 +108,11 @@ class Sync(Step):
 
     `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
     concerns, or "tau". `has_function`: a function of the user's runs on what has been folded.
-    `reads_masters`: it must not be sent before the Applies next to it are answered.
+    `reads_masters`: it must not be sent before the Applies next to it are answered. `answer`: the
+    kind of its answers.
     """
 
+    answer = Kind.ANSWER
     sync_id: int
     table: str
     has_function = False
@@ -160,6 +162,8 @@ class Pull(Sync):
     """A Sync whose masters answer a request for rows, or take their changes, one message at a
     time.
     """
+
+    answer = Kind.PULL_ANSWER
 
     @abstractmethod
     def handle(self, server: Server, message: Message) -> list[Message]:
