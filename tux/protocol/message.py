@@ -77,7 +77,7 @@ class BadMessage(Refused):
         self.source = message.source
 
 
-class checking:  # noqa: N801: it is called like a function, some times a clock
+class checking:
     """A ValueError of the body becomes a BadMessage, which names the sender of `message`."""
 
     __slots__ = ("_message",)
