@@ -303,6 +303,7 @@ def test_priors_are_recovered_and_make_topics_likelier(corpus, kind, workers):
 
 
 @pytest.mark.parametrize("sampler", ["sparse", "warp"])
+@pytest.mark.slow
 def test_a_model_keeps_its_priors(tmp_path, monkeypatch, sampler):
     """And foretells by them: a document without known words has what the priors say."""
     monkeypatch.chdir(tmp_path)

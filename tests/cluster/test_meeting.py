@@ -137,6 +137,7 @@ def ended(running):
         lambda r: (r.folder / "out" / "metrics.jsonl").exists(),
     ],
 )
+@pytest.mark.slow
 def test_a_job_whose_folder_is_removed_ends(start, ready):
     running = start(
         None, "--workers", 2, "--epochs", 1_000_000, "--eval-every", 100, "--out", "out"

@@ -293,6 +293,7 @@ def test_metrics_of_a_record():
     }
 
 
+@pytest.mark.slow
 def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     watch = Told()
     run(
