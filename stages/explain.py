@@ -20,6 +20,7 @@ from tux.stages.source import definition
 
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),
+    re.compile(r"(at|from) (?P<file>/[^\n]*?\.py) \((?P<line>\d+)\)"),  # it may have blanks
     re.compile(r"(at|from) (?P<file>\S+\.py) \((?P<line>\d+)\)"),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

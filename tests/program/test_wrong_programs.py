@@ -20,11 +20,13 @@ def each(*tables):
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Run a program with flags: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "links.txt").write_text(LINKS)
+    folder = tmp_path / "my programs"  # as places are told in many words
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "links.txt").write_text(LINKS)
 
     def run(program, *flags):
-        (tmp_path / "sums.py").write_text(program.text)
+        (folder / "sums.py").write_text(program.text)
         code = main(["run", "sums.py", "links.txt", *program.flags.split(), *flags])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err and "fault of tux" not in err

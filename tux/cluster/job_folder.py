@@ -5,6 +5,7 @@ are removed when the job ends.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -47,12 +48,20 @@ def make(room: Path | None) -> tuple[Path, Path]:
     usual = tempfile.gettempdir()
     base = _for_sockets(usual)
     restore = handle_ending()
-    folder = Path(tempfile.mkdtemp(prefix="tux-job-", dir=base))
+    # The process that removes them starts first: this one may be killed at any moment.
+    folder = Path(base) / f"tux-job-{secrets.token_hex(4)}"
     graph = (room or folder).resolve() / ".parts"
     if room is None and base != usual:  # there may be little space in `base`
         graph = Path(usual).resolve() / f"{folder.name}.parts"
     command = [sys.executable, "-I", "-S", "-c", REMOVE_FOLDERS, str(folder), str(graph)]
     cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError:
+        cleaner.kill()  # the folder may be another's
+        cleaner.communicate()
+        restore()
+        raise
     _jobs[folder] = cleaner, graph, restore
     graph.mkdir(mode=0o700)
     return folder, graph
