@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 
 from tux.program.program import Program
 from tux.program.stage import Added, Stage
@@ -29,3 +30,14 @@ class CallingStage(Stage):
         for call in self.calls(program, role):
             before = call.adds() | before
         return before
+
+
+def calls_of(
+    program: Program, stages: Iterable[Stage], role: str = "", depth: int = 0
+) -> Iterator[tuple[int, Stage, list[Call]]]:
+    """Each stage, then those inside it: how many stages it stands in, the stage, and how its UDFs
+    are called. `role`: the end that the mini-batch around `stages` enumerates.
+    """
+    for stage in stages:
+        yield depth, stage, stage.calls(program, role) if isinstance(stage, CallingStage) else []
+        yield from calls_of(program, stage.inside, stage.inner_role(program, role), depth + 1)

@@ -12,7 +12,7 @@ from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
 from tux.program.naming import described
 from tux.program.program import Program
-from tux.program.stage import Added, Batch, Stage
+from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Blocks, Step
 from tux.stages import rotation
@@ -141,20 +141,8 @@ class MiniBatch(Stage):
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
 
-    def check_replicas(self, program: Program, role: str = "") -> None:
-        """ProgramError where a result of the stages inside would depend on the number of
-        workers.
-        """
-        super().check_replicas(program, self._role(program))
-
-    def totals_after(
-        self, program: Program, before: dict[str, Added], role: str = ""
-    ) -> dict[str, Added]:
-        """What the last block leaves."""
-        return super().totals_after(program, before, self._role(program))
-
-    def _role(self, program: Program) -> str:
-        """The name in UDFs of the end that is enumerated; "" where edges are generated."""
+    def inner_role(self, program: Program, role: str) -> str:
+        """The end that is enumerated; "" where edges are generated."""
         if any(isinstance(stage, Generate) for stage in self.inside):
             return ""
         return self._enumerated(

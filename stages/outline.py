@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tux.program.program import Program, stages_of
-from tux.program.stage import Cluster, Stage
-from tux.stages.calling import CallingStage
+from tux.program.program import STAGED, Program, stages_of
+from tux.program.stage import Cluster
+from tux.stages.calling import calls_of
 from tux.stages.calls import Call
-
-METHODS = ("setup", "stages", "evaluate")
 
 _VERBS = {
     "read": "reads",
@@ -32,23 +29,24 @@ class Entry(NamedTuple):
     udfs: list[tuple[str, list[tuple[str, list[str]]]]]
 
 
-def outline(program: Program, cluster: Cluster | None = None) -> dict[str, list[Entry]]:
-    """The stages that each method of METHODS returns, those inside others after them.
+def outline(program: Program) -> dict[str, list[Entry]]:
+    """The stages that each method of STAGED returns, in a run with held-out edges.
 
     GlobalSync's function is ordinary Python, of which nothing is found.
     """
-    cluster = cluster or Cluster(has_test=True)
     return {
-        method: [*_entries(program, stages_of(program, method, cluster), 0)] for method in METHODS
+        method: [
+            Entry(
+                depth,
+                type(stage).__name__ if stage.inside else stage.label,
+                [(call.udf.__name__, _verbs(call)) for call in calls],
+            )
+            for depth, stage, calls in calls_of(
+                program, stages_of(program, method, Cluster(has_test=True))
+            )
+        ]
+        for method in STAGED
     }
-
-
-def _entries(program: Program, stages: Iterable[Stage], depth: int) -> Iterator[Entry]:
-    for stage in stages:
-        calls = stage.calls(program, "") if isinstance(stage, CallingStage) else []
-        label = type(stage).__name__ if stage.inside else stage.label
-        yield Entry(depth, label, [(call.udf.__name__, _verbs(call)) for call in calls])
-        yield from _entries(program, stage.inside, depth + 1)
 
 
 def _verbs(call: Call) -> list[tuple[str, list[str]]]:

@@ -46,10 +46,11 @@ def refuse_unseeded(udf: Udf) -> None:
 
 
 def _draws(value: Any) -> bool:
-    """Whether a value is one of the modules, or a function of one."""
+    """Whether a value is one of the modules, a function of one, or a generator of numbers."""
     owner = getattr(value, "__self__", None)
-    return any(value is module for module in _MODULES) or isinstance(
-        owner, random.Random | np.random.RandomState
+    sources = random.Random | np.random.RandomState | np.random.Generator
+    return any(value is module for module in _MODULES) or any(
+        isinstance(each, sources) for each in (value, owner)
     )
 
 

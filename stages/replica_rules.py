@@ -8,8 +8,7 @@ worker too. What the analysis (`tux.stages.effects`) does not understand is not 
 from __future__ import annotations
 
 from tux.base.errors import ProgramError
-from tux.program.fields import MEANS
-from tux.program.fields import Field as Declared
+from tux.program.fields import MEANS, Field
 from tux.program.program import Program
 from tux.stages.bind import place
 from tux.stages.calls import Call
@@ -93,7 +92,7 @@ def _refuse_setting_totals(call: Call) -> None:
         )
 
 
-def _refuse_setting(call: Call, row: str, name: str, what: str, field: Declared) -> None:
+def _refuse_setting(call: Call, row: str, name: str, what: str, field: Field) -> None:
     """Where changes are added up, each worker gives what the last of its calls has set. Fields of
     "min" and "max" may be set to a constant, which is the same on every worker; whether it is one
     is not found out.

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tux.program.fields import Field
-from tux.program.program import Program, stages_of
-from tux.program.stage import Cluster, Stage
-from tux.stages.calling import CallingStage
+from tux.program.program import STAGED, Program, stages_of
+from tux.program.stage import Cluster
+from tux.stages.calling import calls_of
 from tux.stages.calls import Call
 from tux.stages.replica_rules import may_be_cut
 
@@ -60,19 +60,14 @@ def _in_place(field: Field, kinds: set[str]) -> bool:
 
 
 def _exchanges(program: Program) -> list[Call]:
-    stages = [
-        stage
-        for method in ("setup", "stages", "evaluate")
-        for stage in stages_of(program, method, Cluster())
+    """The calls of all Exchanges."""
+    return [
+        call
+        for method in STAGED
+        for _, _, calls in calls_of(program, stages_of(program, method, Cluster()))
+        for call in calls
+        if call.place == "Exchange"
     ]
-    return [call for call in _calls(program, stages) if call.place == "Exchange"]
-
-
-def _calls(program: Program, stages: Iterable[Stage]) -> Iterator[Call]:
-    for stage in stages:
-        if isinstance(stage, CallingStage):
-            yield from stage.calls(program, "")
-        yield from _calls(program, stage.inside)
 
 
 def _effects(

@@ -21,8 +21,9 @@ from tux.apps.deepwalk.walks import Walks
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
-from tux.program.program import stages_of
+from tux.program.program import STAGED, stages_of
 from tux.program.stage import Cluster
+from tux.stages.calling import calls_of
 from tux.stages.effects import Shape, effects
 
 ROW = Shape({"a": 0, "b": 0, "f": 1, "g": 2})
@@ -156,17 +157,14 @@ def built_in():
     apps += [WarpLDA(optimise=1, asymmetric=True), BlockPG(path=2), DeepWalk(), Walks()]
     out = {}
     for program in apps:
-        for method in ("setup", "stages", "evaluate"):
-            for stage in stages_of(program, method, Cluster(2, has_test=True)):
-                role = stage._role(program) if stage.inside else ""
-                for each in (stage, *stage.inside):
-                    for call in each.calls(program, role) if hasattr(each, "calls") else ():
-                        lines = [
-                            f"{row}.{field} {' '.join(kinds)}"
-                            for (row, field), kinds in call.effects.found.items()
-                        ]
-                        name = f"{program.edge_name} {call.udf.__name__}"
-                        out[name] = "; ".join(sorted(lines))
+        for method in STAGED:
+            stages = stages_of(program, method, Cluster(2, has_test=True))
+            for call in (call for _, _, calls in calls_of(program, stages) for call in calls):
+                lines = [
+                    f"{row}.{field} {' '.join(kinds)}"
+                    for (row, field), kinds in call.effects.found.items()
+                ]
+                out[f"{program.edge_name} {call.udf.__name__}"] = "; ".join(sorted(lines))
     return out
 
 

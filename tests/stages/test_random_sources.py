@@ -28,6 +28,13 @@ def by_another_name(src):
     src.x = other.normal()
 
 
+GENERATOR = np.random.default_rng(0)
+
+
+def by_generator(src):
+    src.x = GENERATOR.random()
+
+
 def called(src):
     return by_name(src)
 
@@ -42,6 +49,7 @@ def by_rng(src, rng):
         (by_module, "`by_module` uses random.random", 1),
         (by_name, "`by_name` uses gauss", 1),
         (by_numpy, "`by_numpy` uses np.random.rand", 2),
+        (by_generator, "`by_generator` uses GENERATOR", 1),
         (by_another_name, "`by_another_name` uses other.normal", 1),
     ],
     ids=lambda each: getattr(each, "__name__", None),

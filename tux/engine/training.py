@@ -21,7 +21,7 @@ from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
-from tux.program.program import has_converged, stages_of
+from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
 from tux.protocol.steps import Step
 from tux.rows.table import in_model
@@ -40,9 +40,7 @@ class Training:
         self.best_epoch, self.best = 0, float("inf")
         self._best_model: list[np.ndarray] = []
         cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
-        setup, stages, evaluate = (
-            stages_of(program, name, cluster) for name in ("setup", "stages", "evaluate")
-        )
+        setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
         refuse_dependence(program, [*setup, *stages], evaluate)
         self._setup, self._stages, self._evaluate = (

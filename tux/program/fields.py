@@ -24,7 +24,7 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.base.random import Initialiser, constant
 from tux.program.naming import place
-from tux.program.spec import check_init, check_initialiser, check_spec
+from tux.program.spec import check_init, check_initialiser, check_spec, holds
 
 KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
@@ -307,18 +307,12 @@ def data(*spec: Dimension, default: float | None = None, finite: bool = True) ->
     if default is not None and not math.isfinite(default):
         raise ProgramError(f"a data field has the default {default}", do="give a finite number")
     field = _field("data", spec, None, "sum")
-    if default is not None and field.dtype.kind != "f" and not _fits(default, field.dtype):
+    if default is not None and not holds(field.dtype, default):
         raise ProgramError(
             f"a data field of dtype {field.dtype.str[1:]} has the default {default}",
             do="give a default that the dtype can hold, or another dtype",
         )
     return replace(field, default=default, finite=finite)
-
-
-def _fits(number: float, dtype: np.dtype) -> bool:
-    """Whether a dtype of whole numbers or of bool can hold a number."""
-    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return number == int(number) and low <= number <= high
 
 
 def total(*spec: Dimension, combine: str = "sum") -> Field:

@@ -160,6 +160,10 @@ class Program:
         return None
 
 
+STAGED = ("setup", "stages", "evaluate")
+"""The methods of a program that return stages."""
+
+
 def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
     """What `program`'s method ("setup", "stages" or "evaluate") returns for workers of a
     `cluster`. ProgramError if it is no list of stages.

@@ -59,15 +59,20 @@ def check_initialiser(dtype: np.dtype, init: Any, field: str, where: str = "") -
             where=where,
             do="return constant(x), uniform(low, high) or normal(mean, std)",
         )
-    if init.law != "constant" or dtype.kind not in "iu":
-        return
-    limits = np.iinfo(dtype)
-    if not limits.min <= init.a <= limits.max or init.a != int(init.a):
+    if init.law == "constant" and not holds(dtype, init.a):
         raise ProgramError(
             f"{field} of dtype {dtype.str[1:]} cannot begin as {init.a:g}",
             where=where,
             do="declare it with a dtype that holds its initial value",
         )
+
+
+def holds(dtype: np.dtype, number: float) -> bool:
+    """Whether a dtype can hold a number without changing it, but for the rounding of floats."""
+    if dtype.kind == "f":
+        return True
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return low <= number <= high and number == int(number)
 
 
 def _check_function(function: Callable[..., Any], what: str) -> None:

@@ -56,8 +56,8 @@ class Stage(ABC):
     """One stage of a program, as the user declares it.
 
     `inside`: the stages of a composite one. `gathers`: the vertex type whose changes and deltas
-    this stage brings to the masters, or "". `held_out`: it
-    visits held-out edges. `where`: ``file:line`` of the declaration.
+    this stage brings to the masters, or "". `held_out`: it visits held-out edges. `where`:
+    ``file:line`` of the declaration.
     """
 
     label = "stage"
@@ -93,10 +93,17 @@ class Stage(ABC):
         what the worker runs.
         """
 
+    def inner_role(self, program: Program, role: str) -> str:
+        """The end that the mini-batch around the stages inside enumerates, by its name in UDFs:
+        that around this stage, unless it is one itself.
+        """
+        return role
+
     def check_replicas(self, program: Program, role: str = "") -> None:
         """ProgramError where a result would depend on the number of workers. `role`: the end that
         the mini-batch around the stage enumerates.
         """
+        role = self.inner_role(program, role)
         for stage in self.inside:
             with stage.blamed():
                 stage.check_replicas(program, role)
@@ -107,6 +114,7 @@ class Stage(ABC):
         """The totals of the context that hold something after this stage if those in `before` do
         so before it.
         """
+        role = self.inner_role(program, role)
         for stage in self.inside:
             before = stage.totals_after(program, before, role)
         return before
