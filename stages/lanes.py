@@ -49,14 +49,23 @@ class Lanes:
 
     def fold(self) -> None:
         """Put what the lanes have gathered into the context."""
-        for field, array, copies in self._copies:
-            if field.kind != "delta":
-                array += (copies - array).sum(axis=0, dtype=array.dtype)
-            elif field.combine == "sum":
-                array += copies.sum(axis=0, dtype=array.dtype)
-            else:
-                for copy in copies:
-                    array[0] = COMBINE[field.combine](array[0], copy)
+        with np.errstate(all="ignore"):  # numbers that are no longer finite are told elsewhere
+            for field, array, copies in self._copies:
+                _fold(field, array, copies)
+
+
+def _fold(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
+    if field.kind == "delta" and field.combine != "sum":
+        for copy in copies:
+            array[0] = COMBINE[field.combine](array[0], copy)
+    elif field.kind == "delta":
+        array += copies.sum(axis=0, dtype=array.dtype)
+    elif array.dtype.kind == "b":
+        array ^= (copies != array).any(axis=0)
+    else:
+        # infinities that no lane has changed have no difference
+        changes = np.where(copies == array, array.dtype.type(0), copies - array)
+        array += changes.sum(axis=0, dtype=array.dtype)
 
 
 def _repeated(array: np.ndarray) -> np.ndarray:
