@@ -259,6 +259,16 @@ def test_one_vertex_type_with_loops_and_copies_of_shared_fields(shares):
         assert len(shares) >= 6
 
 
+def test_copies_of_shared_fields_on_two_workers(shares):
+    teams = [
+        Team(Pages(), pages(), slack=1, jit=True, threads=threads).train(2) for threads in (1, 3)
+    ]
+    assert [*map(bits, teams[0].workers)] == [*map(bits, teams[1].workers)] and shares
+    assert [worker.tau.counts.tolist() for worker in teams[0].workers] == [
+        teams[0].tau.counts.tolist()
+    ] * 2
+
+
 # ---- made lists, predictions
 
 

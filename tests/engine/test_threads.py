@@ -15,7 +15,7 @@ from programs import random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, mirror, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.base.errors import TuxError
+from tux.base.errors import ProgramError, TuxError
 from tux.engine.threads import Threads
 from tux.stages import Exchange, GlobalSync
 
@@ -163,6 +163,11 @@ def jostle(user, item, rating, tau, rng):
     tau.sum += user.bias
 
 
+def beyond(user, tau):
+    user.done += 1
+    user.pair[2 if user.id == tau.wrong else 1] += 1
+
+
 def nothing(tau):
     pass
 
@@ -170,7 +175,7 @@ def nothing(tau):
 class Trouble(Program):
     """UDFs that raise for the user `wrong`, or turn round for long."""
 
-    user = Vertex(done=mirror("i4"), bias=shared("f4"))
+    user = Vertex(done=mirror("i4"), bias=shared("f4"), pair=mirror("i4", 2))
     item = Vertex(done=mirror("i4"), bias=shared("f4"))
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
@@ -185,9 +190,9 @@ LEFT, RIGHT = random_pairs(300, 200, 3000)
 EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=LEFT.astype("f4") % 7)
 
 
-def ready(stage, threads, **values):
+def ready(stage, threads, *, check=False, **values):
     """A worker, and the steps of a stage that has run once."""
-    worker = start(Trouble(), EDGES, threads=threads)
+    worker = start(Trouble(), EDGES, threads=threads, check=check)
     steps = worker.prepare([stage])
     worker.run(steps)
     told(worker, **values)
@@ -243,6 +248,19 @@ def test_a_raise_in_any_thread_is_told_and_ends_all(shares, monkeypatch, udf, nu
         shares.clear()
         worker.run(steps)
         assert shares and (rows > left).all()
+
+
+def test_an_index_out_of_bounds_in_any_thread_is_told(shares, monkeypatch):
+    worker, steps = ready(Exchange(None, enter=beyond), 3, check=True)
+    for numbers in ({0}, {1}, {0, 1, 2}):
+        with monkeypatch.context() as patch:
+            patch.setattr(Threads, "run", only_first(numbers))
+            told(worker, wrong=200)
+            with pytest.raises(ProgramError, match="index 2 is out of bounds for") as raised:
+                worker.run(steps)
+            assert raised.value.where.endswith(f"{beyond.__code__.co_firstlineno + 2}")
+        told(worker, wrong=-1)
+        worker.run(steps)
 
 
 def test_after_a_raise_no_item_begins(shares, monkeypatch):
