@@ -13,7 +13,6 @@ from tux.run.session import run
 from tux.stages import shared_kernel, tickets
 
 APPS = [
-    MF(rank=8),
     LDA(topics=10, optimise=1),
     WarpLDA(topics=10, optimise=1, asymmetric=True),
     BlockPG(path=2),
@@ -21,8 +20,11 @@ APPS = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("app", APPS, ids=lambda app: type(app).__name__)
+@pytest.mark.parametrize(
+    "app",
+    [MF(rank=8), *(pytest.param(app, marks=pytest.mark.slow) for app in APPS)],
+    ids=lambda app: type(app).__name__,
+)
 def test_the_model_does_not_depend_on_threads(monkeypatch, app):
     monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 64)
