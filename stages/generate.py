@@ -23,7 +23,7 @@ from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
-from tux.stages.plan import Plan, of_context
+from tux.stages.plan import LANES, Plan, of_context
 from tux.stages.pull_rows import PullClient
 from tux.stages.scope import Scope, indented
 from tux.stages.tickets import Items, even_items, ranges
@@ -161,7 +161,7 @@ class Generate(CallingStage):
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
         why = of_context(worker.program, self.calls(worker.program, "")[:1])
-        plan = Plan(why=why) if why else Plan("vertices", lanes=True)
+        plan = Plan(why=why) if why else Plan("vertices", lanes=LANES)
         scope = Scope(worker, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()

@@ -41,9 +41,9 @@ def prepare(
     for all workers.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
-    0 gets a Launcher, the others a FollowerLauncher. The parts take as much disk as the edges do in memory; they lie
-    in the folder `room`, or else with the job's other files. `phase(text)` shows what the launcher
-    waits for, `warn(text)` a warning.
+    0 gets a Launcher, the others a FollowerLauncher. The parts take as much disk as the edges do in
+    memory; they lie in the folder `room`, or else with the job's other files. `phase(text)` shows
+    what the launcher waits for, `warn(text)` a warning.
     """
     folder, parts_folder = job_folder.make(room)
     machines, machine = (place.machines, place.rank) if place else (1, 0)

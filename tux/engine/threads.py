@@ -1,7 +1,8 @@
 """The threads of a worker: they run one kernel together.
 
 The main thread is one of them; the others wait in between. What they share, and in which order, is
-the kernel's affair (`tux.rows.turns`).
+the kernel's affair (`tux.rows.turns`). To wake a thread takes as long as a small block, so whoever
+waits looks at a board for some time before it sleeps.
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
+
+import numpy as np
+
+from tux.rows.turns import STRIDE, changed
+
+YIELDS = 50
+"""Times that a thread offers its core to others before it sleeps: about 50 us."""
 
 Work = Callable[[int], None]
 """What a thread is to do; it gets its number, 0 being the main thread's."""
@@ -21,6 +29,8 @@ class Threads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._owner = threading.get_ident()
+        # the number of the last job, and of the last one that each thread has ended
+        self._board = np.zeros((count + 1) * STRIDE, np.int64)
         self._jobs: list[SimpleQueue[Work | None]] = []
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
@@ -34,8 +44,10 @@ class Threads:
         """
         if not self._jobs:
             self._start()
+        number = int(self._board[0]) + 1
         for jobs in self._jobs:
             jobs.put(work)
+        self._board[0] = number
         errors: list[BaseException] = []
         try:
             work(0)
@@ -43,6 +55,8 @@ class Threads:
             stop()
             errors.append(error)
         waiting = len(self._jobs)
+        for thread in range(1, self.count):
+            changed(self._board, thread * STRIDE, number - 1, YIELDS)
         while waiting:
             failed: BaseException | None
             try:
@@ -63,7 +77,7 @@ class Threads:
             self._jobs.append(jobs)
             threading.Thread(
                 target=_serve,
-                args=(number, jobs, self._ended),
+                args=(number, jobs, self._ended, self._board),
                 name=f"tux thread {number}",
                 daemon=True,
             ).start()
@@ -71,7 +85,10 @@ class Threads:
 
 
 def _serve(
-    number: int, jobs: SimpleQueue[Work | None], ended: SimpleQueue[BaseException | None]
+    number: int,
+    jobs: SimpleQueue[Work | None],
+    ended: SimpleQueue[BaseException | None],
+    board: np.ndarray,
 ) -> None:
     """What a thread does: one job after the other, until it gets None."""
     while (work := jobs.get()) is not None:
@@ -82,6 +99,9 @@ def _serve(
             error = raised
         del work  # it holds arrays
         ended.put(error)
+        done = int(board[number * STRIDE]) + 1
+        board[number * STRIDE] = done
+        changed(board, 0, done, YIELDS)
 
 
 def _end(queues: list[SimpleQueue[Work | None]]) -> None:

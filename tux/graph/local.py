@@ -116,8 +116,34 @@ class Edges:
         """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
         name = ("grouped", role)
         if name not in self.layouts:
-            order, bounds = grouped(self.end(role), n)
+            for (kind, *of), layout in self.layouts.items():
+                if (kind, of[0]) == ("cells", role):  # grouped already, and finer
+                    bounds = layout.bounds[:: layout.across].copy()
+                    return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
+            order, bounds = self._grouped(role, n)
             self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
+        return self.layouts[name]
+
+    def _grouped(self, role: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Order and bounds of edges grouped by the rows of `role`, those of a row in the order of
+        the other end's: so neighbours on one side touch neighbours on the other.
+        """
+        other = self.end(self.other(role))
+        first, _ = grouped(other, int(other.max(initial=-1)) + 1)
+        then, bounds = grouped(self.end(role)[first], n)
+        return first[then], bounds
+
+    def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
+        """Edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts` ranges of the
+        rows of the other end: a group is a row's share in one range, a block a row.
+        """
+        name = ("cells", role, parts)
+        if name not in self.layouts:
+            part_of = np.arange(n_other) * parts // max(n_other, 1)
+            order, _ = self._grouped(role, n)
+            keys = self.end(role).astype(np.int64) * parts + part_of[self.end(self.other(role))]
+            bounds = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=n * parts))])
+            self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1) * parts, parts)
         return self.layouts[name]
 
     def walk_tiled(
