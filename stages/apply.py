@@ -18,9 +18,10 @@ from tux.stages.apply_sync import ApplySync
 from tux.stages.bind import Udf, named, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex
-from tux.stages.loops import indented
+from tux.stages.plan import Plan, of_vertices
 from tux.stages.row_sets import AllRows, row_set
-from tux.stages.scope import Scope
+from tux.stages.scope import Scope, indented
+from tux.stages.tickets import Items, even_items
 
 TRAVELLING = ("value", "shared", "delta")
 
@@ -132,11 +133,19 @@ class Apply(CallingStage):
         return "apply" if self.gather else "apply_master_only"
 
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
-        scope = Scope(worker, self.access, self.label, at_home=at_home)
+        plan = self.plan(worker.program)
+        scope = Scope(worker, self.access, self.label, plan, at_home=at_home)
         listed = np.empty(0, np.int64) if rows.masked else ()
-        return scope.kernel(
-            {"rows": listed, "lo": 0, "hi": 0}, self.loop(scope, "rows[j]" if rows.masked else "j")
-        )
+        kernel = scope.kernel({"rows": listed}, self.loop(scope, "rows[j]" if rows.masked else "j"))
+
+        def run(rows: Any, lo: int, hi: int, **random: Any) -> None:
+            kernel(Items(even_items(lo, hi)), rows, **random)
+
+        return run
+
+    def plan(self, program: Program) -> Plan:
+        """How threads share the kernel."""
+        return of_vertices(program, self.calls(program, ""))
 
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
         """The loop over masters lo..hi."""

@@ -39,6 +39,12 @@ class Call:
         """What the UDF does to its rows."""
         return effects(self.udf, self.shapes)
 
+    def shapes_by_row(self) -> list[str]:
+        """The names of its rows in `tux.stages.effects`: its parameters, and what edges lead to."""
+        wanted = self.udf.__code__.co_varnames[: self.udf.__code__.co_argcount]
+        shapes = {name: shape for name, shape in self.shapes.items() if name in wanted}
+        return [*shapes, *(f"{name}.{end}" for name, of in shapes.items() for end in of.ends)]
+
     def of_totals(self) -> dict[str, dict[str, str]]:
         """The kinds of effects on each total of the context, and where."""
         totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}

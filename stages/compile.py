@@ -24,10 +24,11 @@ from numba.core.dispatcher import Dispatcher
 
 from tux.base.cache import cache_folder, keeping
 from tux.base.errors import ProgramError, TuxError
+from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
-from tux.rows.plain import plain_edges, plain_parameters, plain_row
+from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
-from tux.rows.row import compiled_parameters, compiled_row
+from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
 from tux.stages import checks
 from tux.stages.bind import place
 from tux.stages.explain import broken, explained, raised
@@ -58,7 +59,7 @@ Kernel = Callable[..., None]
 
 
 class Injected(NamedTuple):
-    """A global of a kernel's module: a row, edges or parameters constructor, the stream of
+    """A global of a kernel's module: a row, lane, edges or parameters constructor, the stream of
     random numbers, or a UDF.
     """
 
@@ -68,15 +69,18 @@ class Injected(NamedTuple):
 
 _COMPILED: dict[str, Callable[..., Any]] = {
     "row": compiled_row,
+    "lane": compiled_lane,
     "edges": compiled_edges,
     "parameters": compiled_parameters,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
     "row": plain_row,
+    "lane": plain_lane,
     "edges": plain_edges,
     "parameters": plain_parameters,
 }
 _STREAM = {True: (compiled_stream, compiled_seed_stream), False: (Stream, seed_stream)}
+_TURNS: dict[bool, Any] = {True: turns, False: turns.Plain}
 
 
 def build(
@@ -181,6 +185,8 @@ def _scope(
         if kind in _COMPILED:
             scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
     scope["stream"], scope["seed_stream"] = _STREAM[jit]
+    for n in ("take", "begin", "finish"):
+        scope[n] = getattr(_TURNS[jit], n)
     return scope
 
 

@@ -12,12 +12,14 @@ from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
+from tux.rows.turns import HI, LO
 from tux.stages.bind import Udf, named, names_role, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_edge, on_vertex, slice_of
-from tux.stages.compile import Kernel
-from tux.stages.loops import EdgeLoops
+from tux.stages.loops import EdgeLoops, Loop
+from tux.stages.plan import Plan, of_tiles, of_vertices
 from tux.stages.replica_rules import may_be_cut
+from tux.stages.tickets import Items, even_items, ranges, with_tickets
 from tux.stages.walk import Walk
 
 
@@ -62,9 +64,10 @@ class Exchange(CallingStage):
         held_out: bool = False,
         split: bool = False,
         once: bool = False,
+        lanes: bool = False,
     ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
-        self.split, self.once = split, once
+        self.split, self.once, self.lanes = split, once, lanes
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
         if f is None and enter is None and leave is None:
             raise ProgramError(
@@ -127,22 +130,31 @@ class Exchange(CallingStage):
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
             worker.kernels += 1  # random numbers are those of a run with held-out edges
-            return ExchangeStep(worker, walk, lambda *_: None)
+            return ExchangeStep(worker, walk, Plan(), lambda *_: None)
+        plan = self.plan(worker.program, walk.role)
         if walk.tiled:
             assert self.f is not None
-            return ExchangeStep(
-                worker,
-                walk,
-                EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role).per_edge(self.f),
-            )
-        loops, lines = self.loops(worker, walk)
-        return ExchangeStep(worker, walk, loops.over_rows(lines))
+            loops = EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role, plan)
+            return ExchangeStep(worker, walk, plan, loops.per_edge(self.f))
+        loops, lines = self.loops(worker, walk, plan)
+        return ExchangeStep(worker, walk, plan, loops.over_rows(lines))
 
-    def loops(self, worker: Worker, walk: Walk, prefix: str = "") -> tuple[EdgeLoops, list[str]]:
+    def plan(self, program: Program, role: str) -> Plan:
+        """How threads share the kernel; `role`: the end that is enumerated."""
+        calls = self.calls(program, role)
+        if self.by_tile:
+            return of_tiles(program, calls[0], role)
+        return of_vertices(program, calls, lanes=self.lanes)
+
+    def loops(
+        self, worker: Worker, walk: Walk, plan: Plan, prefix: str = ""
+    ) -> tuple[EdgeLoops, list[str]]:
         """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges
         in tiles.
         """
-        loops = EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role, prefix=prefix)
+        loops = EdgeLoops(
+            worker, self.label, walk.edges, walk.layout, walk.role, plan, prefix=prefix
+        )
         per_vertex = self.f is not None and self._per_vertex
         head, *body = (
             loops.per_vertex(self.f)
@@ -206,8 +218,9 @@ class Exchange(CallingStage):
 class ExchangeStep(Step):
     """An Exchange of one worker."""
 
-    def __init__(self, worker: Worker, walk: Walk, kernel: Kernel) -> None:
-        self._worker, self.walk, self._kernel = worker, walk, kernel
+    def __init__(self, worker: Worker, walk: Walk, plan: Plan, kernel: Loop) -> None:
+        self._worker, self.walk, self._plan, self._kernel = worker, walk, plan, kernel
+        self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
     def tiles(self, block: Block | None = None) -> np.ndarray:
         """The block's tiles, of its share of the other end if it has one, in a random order of this
@@ -231,17 +244,26 @@ class ExchangeStep(Step):
         stream = key(worker.seed, "tiles", worker.pass_number, first, block.round)
         return tile_order(stream, first, last, layout.across, row_bytes, columns)
 
+    def items(self, block: Block | None = None) -> Items:
+        """What the threads share of a block: its tiles in their order, or ranges of its rows."""
+        bounds, plan = self.walk.layout.bounds, self._plan
+        if self.walk.tiled:
+            tiles = self.tiles(block)
+            row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
+            items = ranges(bounds[tiles], bounds[tiles + 1])
+            return Items(
+                *with_tickets(items, row if plan.rows else None, column if plan.columns else None)
+            )
+        span = self.walk.groups(block)
+        if span not in self._ranges:
+            self._ranges[span] = Items(even_items(*span, bounds))
+        return self._ranges[span]
+
     def run(self, block: Block | None = None) -> None:
         """Walk the block's edges."""
-        bounds = self.walk.layout.bounds
+        bounds, items = self.walk.layout.bounds, self.items(block)
         with self._worker.timed("compute"):
-            if self.walk.tiled:
-                tiles = self.tiles(block)
-                edges = (bounds[tiles + 1] - bounds[tiles]).sum()
-                self._kernel(tiles)
-            else:
-                first, last = self.walk.groups(block)
-                edges = bounds[last] - bounds[first]
-                self._kernel(first, last)
+            self._kernel(items)
         if self.walk.edges is self._worker.graph.edges:
-            self._worker.edges_visited += int(edges)
+            at = items.array[:, [LO, HI]] if self.walk.tiled else bounds[items.array[:, [LO, HI]]]
+            self._worker.edges_visited += int((at[:, 1] - at[:, 0]).sum())

@@ -26,17 +26,16 @@ import tux.rows.edge_slice
 import tux.rows.extreme
 import tux.rows.rng
 import tux.rows.row
+import tux.rows.turns
 
 
 @cache
 def engine() -> bytes:
     """The text of the engine's own part of every kernel: rows, slices of edges, values with keys,
-    random streams.
+    random streams, turns.
     """
-    return b"".join(
-        Path(str(module.__file__)).read_bytes()
-        for module in (tux.rows.row, tux.rows.edge_slice, tux.rows.extreme, tux.rows.rng)
-    )
+    rows = (tux.rows.row, tux.rows.edge_slice, tux.rows.extreme, tux.rows.rng, tux.rows.turns)
+    return b"".join(Path(str(module.__file__)).read_bytes() for module in rows)
 
 
 def processor() -> tuple[str, str, str]:

@@ -17,8 +17,8 @@ from tux.protocol.steps import Step
 from tux.stages.apply import Apply
 from tux.stages.compile import Injected
 from tux.stages.exchange import Exchange
-from tux.stages.loops import indented
-from tux.stages.scope import Scope, compiled
+from tux.stages.plan import Plan
+from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
 
@@ -82,7 +82,7 @@ class FusedBlocks(Step):
         """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
         if isinstance(stage, Exchange):
             self.walks.append(stage.walk(worker, self._batch))
-            loops, along = stage.loops(worker, self.walks[-1], prefix)
+            loops, along = stage.loops(worker, self.walks[-1], Plan(), prefix)
             return loops.scope, along, loops.varying
         scope = Scope(worker, stage.access, stage.label, prefix=prefix)
         lines: list[str] = stage.loop(scope)

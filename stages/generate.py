@@ -17,14 +17,16 @@ from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.steps import Step
 from tux.rows.table import RowSpec, frozen
+from tux.rows.turns import HI, LO
 from tux.stages.bind import Udf, named, parameters, place
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
-from tux.stages.loops import indented
+from tux.stages.plan import Plan, of_context
 from tux.stages.pull_rows import PullClient
-from tux.stages.scope import Scope
+from tux.stages.scope import Scope, indented
+from tux.stages.tickets import Items, even_items, ranges
 
 ABREAST = 32
 """Vertices whose lists are made side by side: memory is asked for several at a time, and what is
@@ -122,7 +124,7 @@ class Generate(CallingStage):
             worker,
             self.over,
             self.rounds,
-            Kernels(make, use, ABREAST, ids),
+            Kernels(make, use, ids),
             widths,
             own,
             batch,
@@ -134,8 +136,8 @@ class Generate(CallingStage):
         would be anywhere in memory.
         """
 
-        def run(starts: np.ndarray, round: int, states: np.ndarray, *lists: np.ndarray) -> None:
-            make(starts, round, states, *lists)
+        def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
+            make(starts, round, *lists)
             for name, made in zip(self.lists, lists, strict=True):
                 if made.size and not (-1 <= made.min() and made.max() < vertices):
                     wrong = made[(made < -1) | (made >= vertices)][0]
@@ -158,7 +160,9 @@ class Generate(CallingStage):
         return chosen
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
-        scope = Scope(worker, "exchange", self.label)
+        why = of_context(worker.program, self.calls(worker.program, "")[:1])
+        plan = Plan(why=why) if why else Plan("vertices", lanes=True)
+        scope = Scope(worker, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()
         made = f"made(({', '.join(self.lists)},), i)"
@@ -171,16 +175,20 @@ class Generate(CallingStage):
         }
         names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
         *seed_stream, call = scope.call(self.make, names, lambda: "starts[i], round")
-        loop = ["for i in range(len(starts)):", *indented([*seed_stream, call])]
+        loop = ["for i in range(lo, hi):", *indented([*seed_stream, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seed_stream, call, next(iter(self.lists)))
-        varying: dict[str, Any] = {
-            "starts": frozen(np.zeros(1, np.int32)),
-            "round": 0,
-            "states": np.zeros(ABREAST, np.uint64),
-        }
+            scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
+            scope.scratch.add("states")
+        varying: dict[str, Any] = {"starts": frozen(np.zeros(1, np.int32)), "round": 0}
         varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
-        return scope.kernel(varying, loop)
+        kernel = scope.kernel(varying, loop)
+        longest = next(iter(widths.values()), 1)
+
+        def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
+            kernel(_lists(len(starts), longest), starts, round, *lists)
+
+        return run
 
     def _compile_use(
         self, worker: Worker, use: Udf, widths: dict[str, int]
@@ -208,8 +216,20 @@ class Generate(CallingStage):
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
-        kernel = scope.kernel(varying, ["for i in range(len(starts)):", *indented(call)])
-        return kernel, scope.uses(ID)
+        kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indented(call)])
+
+        def run(rows: Any, starts: np.ndarray, *others: Any) -> None:
+            kernel(Items(ranges(np.array([0]), np.array([len(starts)]))), rows, starts, *others)
+
+        return run, scope.uses(ID)
+
+
+def _lists(count: int, length: int) -> Items:
+    """Items of vertices whose lists are made, each of ABREAST vertices or a multiple of these."""
+    groups = -(-count // ABREAST)
+    array = even_items(0, groups, np.arange(groups + 1) * ABREAST * length)
+    array[:, [LO, HI]] = np.minimum(array[:, [LO, HI]] * ABREAST, count)
+    return Items(array)
 
 
 def _abreast(seed_stream: list[str], call: str, first: str) -> list[str]:
@@ -221,8 +241,8 @@ def _abreast(seed_stream: list[str], call: str, first: str) -> list[str]:
         ["state[0] = states[i - low]"] * len(seed_stream),
     )
     return [
-        f"for low in range(0, len(starts), {ABREAST}):",
-        f"    high = min(low + {ABREAST}, len(starts))",
+        f"for low in range(lo, hi, {ABREAST}):",
+        f"    high = min(low + {ABREAST}, hi)",
         *(
             indented(["for i in range(low, high):", *indented([*seed_stream, *keep])])
             if seed_stream

@@ -21,12 +21,11 @@ Lists = dict[str, np.ndarray]
 
 class Kernels(NamedTuple):
     """The compiled loops; `use` is None where the lists are the result, and `ids` says whether it
-    reads the numbers of vertices. `abreast`: vertices that are made side by side.
+    reads the numbers of vertices.
     """
 
     make: Callable[..., None]
     use: Callable[..., None] | None
-    abreast: int
     ids: bool = False
 
 
@@ -78,12 +77,12 @@ class Generated:
 
     def make(self, block: Block) -> None:
         """Run `make` for a block and keep its lists."""
-        starts, abreast = self.starts(block), self.kernels.abreast
+        starts = self.starts(block)
         lists = {
             name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()
         }
         with self.worker.timed("compute"):
-            self.kernels.make(starts, block.round, np.zeros(abreast, np.uint64), *lists.values())
+            self.kernels.make(starts, block.round, *lists.values())
         self._made[block.number, block.round] = lists
 
     def lists_of(self, block: Block) -> Lists:

@@ -23,8 +23,9 @@ from tux.rows.table import Table
 from tux.stages.bind import Udf, call, named, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex
-from tux.stages.loops import indented
-from tux.stages.scope import Scope
+from tux.stages.plan import of_vertices
+from tux.stages.scope import Scope, indented
+from tux.stages.tickets import Items, even_items
 
 Aggregation = Callable[[int | None], None]
 """It gets the number of the pass (`Worker.pass_number`); None: that of the running clock."""
@@ -121,16 +122,18 @@ class GlobalSync(CallingStage):
         """A function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
-        scope = Scope(worker, "aggregate", self.label, at_home=vertices.cut)
+        plan = of_vertices(worker.program, self.calls(worker.program, ""))
+        scope = Scope(worker, "aggregate", self.label, plan, at_home=vertices.cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
         lines = scope.call(
             self.aggregate,
             {over: row, "v": row},
             lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]",
         )
-        kernel = scope.kernel({"lo": 0, "hi": 0}, ["for j in range(lo, hi):", *indented(lines)])
+        kernel = scope.kernel({}, ["for j in range(lo, hi):", *indented(lines)])
         count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.n_train
-        return lambda number: kernel(0, count, pass_number=number)
+        items = Items(even_items(0, count))
+        return lambda number: kernel(items, pass_number=number)
 
 
 class LocalGlobalSync(Step):

@@ -12,16 +12,14 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.layout import Layout
 from tux.graph.local import Edges
+from tux.rows.turns import PART
 from tux.stages.bind import Udf
-from tux.stages.compile import Kernel
-from tux.stages.scope import Scope
+from tux.stages.plan import Plan
+from tux.stages.scope import Scope, indented
 
 Names = dict[str, Callable[[], str]]
-
-
-def indented(lines: list[str]) -> list[str]:
-    """`lines` one level deeper."""
-    return [f"    {line}" for line in lines]
+Loop = Callable[..., None]
+"""A compiled loop, called with Items and what varies."""
 
 
 class EdgeLoops:
@@ -34,6 +32,7 @@ class EdgeLoops:
         edges: Edges,
         layout: Layout,
         role: str,
+        plan: Plan,
         access: str = "exchange",
         prefix: str = "",
     ) -> None:
@@ -44,7 +43,8 @@ class EdgeLoops:
             role,
             prefix,
         )
-        self.scope = Scope(worker, access, stage, prefix=prefix)
+        self.plan = plan
+        self.scope = Scope(worker, access, stage, plan, prefix=prefix)
         declared = worker.program.edge
         self.types = dict(zip(declared.roles, declared.ends, strict=True))
         self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
@@ -57,7 +57,7 @@ class EdgeLoops:
         self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
 
     def _row(self, role: str, index: str) -> Callable[[], str]:
-        return lambda: self.scope.row(self.worker.tables[self.types[role]], index)
+        return lambda: self.scope.row(self.worker.tables[self.types[role]], index, role)
 
     def _edge(self) -> Names:
         """Names of a per-edge UDF: both ends and the edge."""
@@ -79,19 +79,14 @@ class EdgeLoops:
         ids = f"{self.scope.ids(self.types[self.role])}[v]"
         return f"{ids}, {ids}"
 
-    def per_edge(self, f: Udf) -> Kernel:
-        """for each group, for each edge e of it: f(...). Called with the numbers of the groups."""
+    def per_edge(self, f: Udf) -> Loop:
+        """for each edge e of lo..hi: f(...). Called with items of edges."""
         call = self.scope.call(f, self._edge(), self._edge_ids)
-        loop = [
-            "for g in range(len(groups)):",
-            "    for e in range(bounds[groups[g]], bounds[groups[g] + 1]):",
-            *indented(indented(call)),
-        ]
-        return self._kernel({"groups": np.zeros(1, np.int64)}, loop)
+        return self._kernel({}, ["for e in range(lo, hi):", *indented(call)])
 
-    def over_rows(self, lines: list[str]) -> Kernel:
-        """A kernel of `by_vertex` or `per_vertex`, called with lo and hi."""
-        return self._kernel({"lo": 0, "hi": 0}, lines)
+    def over_rows(self, lines: list[str]) -> Loop:
+        """A kernel of `by_vertex` or `per_vertex`, called with items of rows."""
+        return self._kernel({}, lines)
 
     def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> list[str]:
         """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v)."""
@@ -109,7 +104,10 @@ class EdgeLoops:
         """for each vertex v in lo..hi: f(v, edges of v)."""
         other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
         table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
-        span = f"{ends}, {self.prefix}index, {bounds}[v], {bounds}[v + 1]"
+        first, last = f"{bounds}[v]", f"{bounds}[v + 1]"
+        if self.plan.form == "cells":
+            first, last = "first", "last"
+        span = f"{ends}, {self.prefix}index, {first}, {last}"
         edges = {
             "edges": lambda: self.scope.edges(
                 table, other, self.worker.tables[self.types[other]], span
@@ -120,29 +118,33 @@ class EdgeLoops:
             # Replicas of a vertex have other edges, so the first of them tells their streams of
             # random numbers apart.
             own, others = self.scope.ids(self.types[self.role]), self.scope.ids(self.types[other])
-            return (
-                f"{own}[v], {others}[{ends}[{bounds}[v]]] if {bounds}[v] < {bounds}[v + 1] else "
-                f"{own}[v]"
-            )
+            return f"{own}[v], {others}[{ends}[{first}]] if {first} < {last} else {own}[v]"
 
+        call = self.scope.call(f, {**self._vertex(), **edges}, ids)
+        if self.plan.form == "cells":
+            call = [*self._cell(), *call]
+        return ["for v in range(lo, hi):", *indented(call)]
+
+    def _cell(self) -> list[str]:
+        """The edges of v that lead to one range of the other end; v is passed over where there are
+        none, but for a vertex without edges in the first range.
+        """
         return [
-            "for v in range(lo, hi):",
-            *indented(self.scope.call(f, {**self._vertex(), **edges}, ids)),
+            f"part = items[item, {PART}]",
+            "first, last = cells[v, part], cells[v, part + 1]",
+            "if first == last and (part > 0 or bounds[v] < bounds[v + 1]):",
+            "    continue",
         ]
 
-    def score(self, f: Udf, out: np.ndarray) -> Kernel:
-        """for each edge e of the order in memory: out[e] = f(...). Called with `out` (m,)
-        float64.
+    def score(self, f: Udf, out: np.ndarray) -> Loop:
+        """for each edge e of lo..hi in memory: out[e] = f(...). Called with items of edges and
+        `out` (m,) float64.
         """
         *seed_stream, call = self.scope.call(f, self._edge(), self._edge_ids)
-        return self._kernel(
-            {"out": out},
-            ["for e in range(len(src)):", *indented([*seed_stream, f"out[e] = {call}"])],
-        )
+        lines = ["for e in range(lo, hi):", *indented([*seed_stream, f"out[e] = {call}"])]
+        return self._kernel({"out": out}, lines)
 
-    def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
-        run, layout = (
-            self.scope.kernel({**varying, **self.varying}, loop),
-            tuple(self.varying.values()),
-        )
-        return lambda *arguments: run(*arguments, *layout)
+    def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Loop:
+        run = self.scope.kernel({**varying, **self.varying}, loop)
+        layout = tuple(self.varying.values())
+        return lambda items, *arguments: run(items, *arguments, *layout)

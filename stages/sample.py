@@ -126,37 +126,53 @@ def _copied(argument: Any) -> Any:
     return argument
 
 
-def looked_at(
-    kernel: Kernel, checked: Callable[[], Kernel], source: str, injected: dict[str, Injected]
-) -> Kernel:
+class Looked:
     """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what
     runs instead when it is suspicious.
 
     What has been looked at is not again: the same kernel with the same parameters and sizes of
-    arrays.
+    arrays. Until then `pending`, one thread at a time may call it.
     """
-    udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
-    pending = 3  # calls without edges or vertices that are looked at in vain
 
-    def run(*arguments: Any) -> None:
-        nonlocal pending
-        if pending:
-            mark = _mark(kernel.__module__, arguments)
-            wrong, steps = (False, 1) if mark.exists() else suspicious(source, injected, arguments)
-            pending = 0 if steps else pending - 1
-            if wrong:
-                return checked()(*arguments)
-            if steps:
-                with suppress(OSError):
-                    mark.touch()
+    def __init__(
+        self,
+        kernel: Kernel,
+        checked: Callable[[], Kernel],
+        source: str,
+        injected: dict[str, Injected],
+    ) -> None:
+        self._kernel, self._checked, self._source, self._injected = (
+            kernel,
+            checked,
+            source,
+            injected,
+        )
+        self._udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
+        self.pending = 3  # calls without edges or vertices that are looked at in vain
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernel, or the checked one."""
+        if self.pending and self._is_wrong(arguments):
+            self._checked()(*arguments)
+            return
         try:
-            return kernel(*arguments)
+            self._kernel(*arguments)
         except (TypeError, ValueError, ArithmeticError) as error:
-            if found := raised(error, udfs):
+            if found := raised(error, self._udfs):
                 raise found from error
             raise
 
-    return run
+    def _is_wrong(self, arguments: Sequence[Any]) -> bool:
+        """Look at a call, unless such a one has been looked at."""
+        mark = _mark(self._kernel.__module__, arguments)
+        wrong, steps = (
+            (False, 1) if mark.exists() else suspicious(self._source, self._injected, arguments)
+        )
+        self.pending = 0 if steps else self.pending - 1
+        if steps and not wrong:
+            with suppress(OSError):
+                mark.touch()
+        return wrong
 
 
 def _mark(name: str, arguments: Sequence[Any]) -> Path:

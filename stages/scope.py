@@ -16,11 +16,15 @@ from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, Table
+from tux.rows.turns import HI, LANES, LO, WIDTH, fresh
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters, place
 from tux.stages.compile import Injected, Kernel, build
+from tux.stages.lanes import Lanes
+from tux.stages.plan import Plan
 from tux.stages.random_sources import refuse_unseeded
-from tux.stages.sample import looked_at
+from tux.stages.sample import Looked
+from tux.stages.shared_kernel import SharedKernel
 from tux.stages.texts import refuse_texts
 
 
@@ -31,11 +35,19 @@ class Scope:
     `access` says which fields the UDFs see and may write (`tux.rows.table.ACCESS`); `stage` is how
     messages call the stage. `at_home`: the UDFs run on the server's masters and its copy of the
     context, not on the worker's rows. `prefix` begins all names that the source uses, so that
-    several stages fit into one kernel.
+    several stages fit into one kernel, of one thread. `plan`: how threads share the kernel, and
+    which fields its UDFs write.
     """
 
     def __init__(
-        self, worker: Worker, access: str, stage: str, *, at_home: bool = False, prefix: str = ""
+        self,
+        worker: Worker,
+        access: str,
+        stage: str,
+        plan: Plan | None = None,
+        *,
+        at_home: bool = False,
+        prefix: str = "",
     ) -> None:
         self.worker, self.access, self.stage, self.at_home, self.prefix = (
             worker,
@@ -44,9 +56,12 @@ class Scope:
             at_home,
             prefix,
         )
+        self.plan = plan or Plan()
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
+        self.inside: list[str] = []  # for each item
+        self.scratch: set[str] = set()  # arguments of which each thread has its own
         self.by_position = False  # whether UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
         self.values = worker.parameters
@@ -57,26 +72,29 @@ class Scope:
         """Whether the UDFs may ask for an attribute of this name."""
         return self.used is None or name in self.used
 
-    def table(self, table: Table) -> str:
-        """The argument that holds the arrays of `table`."""
-        spec, arrays = table.seen(self.access, self.used, ids=self.uses(ID))
-        self.arguments[f"{self.prefix}{table.name}_arrays"] = arrays
-        self.injected[f"{self.prefix}{table.name}_row"] = Injected("row", (spec,))
-        return f"{self.prefix}{table.name}_arrays"
+    def _seen(self, table: Table, called: str) -> tuple[RowSpec, tuple[Any, ...]]:
+        claim = self.plan.claims.get(called or table.name)
+        return table.seen(self.access, self.used, ids=self.uses(ID), claim=claim)
 
-    def row(self, table: Table, index: str) -> str:
+    def table(self, table: Table, called: str = "", kind: str = "row") -> str:
+        """The argument that holds the arrays of `table`, whose rows are called so, or as it is."""
+        name = f"{self.prefix}{called or table.name}"
+        spec, self.arguments[f"{name}_arrays"] = self._seen(table, called)
+        self.injected[f"{name}_{kind}"] = Injected(kind, (spec,))
+        return f"{name}_arrays"
+
+    def row(self, table: Table, index: str, called: str = "") -> str:
         """The expression of row `index` of `table`."""
-        return f"{self.prefix}{table.name}_row({self.table(table)}, {index})"
+        return f"{self.prefix}{called or table.name}_row({self.table(table, called)}, {index})"
 
     def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
         the other end is called `role`.
         """
-        ends = [
-            table.seen(self.access, self.used, ids=self.uses(ID))[0] for table in (edges, other)
-        ]
-        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (ends[0], role, ends[1]))
-        return f"{self.prefix}edges_of({self.table(edges)}, {self.table(other)}, {span})"
+        of_edge, of_other = self._seen(edges, "")[0], self._seen(other, role)[0]
+        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (of_edge, role, of_other))
+        arrays = f"{self.table(edges)}, {self.table(other, role)}"
+        return f"{self.prefix}edges_of({arrays}, {span})"
 
     def generated(self, other: Table, rows: str, span: str) -> str:
         """The expression of a slice of edges without fields; the argument `rows` holds the
@@ -109,8 +127,11 @@ class Scope:
         return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
 
     def _tau(self) -> str:
-        self._once(f"{self.prefix}tau = {self.row(self.tau, '0')}")
-        return f"{self.prefix}tau"
+        if self.prefix:
+            self._once(f"{self.prefix}tau = {self.row(self.tau, '0')}")
+            return f"{self.prefix}tau"
+        self.inside = [f"tau = tau_lane({self.table(self.tau, kind='lane')}, item % {LANES})"]
+        return "tau"
 
     def _parameters(self) -> str:
         values = self.values | ({WORKERS: self.worker.workers} if self.uses(WORKERS) else {})
@@ -121,6 +142,7 @@ class Scope:
 
     def _stream(self) -> str:
         self.arguments[f"{self.prefix}state"] = np.zeros(1, np.uint64)
+        self.scratch.add(f"{self.prefix}state")
         self._once(f"{self.prefix}rng = stream({self.prefix}state)")
         return f"{self.prefix}rng"
 
@@ -156,30 +178,37 @@ class Scope:
         seed_stream = f"seed_stream({self.prefix}state, {self.prefix}key, {ids()})"
         return [seed_stream, line] if "rng" in parameters(udf, self.stage) else [line]
 
-    def kernel(self, varying: dict[str, Any], loop: list[str]) -> Kernel:
-        """Compile ``kernel(*varying, key, *arguments)``, whose body is `before` and `loop`; returns
-        a function of the varying arguments.
+    def kernel(self, varying: dict[str, Any], loop: list[str]) -> SharedKernel:
+        """Compile a kernel that the worker's threads share: for each item lo..hi, `loop`.
 
-        `varying`: names and examples of what changes from call to call. The random key is (stage,
-        pass, `salt`).
+        ``kernel(turns, items, *varying, key, *arguments)``; `varying`: names and examples of what
+        changes from call to call. The random key is (stage, pass, `salt`).
         """
-        bound = tuple(self.arguments.values())
-        names = [*varying, f"{self.prefix}key", *self.arguments]
-        examples = (*varying.values(), self.purpose, *bound)
-        built = compiled(
-            self.worker, self.stage, names, examples, [*self.before, *loop], self.injected
+        own = Lanes(self.tau, *self._context()) if "tau_arrays" in self.arguments else None
+        if own is not None:
+            self.arguments["tau_arrays"] = own.one
+        shared = {"turns": fresh(0, lanes=False), "items": np.zeros((1, WIDTH), np.int64)}
+        names = [*shared, *varying, "key", *self.arguments]
+        examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
+        body = [
+            *self.before,
+            "while True:",
+            "    item = take(turns)",
+            "    if item >= len(items) or not begin(turns, items, item):",
+            "        break",
+            f"    lo, hi = items[item, {LO}], items[item, {HI}]",
+            *indented([*self.inside, *loop]),
+            "    finish(turns, items, item)",
+        ]
+        built = compiled(self.worker, self.stage, names, examples, body, self.injected)
+        return SharedKernel(
+            self.worker, built, self.purpose, self.plan, self.arguments, self.scratch, own
         )
-        worker, purpose = self.worker, self.purpose
 
-        def run(*arguments: Any, salt: int = 0, pass_number: int | None = None) -> None:
-            number = worker.pass_number if pass_number is None else pass_number
-            built(
-                *arguments,
-                purpose ^ np.uint64(number | salt << 32),
-                *bound,
-            )
-
-        return run
+    def _context(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Names and arrays of the context's fields that the kernel gets."""
+        spec, arrays = self._seen(self.tau, "")
+        return spec.names, arrays
 
 
 def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
@@ -194,6 +223,11 @@ def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
         )
 
 
+def indented(lines: Sequence[str]) -> list[str]:
+    """`lines` one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
 def compiled(
     worker: Worker,
     title: str,
@@ -201,7 +235,7 @@ def compiled(
     examples: tuple[Any, ...],
     lines: Sequence[str],
     injected: dict[str, Injected],
-) -> Kernel:
+) -> Kernel | Looked:
     """``kernel(*names)`` with the body `lines`, for arguments like `examples`."""
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
@@ -210,4 +244,4 @@ def compiled(
     if worker.check or not worker.jit:
         return kernel
     checked = partial(build, source, injected, examples, jit=True, check=True)
-    return looked_at(kernel, checked, source, injected)
+    return Looked(kernel, checked, source, injected)

@@ -15,8 +15,9 @@ from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
 from tux.stages.bind import Udf, named, names_role, parameters
-from tux.stages.compile import Kernel
-from tux.stages.loops import EdgeLoops, Names
+from tux.stages.loops import EdgeLoops, Loop, Names
+from tux.stages.plan import Plan
+from tux.stages.tickets import Items, even_items
 
 
 class VertexLoops(EdgeLoops):
@@ -24,14 +25,14 @@ class VertexLoops(EdgeLoops):
     float32.
     """
 
-    def fill(self, f: Udf, out: np.ndarray, place: np.ndarray) -> Kernel:
+    def fill(self, f: Udf, out: np.ndarray, place: np.ndarray) -> Loop:
         """for each vertex v: out[place[v]] = f(v, edges of v), or f fills that row. Called with
-        `out`, `place` (rows,), 0 and rows.
+        items of rows, `out` and `place` (rows,).
         """
         self.wide = out.ndim == 2
         *head, call = self.per_vertex(f)
         line = call if self.wide else f"    out[place[v]] = {call.strip()}"
-        return self._kernel({"out": out, "place": place, "lo": 0, "hi": 0}, [*head, line])
+        return self._kernel({"out": out, "place": place}, [*head, line])
 
     def _vertex(self) -> Names:
         return super()._vertex() | ({"out": lambda: "out[place[v]]"} if self.wide else {})
@@ -95,19 +96,24 @@ class Score(Stage):
         """Compile the loop."""
         edges, declared = worker.graph.held_out, worker.program.edge
         role, width = self.enumerated(worker.program), self._columns(worker.program)
+        plan = Plan("vertices")  # a UDF may change nothing but what it is asked for
         if not role:
             scores = np.empty(len(edges))
             loops = EdgeLoops(
-                worker, self.label, edges, edges.walk_given(), declared.roles[0], "score"
+                worker, self.label, edges, edges.walk_given(), declared.roles[0], plan, "score"
             )
-            kernel = loops.score(self.f, scores)
-            return ScoreStep(scores, lambda: kernel(scores))
+            kernel, items = loops.score(self.f, scores), Items(even_items(0, len(edges)))
+            return ScoreStep(scores, lambda: kernel(items, scores))
         vertices = worker.graph.of_role(role)
         rows, every = len(vertices), len(vertices.ids)
         scores = np.zeros((every, width), np.float32) if width else np.zeros(every)
-        of = VertexLoops(worker, self.label, edges, edges.walk_grouped(role, rows), role, "score")
-        filling = of.fill(self.f, scores, vertices.order)
-        return ScoreStep(scores, lambda: filling(scores, vertices.order, 0, rows))
+        layout = edges.walk_grouped(role, rows)
+        of = VertexLoops(worker, self.label, edges, layout, role, plan, "score")
+        filling, items = (
+            of.fill(self.f, scores, vertices.order),
+            Items(even_items(0, rows, layout.bounds)),
+        )
+        return ScoreStep(scores, lambda: filling(items, scores, vertices.order))
 
 
 class ScoreStep(Step):

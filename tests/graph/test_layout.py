@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from tux.base.random import key
 from tux.graph.layout import (
+    ABREAST,
     LAST_LEVEL_BYTES,
     MIN_TILES,
     TILE_BYTES,
     blocks_by_edges,
     blocks_by_vertices,
+    diagonals,
     even_cuts,
     grouped,
     index_dtype,
@@ -115,28 +117,47 @@ def test_tiles_fit_the_cache_and_are_several(n, row_bytes):
 
 
 @checked
-@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 7), st.booleans(), st.booleans())
-def test_tiles_come_in_random_order_within_lines_of_the_grid(
-    before, rows, across, by_column, large
-):
+@given(st.integers(0, 6), st.integers(0, 40), st.integers(1, 9), st.booleans(), st.booleans())
+def test_tiles_come_along_the_diagonals_of_the_grid(before, rows, across, by_column, large):
     first, last = before * across, (before + rows) * across
     row_bytes = (1, 2) if by_column else (2, 1)
     row_bytes = tuple(b * LAST_LEVEL_BYTES for b in row_bytes) if large else row_bytes
     order = tile_order(key(0), first, last, across, row_bytes)
     assert sorted(order.tolist()) == list(range(first, last))
     assert np.array_equal(order, tile_order(key(0), first, last, across, row_bytes))
-    if not large:  # nothing is gained by keeping to a line
+    lines, others = (rows, across) if not by_column else (across, rows)
+    line, other = np.divmod(order - first, across)[:: -1 if by_column else 1]
+    if not large:  # a diagonal is as long as the grid's shorter side
+        apart = min(lines, others)
+        for at in range(0, len(order), max(apart, 1)):
+            assert len(set(line[at : at + apart])) == len(set(other[at : at + apart])) == apart
         return
-    line = order % across if by_column else order // across  # tiles of a line follow each other
-    assert np.count_nonzero(np.diff(line)) <= max((across if by_column else rows) - 1, 0)
+    # the end with more bytes is fetched once: its lines come in groups, one after the other
+    groups = max(1, round(lines / ABREAST))
+    seen = [set(part) for part in np.split(line, np.flatnonzero(np.diff(_group(line, groups))) + 1)]
+    assert sum(map(len, seen)) == len(set(line)) and max(map(len, seen), default=0) < 2 * ABREAST
 
 
-def test_orders_of_tiles_differ_by_key_and_line():
+def _group(line, groups):
+    """The number of the group in which each line came first."""
+    _, first = np.unique(line, return_index=True)
+    order = line[np.sort(first)]
+    parts = np.array_split(order, groups)
+    number = {value: g for g, part in enumerate(parts) for value in part.tolist()}
+    return np.array([number[value] for value in line.tolist()], np.int64)
+
+
+def test_orders_of_tiles_differ_by_key():
     one, other = (tile_order(key(seed), 0, 64, 8, (LAST_LEVEL_BYTES, 1)) for seed in (0, 1))
-    assert (
-        not np.array_equal(one, other)
-        and len({tuple(line) for line in (one % 8).reshape(8, 8).tolist()}) == 8
-    )
+    assert not np.array_equal(one, other)
+
+
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_diagonals_hold_each_cell_once(rows, columns):
+    a, b = diagonals(rows, columns)
+    assert sorted(zip(a.tolist(), b.tolist(), strict=True)) == [
+        (i, j) for i in range(rows) for j in range(columns)
+    ]
 
 
 @checked

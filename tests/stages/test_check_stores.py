@@ -55,7 +55,7 @@ def fits(user, item, rating):
 
 BAD = [
     (half, r"2.5 is stored in `item.n`, which holds whole numbers"),
-    (added, r"(2|3).5 is stored in `item.n`, which holds whole numbers"),
+    (added, r"[0-9].5 is stored in `item.n`, which holds whole numbers"),
     (large, r"(250|400) is stored in `item.small\[1\]`, which holds -128 to 127"),
 ]
 

@@ -89,7 +89,7 @@ def arrays(worker):
 def test_the_look_changes_no_bit(monkeypatch):
     stages = by_item, fill_list
     looked = arrays(drive(start(Model(), EDGES), *map(Exchange, stages)))
-    monkeypatch.setattr(scope, "looked_at", lambda kernel, *_: kernel)
+    monkeypatch.setattr(scope, "Looked", lambda kernel, *_: kernel)
     plain = arrays(drive(start(Model(), EDGES), *map(Exchange, stages)))
     assert looked.keys() == plain.keys()
     for name, array in looked.items():
@@ -100,7 +100,7 @@ def test_the_look_changes_no_bit(monkeypatch):
 def test_a_program_of_many_kernels_is_the_same(monkeypatch):
     links = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("page", "page"))
     looked = column(complete(PageRank(), links, 3), "page", "rank")
-    monkeypatch.setattr(scope, "looked_at", lambda kernel, *_: kernel)
+    monkeypatch.setattr(scope, "Looked", lambda kernel, *_: kernel)
     assert np.array_equal(looked, column(complete(PageRank(), links, 3), "page", "rank"))
 
 

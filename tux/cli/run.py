@@ -106,6 +106,8 @@ def _train(source: Source, argv: list[str]) -> int:
         check=args.check,
         workers=args.workers,
         slack=args.slack,
+        threads=args.threads,
+        racing=args.racing,
         partitioner=args.partitioner,
         deadline=args.timeout,
         place=place,

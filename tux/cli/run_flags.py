@@ -207,6 +207,17 @@ def _workers(flags: Flags) -> None:
         help="worker processes on this machine [default 1, or the parts of DATA]",
     )
     add(
+        "--threads",
+        metavar="N",
+        type=at_least(1),
+        help="threads of each worker, for the same results in less time [default: all cores]",
+    )
+    add(
+        "--racing",
+        action="store_true",
+        help="let threads race where the app allows it: faster, and no two runs are the same",
+    )
+    add(
         "--slack",
         metavar="N",
         type=at_least(0),

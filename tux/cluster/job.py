@@ -31,6 +31,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     secret: bytes | None  # None: plaintext
     seed: int
     slack: int
+    racing: bool = False
     jit: bool
     check: bool
     epochs: int
@@ -39,6 +40,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
     largest: int  # bytes of a message's buffer
+    threads: int = 1  # of each worker on this machine
     # whether the launcher is a process of this machine, the parent of its workers
     launcher_here: bool = True
     # what becomes of lists that no stage uses: "spooled" to `list_file`, "sent" to the launcher of
@@ -68,6 +70,8 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
             "jit": self.jit,
             "check": self.check,
             "slack": self.slack,
+            "threads": self.threads,
+            "racing": self.racing,
         }
         worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
         worker.scratch = (lambda: open(self.list_file(rank), "wb+")) if self.lists else None

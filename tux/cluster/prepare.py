@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tux.base.cores import cores
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -29,6 +30,7 @@ def prepare(
     graph: Callable[[int], Partitioned],
     *,
     workers: int,
+    threads: int = 1,
     place: Place | None = None,
     room: Path | None = None,
     phase: Callable[[str], None] = lambda name: None,
@@ -38,8 +40,8 @@ def prepare(
     """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once
     for all workers.
 
-    `workers` a machine. With `place`, this is one of several machines: machine 0 gets a Launcher,
-    the others a FollowerLauncher. The parts take as much disk as the edges do in memory; they lie
+    `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
+    0 gets a Launcher, the others a FollowerLauncher. The parts take as much disk as the edges do in memory; they lie
     in the folder `room`, or else with the job's other files. `phase(text)` shows what the launcher
     waits for, `warn(text)` a warning.
     """
@@ -55,6 +57,7 @@ def prepare(
             parameters=parameters,
             traits=_traits(app, parameters, options, workers, machines, partitioned.digests),
             workers=workers * machines,
+            threads=threads,
             largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
@@ -75,14 +78,12 @@ def prepare(
 
 def crowded(workers: int) -> str:
     """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if workers <= cores:
+    here = cores()
+    if workers <= here:
         return ""
-    has = f"{cores} processor core{'s' * (cores > 1)}"
+    has = f"{here} processor core{'s' * (here > 1)}"
     return (
-        f"{workers} workers share {has}: an epoch takes longer than with --workers {cores}, and so "
+        f"{workers} workers share {has}: an epoch takes longer than with --workers {here}, and so "
         "does the start"
     )
 

@@ -21,6 +21,7 @@ from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.initial import fill_rows
 from tux.engine.spool import Opener, Spool
+from tux.engine.threads import Threads
 from tux.graph.local import Edges, Graph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
@@ -52,9 +53,12 @@ class Worker:
         slack: int = 0,
         rank: int = 0,
         workers: int = 1,
+        threads: int = 1,
+        racing: bool = False,
     ) -> None:
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
+        self.threads, self.racing = Threads(threads), racing
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`

@@ -128,6 +128,20 @@ def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray
     return np.sort(permutation(stream, across)[round::rounds])
 
 
+ABREAST = 8
+"""Ranges of an end that does not stay in the last-level cache whose tiles take turns."""
+
+
+def diagonals(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """All cells (row, column) of a grid, diagonal after diagonal: so neighbours in the list share
+    neither, and threads that take them in turn seldom wait.
+    """
+    short, long = min(rows, columns), max(rows, columns)
+    turn, at = np.divmod(np.arange(short * long), max(short, 1))
+    across = (at + turn) % max(long, 1)
+    return (at, across) if rows <= columns else (across, at)
+
+
 def tile_order(
     stream: np.uint64,
     first: int,
@@ -136,20 +150,25 @@ def tile_order(
     row_bytes: tuple[int, int],
     columns: np.ndarray | None = None,
 ) -> np.ndarray:
-    """A random order of the tiles first..last, whole rows of a grid `across` tiles wide, or of some
-    of its `columns`.
+    """The tiles first..last, whole rows of a grid `across` tiles wide, or some of its `columns`,
+    along the diagonals of the grid, with its rows and columns in random order.
 
-    `row_bytes`: of all rows of either end. Where these stay in the last-level cache, any order.
-    Else the ranges of the end with more bytes come one after the other, in random order, each with
-    its tiles in a random order of its own, so that this end is fetched from memory once.
+    `row_bytes`: of all rows of either end. Where these do not stay in the last-level cache, the
+    ranges of the end with more bytes come in groups of about ABREAST, so that this end is fetched
+    from memory once.
     """
     tiles = np.arange(first, last).reshape(-1, max(across, 1))
     tiles = tiles if columns is None else tiles[:, columns]
-    if sum(row_bytes) <= LAST_LEVEL_BYTES:
-        return tiles.ravel()[permutation(stream, tiles.size)]
     tiles = tiles.T if row_bytes[1] > row_bytes[0] else tiles
-    inner = np.argsort(uniforms(stream, np.arange(1, len(tiles) + 1), tiles.shape[1]), axis=1)
-    return np.take_along_axis(tiles, inner, axis=1)[permutation(stream, len(tiles))].ravel()
+    lines, count = permutation(stream, len(tiles)), 1
+    if sum(row_bytes) > LAST_LEVEL_BYTES:
+        count = max(1, round(len(tiles) / ABREAST))
+    inner = np.argsort(uniforms(stream, np.arange(1, count + 1), tiles.shape[1]), axis=1)
+    found = [np.empty(0, np.int64)]
+    for group, order in zip(np.array_split(lines, count), inner, strict=True):
+        a, b = diagonals(len(group), tiles.shape[1])
+        found.append(tiles[group[a], order[b]])
+    return np.concatenate(found)
 
 
 def blocks_by_vertices(n: int, size: int) -> np.ndarray:

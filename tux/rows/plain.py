@@ -107,6 +107,11 @@ def plain_row(spec: RowSpec) -> Callable[[Arrays, int], Row]:
     return lambda arrays, index: Row(spec, dict(zip(spec.names, arrays, strict=True)), int(index))
 
 
+def plain_lane(spec: RowSpec) -> Callable[[Arrays, int], Row]:
+    """The plain counterpart of `tux.rows.row.compiled_lane`."""
+    return plain_row(spec)
+
+
 class Parameters(SimpleNamespace):
     """The numbers among the parameters, by attribute."""
 

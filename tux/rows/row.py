@@ -38,10 +38,13 @@ EXTREMES = {"argmax": LARGEST, "argmin": SMALLEST}
 class RowType(types.Type):
     """One row of a table: per field an address and the lengths of an entry's dimensions, and the
     row's index. `visible` names all fields that a UDF may ask for, those that no UDF uses too.
+    `changing`: read-only fields that the kernel changes by other rows.
     """
 
-    def __init__(self, table: str, fields: FieldTypes, visible: str) -> None:
-        self.table, self.fields, self.visible = table, fields, visible
+    def __init__(
+        self, table: str, fields: FieldTypes, visible: str, changing: tuple[str, ...] = ()
+    ) -> None:
+        self.table, self.fields, self.visible, self.changing = table, fields, visible, changing
         super().__init__(f"{table} (fields: {visible})")
 
     @property
@@ -49,7 +52,7 @@ class RowType(types.Type):
         """What makes row types equal; the name, which users read, leaves out dtypes and
         dimensions.
         """
-        return self.table, self.fields, self.visible
+        return self.table, self.fields, self.visible, self.changing
 
 
 @register_model(RowType)
@@ -152,7 +155,8 @@ def _load(context: Any, builder: Any, typ: RowType, value: Any, attr: str) -> An
         return pair._getvalue()
     if not shape:
         stored = builder.load(address)
-        if not next(writable for name, _, _, writable in typ.fields if name == attr):
+        writable = next(writable for name, _, _, writable in typ.fields if name == attr)
+        if not writable and attr not in typ.changing:
             # No kernel writes what its UDFs may only read: such loads may move out of loops, past
             # stores to other fields.
             stored.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -195,7 +199,7 @@ def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
         values = array[0] if ragged else array
         ndim = RAGGED if ragged else EXTREMES.get(pairs.get(name, ""), values.ndim - 1)
         fields.append((name, values.dtype, ndim, values.mutable))
-    return RowType(spec.table, tuple(fields), spec.visible)
+    return RowType(spec.table, tuple(fields), spec.visible, spec.changing)
 
 
 def fill_row(
@@ -216,6 +220,40 @@ def fill_row(
         for d in range(ndim):
             setattr(row, f"dim_{name}_{d}", shape[d + 1])
     return row
+
+
+def _shifted(context: Any, builder: Any, array: Any, lane: Any) -> Any:
+    """The address of entry `lane` along the first axis of an array with any strides."""
+    byte, step = context.get_data_type(types.int8).as_pointer(), array.strides
+    first = builder.extract_value(step, 0)
+    at = builder.gep(builder.bitcast(array.data, byte), [builder.mul(lane, first)])
+    return builder.bitcast(at, array.data.type)
+
+
+def compiled_lane(spec: RowSpec) -> Any:
+    """A function for kernels: ``lane(arrays, i)`` is the context in its copy i; each array has an
+    axis of copies with a stride of its own (`tux.stages.lanes`).
+    """
+
+    @intrinsic
+    def lane(typingctx: Any, arrays: Any, index: Any) -> Any:
+        typ = row_type(spec, arrays)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            zero, at = (
+                context.get_constant(types.intp, 0),
+                context.cast(builder, args[1], sig.args[1], types.intp),
+            )
+            row = fill_row(context, builder, typ, sig.args[0], args[0], zero)
+            for j, (name, *_) in enumerate(typ.fields):
+                kind, value = sig.args[0][j], builder.extract_value(args[0], j)
+                array = make_array(kind)(context, builder, value=value)
+                setattr(row, f"at_{name}", _shifted(context, builder, array, at))
+            return row._getvalue()
+
+        return typ(arrays, index), codegen
+
+    return lane
 
 
 def compiled_row(spec: RowSpec) -> Any:

@@ -42,6 +42,17 @@ class RowSpec(NamedTuple):
     """All fields that a UDF may name, for messages."""
     pairs: tuple[tuple[str, str], ...] = ()
     """Which of the fields are a value with its key, and their combinations."""
+    changing: tuple[str, ...] = ()
+    """Read-only fields that other rows of the kernel change."""
+
+
+class Claim(NamedTuple):
+    """What a kernel does to the fields of one of its rows: those that its UDFs may write by this
+    row, and those that they may write by another row of the same table.
+    """
+
+    writes: Container[str]
+    changing: Container[str] = ()
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -106,25 +117,35 @@ class Table:
         )
 
     def seen(
-        self, access: str, used: Container[str] | None = None, *, ids: bool = False
+        self,
+        access: str,
+        used: Container[str] | None = None,
+        *,
+        ids: bool = False,
+        claim: Claim | None = None,
     ) -> tuple[RowSpec, tuple[Any, ...]]:
-        """The fields that a UDF with `access` sees, and their arrays; those that it must not write
-        are read-only views. With `used`, only the fields of these names are passed; `ids` of
-        vertices only if they are asked for.
+        """The fields that a UDF with `access` sees, and their arrays; those that it must not write,
+        or by its `claim` does not, are read-only views. With `used`, only the fields of these names
+        are passed; `ids` of vertices only if they are asked for.
 
         A ragged field is a pair of arrays: values and bounds.
         """
         sees, writes = ACCESS[f"{access} of tau" if self.name == "tau" else access]
         writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
         names = tuple(f for f in writable if used is None or f in used)
-        arrays = {f: self.arrays[f] if writable[f] else frozen(self.arrays[f]) for f in names}
+        changed = {f for f in names if writable[f] and (claim is None or f in claim.writes)}
+        arrays = {f: self.arrays[f] if f in changed else frozen(self.arrays[f]) for f in names}
         shown = [f if written else f"{f} read-only" for f, written in writable.items()]
         passed = [(arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names]
         if self.ids:
             shown.append(f"{ID} read-only")
         if self.ids and ids:
             names, passed = (*names, ID), [*passed, frozen(self.ids())]
-        return self.spec(names, ", ".join(shown) or "none"), tuple(passed)
+        spec = self.spec(names, ", ".join(shown) or "none")
+        if claim is not None:
+            changing = tuple(f for f in names if f in claim.changing and f not in changed)
+            spec = spec._replace(changing=changing)
+        return spec, tuple(passed)
 
     def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
         """Rows of these fields."""

@@ -135,13 +135,20 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
     return bool(program.monitor) and (inputs.test is not None or options.patience > 0)
 
 
-def lay_out(
-    program: Program, inputs: Inputs, options: RunOptions, clock: Phases, scratch: Any
-) -> Training:
+def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
     """One worker, in this process. What the kernels took to compile is told apart by it."""
+    options = plan.options
     with clock.phase("layout", "layout and compile"):
         graph = Graph.whole(program, inputs.train, inputs.test, options.seed)
-        worker = Worker(program, graph, seed=options.seed, jit=options.jit, check=options.check)
+        worker = Worker(
+            program,
+            graph,
+            seed=options.seed,
+            jit=options.jit,
+            check=options.check,
+            threads=plan.threads,
+            racing=options.racing,
+        )
         worker.scratch = scratch
         training = Training(worker)
     compiling = worker.seconds["compile"]
@@ -167,7 +174,9 @@ def start_workers(
             program.parameters,
             lambda k: partitioned(program, inputs, plan.partitioner, k, options.seed),
             workers=plan.workers,
+            threads=plan.threads,
             slack=options.slack,
+            racing=options.racing,
             jit=options.jit,
             check=options.check,
             epochs=plan.epochs,

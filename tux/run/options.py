@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from tux.arrays.piped import STANDARD
+from tux.base.cores import cores
 from tux.base.errors import UsageError
 from tux.base.text import closest
 from tux.io.detect import Form
@@ -32,6 +33,9 @@ MEMORY = "memory"
 
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
+
+
+MOST_THREADS = 1024
 
 
 class Allowed(NamedTuple):
@@ -114,6 +118,8 @@ ALLOWED: dict[str, Allowed] = {
     "check": _SWITCH,
     "workers": _whole(1),
     "slack": _whole(0, MOST_SLACK),
+    "threads": _whole(1, MOST_THREADS),
+    "racing": _SWITCH,
     "partitioner": _TEXT,
     "deadline": Allowed("a number of seconds above 0", _seconds),
     "place": Allowed("a tux.cluster.place.Place", _place),
@@ -171,7 +177,10 @@ class RunOptions(Reading):
     better monitored metric. With `check`, an index out of bounds and NaN that replaces a number, in
     any vertex function, end the run; without `jit`, vertex functions run as plain Python.
 
-    `workers` on this machine, None: 1, or as many as a partitioned folder has parts. `partitioner`,
+    `workers` on this machine, None: 1, or as many as a partitioned folder has parts. Each computes
+    with `threads`, None: the machine's cores divided by its workers; results do not depend on them.
+    With `racing`, stages that the program lets race run on all threads in no order, and their
+    results differ from run to run. `partitioner`,
     None: bicut, cuts the edges into one process each, which may be `slack` clocks apart; no wait
     takes longer than `deadline` seconds. `place`: which of several machines this is.
 
@@ -188,6 +197,8 @@ class RunOptions(Reading):
     check: bool = False
     workers: int | None = None
     slack: int = 0
+    threads: int | None = None
+    racing: bool = False
     partitioner: str | None = None
     deadline: float = 600.0
     place: Place | None = None
@@ -226,6 +237,11 @@ class Plan:
     options: RunOptions
 
     @property
+    def threads(self) -> int:
+        """How many threads each worker has."""
+        return self.options.threads or max(1, cores() // self.workers)
+
+    @property
     def machines(self) -> int:
         """How many machines share the run."""
         return self.options.place.machines if self.options.place else 1
@@ -248,6 +264,8 @@ class Plan:
         return {
             **{name: getattr(options, name) for name in ("every", "patience", "jit", "check")},
             "slack": options.slack,
+            "threads": self.threads,
+            "racing": options.racing,
             "judge_repeats": options.judge_repeats,
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,

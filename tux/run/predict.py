@@ -18,6 +18,7 @@ import numpy as np
 from tux.arrays.arrow import WRITTEN, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.base.cores import cores
 from tux.base.disk import check_folder
 from tux.base.errors import UsageError
 from tux.base.text import named, plural
@@ -115,7 +116,7 @@ def ask(
         "jit": bool(run.options.get("jit", True)),
         "check": bool(run.options.get("check", False)),
     }
-    worker = Worker(program, graph, seed=run.seed, **how)
+    worker = Worker(program, graph, seed=run.seed, threads=cores(), **how)
     fill(folder, worker)
     step = stage.step(worker)
     step.run()

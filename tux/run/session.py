@@ -80,7 +80,7 @@ def run(
             scratch = (
                 (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
             )
-            training = lay_out(program, inputs, options, clock, scratch)
+            training = lay_out(program, inputs, plan, clock, scratch)
         if options.place and options.place.rank:
             return _elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)

@@ -1,0 +1,76 @@
+"""Lanes: copies of the context to which the items of a kernel add in turn.
+
+Item i of the list has lane i mod LANES, so what a lane holds in the end depends on the list alone,
+and not on how many threads ran it. Then the lanes are folded into the context in their order.
+Fields that no UDF of the kernel writes have one copy for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tux.program.fields import COMBINE, Field
+from tux.rows.table import Table
+from tux.rows.turns import LANES
+
+_LINE = 64  # bytes of a cache line
+
+
+class Lanes:
+    """The context's `names`, as `arrays` in the order of the names, each with LANES copies along
+    its first axis. `arrays` are those of `tux.rows.table.Table.seen`; only those that can be
+    written have copies of their own.
+    """
+
+    def __init__(self, table: Table, names: tuple[str, ...], arrays: tuple[Any, ...]) -> None:
+        self._copies: list[tuple[Field, np.ndarray, np.ndarray]] = []
+        one, apart = [], []
+        for name, array in zip(names, arrays, strict=True):
+            one.append(_repeated(array))
+            apart.append(one[-1])
+            if array.flags.writeable:
+                apart[-1] = _padded(array)
+                self._copies.append((table.declared[name], array, apart[-1]))
+        self.one, self.apart = tuple(one), tuple(apart)
+        """All lanes are the context itself; each lane has copies of what is written."""
+
+    @property
+    def written(self) -> bool:
+        """Whether any field has copies."""
+        return bool(self._copies)
+
+    def start(self) -> None:
+        """Totals begin with nothing; shared fields with what the context holds."""
+        for field, array, copies in self._copies:
+            copies[...] = field.identity if field.kind == "delta" else array
+
+    def fold(self) -> None:
+        """Put what the lanes have gathered into the context."""
+        for field, array, copies in self._copies:
+            if field.kind != "delta":
+                array += (copies - array).sum(axis=0, dtype=array.dtype)
+            elif field.combine == "sum":
+                array += copies.sum(axis=0, dtype=array.dtype)
+            else:
+                for copy in copies:
+                    array[0] = COMBINE[field.combine](array[0], copy)
+
+
+def _repeated(array: np.ndarray) -> np.ndarray:
+    """The one row of `array` as LANES rows that are the same memory."""
+    shape, strides = (LANES, *array.shape[1:]), (0, *array.strides[1:])
+    return as_strided(array, shape, strides, writeable=array.flags.writeable)
+
+
+def _padded(array: np.ndarray) -> np.ndarray:
+    """LANES rows like the one of `array`, none of which shares a cache line with another."""
+    size = array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
+    stride = -(-size // _LINE) * _LINE + _LINE
+    raw = np.zeros(LANES * stride + _LINE, np.uint8)
+    raw = raw[-raw.ctypes.data % _LINE :][: LANES * stride]
+    return np.ndarray(
+        (LANES, *array.shape[1:]), array.dtype, raw, strides=(stride, *array.strides[1:])
+    )

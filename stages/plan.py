@@ -1,0 +1,199 @@
+"""How threads share a kernel: what the analysis of its UDFs allows.
+
+    tiles       per edge; a tile runs when those before it with its rows, or its columns, have
+                ended: only ends that UDFs write have such tickets
+    vertices    a UDF writes its own vertex, its edges and totals: ranges of vertices in any order
+    cells       per vertex, which the program lets see one share of its edges at a time
+                (``split=8``): ranges of vertices by ranges of the other end, with tickets
+    racing      by the program's and the user's word, without any order
+    one thread  everything else, with the reason
+
+Totals of the context are gathered in lanes (`tux.stages.lanes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tux.program.fields import Field
+from tux.program.program import Program
+from tux.rows.table import Claim
+from tux.stages.calls import Call
+
+CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
+"""Kinds of effects by which a field may be another afterwards."""
+
+REFRESHES = 8
+"""Times in a pass that lanes with copies of shared fields learn of each other."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
+    the other, have tickets. `lanes`: each item may add to a copy of the context; `refreshes`: how
+    often a pass folds them. `why`: what keeps the kernel on one thread. `claims`: what each row is
+    written to, by its name; a name that is missing is claimed nothing of.
+    """
+
+    form: str = "one thread"
+    rows: bool = False
+    columns: bool = False
+    lanes: bool = False
+    refreshes: int = 1
+    why: str = ""
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> bool:
+        """Whether several threads may run the kernel."""
+        return self.form != "one thread"
+
+    def __str__(self) -> str:
+        held = [end for end, has in (("rows", self.rows), ("columns", self.columns)) if has]
+        tickets = f", tickets of {' and '.join(held)}" if held else ""
+        lanes = ", totals in lanes" if self.lanes else ""
+        return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
+
+
+def _name(call: Call, row: str) -> str:
+    """What a kernel calls a row of the analysis."""
+    if row == "edges":
+        return call.program.edge_name
+    if call.place != "Exchange" and row == "v":
+        return next(each for each in call.rows if each != "v")
+    return row.removeprefix("edges.")
+
+
+def _fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
+    """The table of a row, and its fields."""
+    program = call.program
+    if row in call.rows:
+        return call.rows[row], program.vertices[call.rows[row]].fields
+    if row == "tau":
+        return "tau", program.context.fields
+    return program.edge_name, program.edge.fields
+
+
+def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, str]]]:
+    """By the name of a row: its table, and the fields that may be changed, each with a place."""
+    out: dict[str, tuple[str, dict[str, str]]] = {}
+    for call in calls:
+        for row in call.shapes_by_row():
+            table, fields = _fields(call, row)
+            changed = out.setdefault(_name(call, row), (table, {}))[1]
+            for name in fields:
+                kinds = call.effects.of(row, name)
+                for kind in sorted(kinds.keys() & CHANGES):
+                    changed.setdefault(name, f"`{call.udf.__name__}` ({kinds[kind]})")
+    return out
+
+
+def claims(calls: Iterable[Call]) -> dict[str, Claim]:
+    """What each row is claimed to be written to."""
+    found = writes(calls)
+    return {
+        name: Claim(
+            frozenset(changed),
+            frozenset(f for n, (t, of) in found.items() if t == table and n != name for f in of),
+        )
+        for name, (table, changed) in found.items()
+    }
+
+
+def _reads(calls: Iterable[Call], name: str) -> set[str]:
+    """Fields that may be read by a row of this name, other than to change them."""
+    out: set[str] = set()
+    for call in calls:
+        for row in call.shapes_by_row():
+            if _name(call, row) == name:
+                out |= {
+                    f
+                    for f in _fields(call, row)[1]
+                    if call.effects.of(row, f).keys() & {"read", "unknown"}
+                }
+    return out
+
+
+def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False) -> str:
+    """Why items may not add to copies of the context; "" if they may. `shared`: the program's word
+    that shared fields may be copied too.
+    """
+    for name, declared in program.context.fields.items():
+        for call in calls:
+            kinds, udf = call.effects.of("tau", name), f"`{call.udf.__name__}`"
+            changing = kinds.keys() & CHANGES
+            if not changing or declared.kind not in ("shared", "delta"):
+                continue
+            where = kinds[min(changing)]
+            if declared.kind == "shared" and not shared:
+                return f"{udf} changes tau.{name}, a shared field ({where})"
+            if declared.kind == "delta" and _other_than(kinds, declared.combine):
+                return f"{udf} does more with the total tau.{name} than to gather it ({where})"
+    return ""
+
+
+def _other_than(kinds: Mapping[str, str], combine: str) -> bool:
+    own = {"min": "min", "max": "max"}.get(combine, "add")
+    return bool(kinds.keys() - {own})
+
+
+def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> Plan:
+    """UDFs on one vertex, and along its edges, grouped by vertex."""
+    claimed, why = claims(calls), of_context(program, calls, shared=lanes)
+    found = writes(calls)
+    own = next((call.own for call in calls if call.own), "")
+    for name, (table, changed) in found.items():
+        if name in ("tau", program.edge_name) or not changed or why:
+            continue
+        if own and name not in (own, "v"):
+            field_, place = next(iter(changed.items()))
+            why = f"{place} changes {name}.{field_}, which other {own}s may change too"
+        for other, (of, _) in found.items():
+            both = set(changed) & _reads(calls, other) if other != name and of == table else set()
+            if both and not why:
+                field_ = min(both)
+                why = f"{changed[field_]} changes {name}.{field_}, which is read by way of {other}"
+    if why:
+        return Plan(why=why, claims=claimed)
+    return Plan("vertices", lanes=True, refreshes=REFRESHES if lanes else 1, claims=claimed)
+
+
+def of_tiles(program: Program, call: Call, role: str) -> Plan:
+    """A UDF per edge; `role`: the enumerated end."""
+    claimed, why, found = claims([call]), of_context(program, [call]), writes([call])
+    first, second = program.edge.roles
+    other = second if role == first else first
+    written = {end: found.get(end, ("", {}))[1] for end in (role, other)}
+    if program.edge.ends[0] == program.edge.ends[1] and not why:
+        for end, away in ((role, other), (other, role)):
+            changed = set(written[end])
+            if both := changed & (_reads([call], away) | set(written[away])):
+                name = min(both)
+                why = (
+                    f"{written[end][name]} changes {end}.{name}, which is read or changed by way "
+                    f"of {away}"
+                )
+                break
+    if why:
+        return Plan(why=why, claims=claimed)
+    return Plan(
+        "tiles", rows=bool(written[role]), columns=bool(written[other]), lanes=True, claims=claimed
+    )
+
+
+def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> Plan:
+    """A UDF per vertex that the program lets see one share of its edges at a time."""
+    claimed, why, found = claims(calls), of_context(program, calls, shared=lanes), writes(calls)
+    first, second = program.edge.roles
+    if program.edge.ends[0] == program.edge.ends[1]:
+        why = why or "both ends of an edge are of one type"
+    if why:
+        return Plan(why=why, claims=claimed)
+    columns = bool(found.get(second if role == first else first, ("", {}))[1])
+    return Plan("cells", rows=True, columns=columns, lanes=True, claims=claimed)
+
+
+def one_thread(why: str, plan: Plan) -> Plan:
+    """The same without threads."""
+    return replace(plan, form="one thread", lanes=False, why=why)

@@ -1,0 +1,117 @@
+"""A compiled loop over items, which the threads of a worker run together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tux.rows.turns import FAILED, HI, LO, STRIDE, fresh
+from tux.stages.lanes import Lanes
+from tux.stages.plan import Plan
+from tux.stages.sample import Looked
+from tux.stages.tickets import Items
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
+
+SHORT = 3e-4
+"""Seconds of work for which the other threads are not woken."""
+
+
+class SharedKernel:
+    """``kernel(items, *varying)`` runs the items of a list; the result is the same whatever the
+    number of threads.
+
+    `arguments` are bound by name; of those in `scratch` each thread has its own. `lanes`: of the
+    context, if it is an argument.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        built: Callable[..., None] | Looked,
+        purpose: np.uint64,
+        plan: Plan,
+        arguments: Mapping[str, Any],
+        scratch: set[str],
+        lanes: Lanes | None,
+    ) -> None:
+        self._worker, self._built, self._purpose, self._plan = worker, built, purpose, plan
+        self._arguments, self._scratch = dict(arguments), scratch
+        self._lanes = lanes if lanes is not None and lanes.written else None
+        self._bound: dict[tuple[int, bool], tuple[Any, ...]] = {}
+        self._rate = 1e-8  # seconds for an edge or a row: the fastest call so far
+
+    def __call__(
+        self, items: Items, *varying: Any, salt: int = 0, pass_number: int | None = None
+    ) -> None:
+        """Run the items. The random key is (stage, pass, `salt`)."""
+        number = self._worker.pass_number if pass_number is None else pass_number
+        key = self._purpose ^ np.uint64(number | salt << 32)
+        for piece in items.pieces(self._plan.refreshes):
+            self._run(piece, varying, key)
+
+    def _run(self, items: Items, varying: tuple[Any, ...], key: np.uint64) -> None:
+        lanes = self._lanes if self._plan.lanes and len(items.array) > 1 else None
+        turns = fresh(items.tickets, lanes=lanes is not None)
+        if lanes is not None:
+            lanes.start()
+        size = int((items.array[:, HI] - items.array[:, LO]).sum())
+        call, start = (
+            partial(self._call, turns, items.array, varying, key, lanes is not None),
+            time.perf_counter(),
+        )
+        if self._threads(size, len(items.array)) > 1:
+
+            def stop() -> None:
+                turns[FAILED * STRIDE] = 1
+
+            self._worker.threads.run(call, stop)
+        else:
+            call(0)
+            if size:
+                self._rate = (time.perf_counter() - start) / size
+        if lanes is not None:
+            lanes.fold()
+
+    def _threads(self, size: int, items: int) -> int:
+        """How many threads run so many edges or rows. This decides times, not results."""
+        threads = self._worker.threads
+        alone = isinstance(self._built, Looked) and self._built.pending or not self._worker.jit
+        if alone or not self._plan.threads or not threads.here() or size * self._rate < SHORT:
+            return 1
+        return min(threads.count, items)
+
+    def _call(
+        self,
+        turns: np.ndarray,
+        items: np.ndarray,
+        varying: tuple[Any, ...],
+        key: np.uint64,
+        laned: bool,  # noqa: FBT001  bound by position for all threads
+        thread: int,
+    ) -> None:
+        if (thread, laned) not in self._bound:
+            self._bound[thread, laned] = self._of_thread(thread, laned=laned)
+        self._built(turns, items, *varying, key, *self._bound[thread, laned])
+
+    def _of_thread(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
+        """The arguments of one thread."""
+        own = dict(self._arguments)
+        if laned:
+            assert self._lanes is not None
+            own["tau_arrays"] = self._lanes.apart
+        if thread:
+            own |= {name: _apart(own[name]) for name in self._scratch}
+        return tuple(own.values())
+
+
+def _apart(array: np.ndarray) -> np.ndarray:
+    """Zeros like a small array, on cache lines of their own."""
+    room = np.zeros(array.size + 128 // array.itemsize, array.dtype)
+    start = 64 // array.itemsize
+    return room[start : start + array.size].reshape(array.shape)

@@ -1,0 +1,139 @@
+"""How the threads of a kernel share its items: each takes the next one, waits for its turns, runs
+it, and passes the turns on.
+
+An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, the number PART of a
+share of the other end, and up to two tickets. A ticket says which turn is waited for (a place in
+`turns`; 0: none) and how many items have it before this one. So items that share a ticket run in
+the order of the list, whatever the number of threads, and none waits for a later one.
+
+`turns` is one array of int64, of which each eighth is used, so that no two share a cache line:
+
+    0       the next item
+    1       not 0: a thread has failed, and all end
+    2       the number of lanes in use: item i waits for item i - LANES, whose lane it has; or 0
+    3...    turns of the lanes, then of the tickets
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+LANES = 16
+"""Copies of the context that a kernel's items add to in turn: a number that does not depend on the
+threads, so that sums do not either.
+"""
+
+COLUMNS = LO, HI, PART, FIRST, FIRST_NEED, SECOND, SECOND_NEED = range(7)
+WIDTH = 8  # an item is a cache line
+STRIDE = 8
+NEXT, FAILED, USED_LANES, LANE = 0, 1, 2, 3
+TICKETS = LANE + LANES
+"""The first place of a ticket."""
+
+SPINS = 2_000
+"""Looks at a turn before the core is offered to others: about 10 us."""
+
+_yield = types.ExternalFunction("sched_yield", types.int32())
+
+
+def fresh(tickets: int, *, lanes: bool) -> np.ndarray:
+    """`turns` before the first item, with room for so many tickets."""
+    turns = np.zeros((TICKETS + tickets) * STRIDE, np.int64)
+    turns[USED_LANES * STRIDE] = LANES if lanes else 0
+    return turns
+
+
+class Plain:
+    """The same in plain Python, for one thread."""
+
+    @staticmethod
+    def take(turns: Any) -> int:
+        """The number of the next item."""
+        item = int(turns[NEXT])
+        turns[NEXT] = item + 1
+        return item
+
+    @staticmethod
+    def begin(turns: Any, items: Any, item: int) -> bool:
+        """Nothing is waited for: the items before have ended."""
+        return True
+
+    @staticmethod
+    def finish(turns: Any, items: Any, item: int) -> None:
+        """Nobody waits."""
+
+
+@intrinsic
+def _add(typingctx: Any, array: Any, at: Any) -> Any:
+    """Add 1 to ``array[at]``; returns what was there. What this thread has written is seen by
+    whoever sees the sum.
+    """
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = make_array(sig.args[0])(context, builder, value=args[0]).data
+        place = builder.gep(data, [args[1]], inbounds=True)
+        return builder.atomic_rmw("add", place, context.get_constant(types.int64, 1), "acq_rel")
+
+    return types.int64(array, types.int64), codegen
+
+
+@intrinsic
+def _look(typingctx: Any, array: Any, at: Any) -> Any:
+    """``array[at]``; what was written before it was set is seen from here on."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = make_array(sig.args[0])(context, builder, value=args[0]).data
+        place = builder.gep(data, [args[1]], inbounds=True)
+        return builder.load_atomic(place, "acquire", 8)
+
+    return types.int64(array, types.int64), codegen
+
+
+@njit(nogil=True)
+def _reached(turns, place, need):  # type: ignore[no-untyped-def]
+    """Wait until a turn is `need`; False if a thread has failed."""
+    spins = 0
+    while _look(turns, place * STRIDE) != need:
+        if _look(turns, FAILED * STRIDE) != 0:
+            return False
+        spins += 1
+        if spins > SPINS:
+            _yield()
+    return True
+
+
+@njit(nogil=True)
+def take(turns):  # type: ignore[no-untyped-def]
+    """The number of the next item."""
+    return _add(turns, NEXT * STRIDE)
+
+
+@njit(nogil=True)
+def begin(turns, items, item):  # type: ignore[no-untyped-def]
+    """Wait for the turns of an item; False if a thread has failed: then no item begins."""
+    if _look(turns, FAILED * STRIDE) != 0:
+        return False
+    first, second = items[item, FIRST], items[item, SECOND]
+    if first > 0 and not _reached(turns, first, items[item, FIRST_NEED]):
+        return False
+    if second > 0 and not _reached(turns, second, items[item, SECOND_NEED]):
+        return False
+    return turns[USED_LANES * STRIDE] == 0 or _reached(turns, LANE + item % LANES, item // LANES)
+
+
+@njit(nogil=True)
+def finish(turns, items, item):  # type: ignore[no-untyped-def]
+    """Pass the turns of an item on."""
+    first, second = items[item, FIRST], items[item, SECOND]
+    if first > 0:
+        _add(turns, first * STRIDE)
+    if second > 0:
+        _add(turns, second * STRIDE)
+    if turns[USED_LANES * STRIDE] != 0:
+        _add(turns, (LANE + item % LANES) * STRIDE)
