@@ -167,6 +167,13 @@ def test_what_is_written_is_found(body, found):
         ("x = max(u.f, v.f); x[0] = 1", {"u.f", "v.f"}),
         ("x = min(u.g); x[0] = 1", {"u.g"}),
         ("x = u.f.astype(np.float64, copy=False); x[0] = 1", {"u.f"}),
+        # views that numba lets a kernel write to even where the field is read-only
+        ("u.f.flat[0] = 1", {"u.f"}),
+        ("np.ascontiguousarray(u.f)[0] = 1", {"u.f"}),
+        ("np.asfortranarray(u.f)[0] = 1", {"u.f"}),
+        ("np.fill_diagonal(u.g, 1)", {"u.g"}),
+        ("for i in np.nditer(u.f): i[()] = 1", {"u.f"}),
+        ("np.dot(v.g, v.f, u.f)", {"u.f", "v.f", "v.g"}),
         # what is assigned to in passing
         ("n = [0 for u.a in range(2)]", {"u.*", "v.*", "edges.*", "edges.item.*"}),
         (

@@ -1,5 +1,5 @@
-"""The list of tiles that threads share, as a state machine: whatever the order of their steps, tiles
-that touch the same rows or columns run in the order of the list.
+"""The list of tiles that threads share, as a state machine: whatever the order of their steps,
+tiles that touch the same rows or columns run in the order of the list.
 """
 
 import random
