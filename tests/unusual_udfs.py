@@ -52,6 +52,8 @@ class Unusual:
             lambda: f"np.asarray({array()})",
             lambda: f"{array()}.reshape({self.one('2', '-1')})",
             lambda: f"{array()}.T",
+            lambda: f"{array()}.real",
+            lambda: f"[(((0, {array()}),),) for i in range(2)][0][0][0][1]",
             lambda: f"keep({array()})[-1]",
             lambda: f"closed({array()})",
             lambda: f"closed({array()}, k={number()})",

@@ -116,7 +116,7 @@ def check_alone(udf, start, kinds, left):
 
 
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
-@settings(relaxed, derandomize=True, max_examples=150)
+@settings(relaxed, derandomize=True, max_examples=100)
 def test_nothing_happens_that_was_not_found(random, start):
     check(source(random)[1], start)
 
