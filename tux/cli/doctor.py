@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tux.base.cache import cache_folder
+from tux.base.parallel import cores
 
 PACKAGES = ("tux", "numpy", "numba", "llvmlite", "pyarrow", "msgspec", "networkx", "rich")
 
@@ -33,7 +34,7 @@ def examine() -> tuple[dict[str, str], bool]:
         "python": f"{platform.python_version()} ({platform.machine()}, {platform.system()})",
         **packages,
         "processor": _processor(),
-        "cores": str(_cores()),
+        "cores": str(cores()),
         "memory": _memory(),
         "cache folder": (
             f"{folder}, {len(kept):,} files, {sum(kept) / 1e6:.1f} MB, "
@@ -91,8 +92,3 @@ def _kernel() -> tuple[str, bool]:
         return f"fails: {type(error).__name__}: {error}", False
     right = out[0] == values.sum()
     return f"{'compiled or loaded' if right else 'wrong result'} in {seconds:.2f} s", bool(right)
-
-
-def _cores() -> int | None:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tux.base.parallel import cores
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -75,14 +76,11 @@ def prepare(
 
 def crowded(workers: int) -> str:
     """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if workers <= cores:
+    if workers <= (here := cores()):
         return ""
-    has = f"{cores} processor core{'s' * (cores > 1)}"
+    has = f"{here} processor core{'s' * (here > 1)}"
     return (
-        f"{workers} workers share {has}: an epoch takes longer than with --workers {cores}, and so "
+        f"{workers} workers share {has}: an epoch takes longer than with --workers {here}, and so "
         "does the start"
     )
 

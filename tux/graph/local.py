@@ -14,6 +14,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
+from tux.graph.sorting import Sorting
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program
 from tux.program.types import Edge
@@ -116,8 +117,7 @@ class Edges:
         """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
         name = ("grouped", role)
         if name not in self.layouts:
-            order, bounds = grouped(self.end(role), n)
-            self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
+            self.layouts[name] = self._arranged(grouped(self.end(role), n), np.arange(n + 1))
         return self.layouts[name]
 
     def walk_tiled(
@@ -141,19 +141,21 @@ class Edges:
                 if columns is None
                 else columns
             )
-            order, bounds = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            sorting = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            self.layouts[name] = self._arranged(order, bounds, blocks, len(other_cuts) - 1)
+            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1)
         return self.layouts[name]
 
-    def _arranged(
-        self, order: np.ndarray, bounds: np.ndarray, blocks: np.ndarray, across: int = 1
-    ) -> Layout:
+    def _arranged(self, sorting: Sorting, blocks: np.ndarray, across: int = 1) -> Layout:
+        bounds = sorting.bounds
         if self.layouts or self.fixed:
-            return Layout(self.src[order], self.dst[order], order, bounds, blocks, across)
-        self.src, self.dst = self.src[order], self.dst[order]
+            src, dst = sorting.moved(self.src), sorting.moved(self.dst)
+            return Layout(src, dst, sorting.order(), bounds, blocks, across)
+        # one after the other, so that one column at a time is there twice
+        self.src = sorting.moved(self.src)
+        self.dst = sorting.moved(self.dst)
         for name in self.fields:
-            self.fields[name] = self.fields[name][order]
+            self.fields[name] = sorting.moved(self.fields[name])
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
 
