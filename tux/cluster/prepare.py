@@ -58,6 +58,7 @@ def prepare(
             workers=workers * machines,
             largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
             launcher_here=machine == 0,
+            threads=max(1, cores() // workers),
             lists="sent" if machine else "spooled" if room else "",
             **_meeting(place, folder),
             **options,
