@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded, Column
-from tux.arrays.integers import LAST, of_python
+from tux.arrays.integers import LAST, distinct, of_python
 from tux.base.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
@@ -67,6 +67,8 @@ class Ids:
             )
         index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
         ids = cls(np.concatenate(_alike(base.values, new))) if len(new) else base
+        if len(base) == 0 and len(parts) == 1:  # each value's index is its place
+            return ids, [parts[0][1]]
         return ids, [_take(index[_places(values, part)], codes) for part, codes in parts]
 
     def encode(self, column: Any) -> np.ndarray:
@@ -154,16 +156,16 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
     nothing is sorted.
     """
+    if len(array) >= CHUNK:
+        from tux.arrays.ranks import ranked  # which needs the compiler
+
+        return ranked(array, low, high)
     present = np.zeros(high - low + 1, np.bool_)
-    codes = np.empty(len(array), np.int32)
-    slices = [slice(start, start + CHUNK) for start in range(0, len(array), CHUNK)]
-    for rows in slices:
-        present[array[rows].astype(np.int64) - low] = True
+    places = array.astype(np.int64) - low
+    present[places] = True
     rank = np.cumsum(present, dtype=np.int32)
     rank -= 1
-    for rows in slices:
-        codes[rows] = rank[array[rows].astype(np.int64) - low]
-    return np.flatnonzero(present) + low, codes
+    return np.flatnonzero(present) + low, rank[places]
 
 
 def _checked(column: Column | Sequence[Any]) -> np.ndarray:
@@ -216,7 +218,8 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
     """The distinct values of several arrays, ascending."""
     values = parts[0]
     for part in parts[1:]:
-        values = np.unique(np.concatenate(_alike(values, part)))
+        both = np.concatenate(_alike(values, part))
+        values = np.unique(both) if both.dtype.kind == "T" else distinct(both)
     return values
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.integers import distinct
 from tux.base.random import key, permutation
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
@@ -208,7 +209,7 @@ def _held_out_type(
     """
     name, k = parts[0].name, len(parts)
     rows = [
-        np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32)
+        np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
         for t, more in zip(parts, needed, strict=True)
     ]
     number = _numbers([t.masters for t in parts], parts[0].vertices)
@@ -320,10 +321,13 @@ def _needed(
     share of those after `n_train` without any.
     """
     sides = [end for end, each in zip(ends, of, strict=True) if each == name]
-    bare = np.setdiff1d(np.arange(n_train, n), np.concatenate(sides))
+    lone = np.ones(n, np.bool_)
+    for side in sides:
+        lone[side] = False
+    bare = np.flatnonzero(lone[n_train:]) + n_train
     home = by_hash(bare, len(members), seed)
     return [
-        np.unique(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
+        distinct(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
         for w, m in enumerate(members)
     ]
 
