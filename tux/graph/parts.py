@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct
+from tux.base.parallel import spread
 from tux.base.random import key, permutation
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
@@ -118,11 +120,11 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
     counts = {name: len(data.ids[name]) for name in data.ids}
     orders = {name: order_of(data, name, seed) for name in counts}
     ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
-    members = [np.flatnonzero(parts == part) for part in range(k)]
+    members = spread(lambda part: np.flatnonzero(parts == part), range(k))
     types = {}
     for name, n in counts.items():
         sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
-        placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
+        placed = _place(spread(partial(_of_edges, sides), members), n, k, seed)
         known = data.vertex_fields.get(name, {})
         types[name] = [
             replace(each, data=known)
@@ -133,24 +135,22 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
         for end, of in zip(ends, data.ends, strict=True)
     ]
     nothing = np.empty(0, np.int32)
-    out = []
-    for part in range(k):
+
+    def bare(part: int) -> Part:
         local = {name: _numbering(types[name][part].rows, n) for name, n in counts.items()}
         edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
         fields = {name: array[members[part]] for name, array in data.fields.items()}
         mine = {name: each[part] for name, each in types.items()}
-        bare = Part(
-            mine,
-            (degrees[0], degrees[1]),
-            edges[0],
-            edges[1],
-            fields,
-            nothing,
-            nothing,
-            {},
-        )
-        out.append(bare)
+        both = (degrees[0], degrees[1])
+        return Part(mine, both, edges[0], edges[1], fields, nothing, nothing, {})
+
+    out = spread(bare, range(k))
     return hold_out(out, test, seed) if test is not None else out
+
+
+def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
+    """The vertices at these ends of some edges, by the numbers of the edges."""
+    return np.concatenate([side[members] for side in sides])
 
 
 def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
