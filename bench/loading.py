@@ -47,7 +47,7 @@ def fastest(work: Callable[[], object], counts: Sequence[int], repeats: int) -> 
 def measure(folder: Path, count: int, repeats: int, threads: int) -> list[tuple[str, list[float]]]:
     """The least seconds of each phase with one thread, and with `threads`."""
     path, program = folder / "ratings.csv", MF()
-    write_text(path, ratings(60_000, 6_000, count).arrays())
+    write_text(path, ratings(max(count // 100, 100), max(count // 1000, 200), count).arrays())
     read = lambda: read_edges(path, program.edge.ends, program.edge.columns)  # noqa: E731
     edges = read()
     sort(edges)  # so that all is compiled

@@ -230,7 +230,7 @@ def test_long_columns_of_any_number_of_threads(monkeypatch, threads, dtype):
     column = np.random.default_rng(0).integers(0, 100, 1000).astype(dtype)
     expected = Ids.of(column)
     monkeypatch.setattr("tux.base.parallel._chosen", [threads])
-    monkeypatch.setattr(module, "CHUNK", 10)
+    monkeypatch.setattr(module, "LONG", 10)
     monkeypatch.setattr("tux.arrays.ranks.slices", lambda n: slices(n, 100))
     column.flags.writeable = False
     for given_column in (column, np.repeat(column, 2)[::2]):  # not in line

@@ -5,7 +5,7 @@ import pytest
 
 from tux.graph import sorting
 from tux.graph.layout import tiled
-from tux.graph.sorting import Sorting, index_dtype
+from tux.graph.sorting import Sorting, counted, index_dtype
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -24,6 +24,8 @@ def test_it_is_the_stable_order(threads, m, n):
     order = np.argsort(keys, kind="stable")
     assert found.order().dtype == np.int32 and np.array_equal(found.order(), order)
     assert found.bounds.tolist() == [0, *np.cumsum(np.bincount(keys, minlength=n))]
+    assert np.array_equal(counted(keys, n), np.bincount(keys, minlength=n))
+    assert counted(keys, n).dtype == np.int64
     for dtype in ("f4", "f8", "i4", "u1", "?", "i2"):
         column = rng.integers(0, 100, m).astype(dtype)
         moved = found.moved(column)

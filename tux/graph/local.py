@@ -11,10 +11,11 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
-from tux.graph.sorting import Sorting
+from tux.graph.sorting import Sorting, counted
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program
 from tux.program.types import Edge
@@ -186,7 +187,7 @@ class Graph:
         if self.part is not None:
             return self.part.degrees[side]
         n_train = self.vertices[declared.ends[side]].n_train
-        return np.bincount(self.edges.end(role), minlength=n_train)[:n_train]
+        return counted(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
 
     def groups(self, role: str) -> np.ndarray:
         """First position of each group of vertices at the end called `role`, and the number of all
@@ -215,7 +216,7 @@ class Graph:
         ]
         total = np.zeros(len(self.vertices[name]), np.int64)
         for role in ends:
-            total += np.bincount(self.edges.end(role), minlength=len(total))
+            total += counted(self.edges.end(role), len(total))
         return total
 
     @staticmethod
@@ -290,7 +291,7 @@ def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | Non
             declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
         )
     first, second = (vertices[end].row_of for end in declared.ends)
-    return _repeated(program, first[data.src], second[data.dst], data.fields)
+    return _repeated(program, looked_up(first, data.src), looked_up(second, data.dst), data.fields)
 
 
 def _repeated(

@@ -17,8 +17,10 @@ import numpy as np
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct
+from tux.arrays.lookup import looked_up
 from tux.base.parallel import spread
 from tux.base.random import key, permutation
+from tux.graph.sorting import counted
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
 from tux.partition.replicas import gathered
@@ -79,7 +81,7 @@ class Part:
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     first, second = data.ends
-    return position_of[first][data.src], position_of[second][data.dst]
+    return looked_up(position_of[first], data.src), looked_up(position_of[second], data.dst)
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,7 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
             for each in _type_parts(name, data.ids[name], orders[name], placed, k)
         ]
     degrees = [
-        np.bincount(end, minlength=counts[of]).astype(np.int32)
-        for end, of in zip(ends, data.ends, strict=True)
+        counted(end, counts[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)
     ]
     nothing = np.empty(0, np.int32)
 

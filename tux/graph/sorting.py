@@ -65,6 +65,21 @@ def _number(keys, free, first, out):  # type: ignore[no-untyped-def]
         free[keys[i]] = at + 1
 
 
+def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
+    """As many pieces as there are threads, but so few that their counts take no more memory than a
+    byte a key, or one piece's.
+    """
+    return slices(len(keys), max(LEAST, 4 * n_keys))
+
+
+def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
+    """How often each of 0..n_keys-1 is among `keys`, (n_keys,) int64."""
+    keys, pieces = frozen(keys), _pieces(keys, n_keys)
+    counts = np.zeros((len(pieces), n_keys), index_dtype(len(keys)))
+    spread(lambda at: _count(keys[pieces[at]], counts[at]), range(len(pieces)))
+    return counts.sum(axis=0, dtype=np.int64)
+
+
 class Sorting:
     """The stable order of `keys` (m,), each in 0..n_keys-1, for as many columns as have to be put
     into it.
@@ -74,8 +89,7 @@ class Sorting:
 
     def __init__(self, keys: np.ndarray, n_keys: int) -> None:
         self._keys = frozen(keys)
-        # counts take no more memory than a byte an entry, or one piece's
-        self._pieces = slices(len(keys), max(LEAST, 4 * n_keys))
+        self._pieces = _pieces(keys, n_keys)
         self._first = np.zeros((len(self._pieces), n_keys), index_dtype(len(keys)))
         self.bounds = np.empty(n_keys + 1, np.int64)
         self._each(lambda at, piece: _count(keys[piece], self._first[at]))
