@@ -144,12 +144,11 @@ def plain_rows(
 
     `kinds` are as in `tux.arrays.arrow.Pieces`: a column of ids is int32, or int64 if it has to be.
     """
-    # the compiled loop knows by the newline where to stop
-    if len(text) < 2 * LEAST or not text.endswith(b"\n"):
-        return None
-    if not all(kind is None or kind.kind in "iuf" for kind in kinds):
-        return None
-    if any(kind is not None and kind.itemsize < 4 and kind.kind == "f" for kind in kinds):
+    known = (
+        kind is None or kind.kind in "iu" or kind in (np.float32, np.float64) for kind in kinds
+    )
+    # the compiled loop knows by the last newline where to stop
+    if len(text) < 2 * LEAST or not text.endswith(b"\n") or not all(known):
         return None
     ends = [text.find(b"\n", piece.stop - 1) + 1 for piece in slices(len(text), LEAST)]
     whole = np.frombuffer(text, np.uint8)
