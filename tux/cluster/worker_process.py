@@ -24,6 +24,7 @@ from pathlib import Path
 import msgspec
 
 from tux.base.errors import DeadlinePassed, Refused, TuxError
+from tux.base.parallel import use_threads
 from tux.cluster.control import (
     Beat,
     Bye,
@@ -270,6 +271,7 @@ def main() -> int:
     job, peer = None, None
     try:
         job = Job.read(folder)
+        use_threads(job.threads)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
         with peer.socket_thread.naming_hosts():

@@ -42,6 +42,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from tux.arrays.integers import distinct
 from tux.protocol.encoding import Arrays, Picked, unpack
 from tux.protocol.message import Message, checking
 from tux.rows.table import Table, frozen, in_model
@@ -368,7 +369,7 @@ def _check_ids(ids: np.ndarray, n: int) -> None:
         len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
         f"a dense index is outside 0..{n - 1}",
     )
-    _demand(len(np.unique(ids)) == len(ids), "a dense index comes twice")
+    _demand(len(distinct(ids)) == len(ids), "a dense index comes twice")
 
 
 def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:
