@@ -85,6 +85,7 @@ class Worker:
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
+        self.computes: Callable[[], None] = lambda: None  # is told that a segment begins
 
     def _allocate(self) -> None:
         """The tables of the worker, its mirrors, and its server's masters."""
@@ -209,12 +210,18 @@ class Worker:
         clock; returns when all is answered.
         """
         for _ in self.execute(steps, slack):
-            with self.timed("wait"):
-                self.take(self.receive())
+            self.take_next()
 
     def take(self, message: Message) -> None:
         """A message for this worker has arrived; it is installed when `execute` goes on."""
         self.inbox.append(message)
+
+    def take_next(self) -> None:
+        """Wait for the next message and take it. What the server does meanwhile is no waiting."""
+        start, served = time.perf_counter(), self.server.seconds
+        self.take(self.receive())
+        seconds = time.perf_counter() - start
+        self.seconds["wait"] += max(seconds - (self.server.seconds - served), 0.0)
 
     def execute(self, steps: Sequence[Step], slack: int | None = None) -> Iterator[None]:
         """`run` that yields whenever nothing can go on before another message is taken."""

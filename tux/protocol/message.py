@@ -67,7 +67,7 @@ class Message:
 
 class BadMessage(Refused):
     """A message of a member of the job that is not what its kind requires. `source` is the
-    member; its host is known to the socket thread, which adds it as `where`.
+    member; its host is known to the reactor, which adds it as `where`.
     """
 
     def __init__(self, message: Message, why: str) -> None:
