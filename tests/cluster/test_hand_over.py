@@ -116,7 +116,19 @@ def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch
     assert one.inbox.empty() and two.inbox.empty()
 
 
-def test_a_main_thread_that_waits_serves_itself(join, ipc):
+@pytest.fixture
+def keeps(monkeypatch):
+    """Let the main thread of a member take its sockets; it keeps them until it hands them over."""
+    monkeypatch.setattr(hand_over, "PATIENCE", SOON)
+
+    def take(member):
+        assert member._hand_over.take(SOON)
+        member._hand_over.leave()
+
+    return take
+
+
+def test_a_main_thread_that_waits_serves_itself(join, ipc, keeps):
     """The handler runs where the worker waits; while it computes, in the socket thread."""
     threads = []
 
@@ -125,33 +137,29 @@ def test_a_main_thread_that_waits_serves_itself(join, ipc):
         return message.kind is Kind.TOTALS
 
     one, two = join(ipc(2), handle={1: handle})
-    one.send(up(1))
-    two.serve(SOON, "a message")
-    until(lambda: threads, "a message")
+    keeps(two)
     one.send(Message(Kind.TOTALS, 0, 1))
     one.send(up(1, 5))
     assert value_of(two.serve(SOON, "a message")) == 5
-    assert threads[1:] == [threading.current_thread()] * 2
+    assert threads == [threading.current_thread()] * 2
     two.computes()  # for long, as far as is known
     one.send(Message(Kind.TOTALS, 0, 1))
-    until(lambda: len(threads) == 4, "a message")
+    until(lambda: len(threads) == 3, "a message")
     assert threads[-1] is two._thread
 
 
-def test_a_message_to_itself_needs_no_other_thread(join, ipc):
+def test_a_message_to_itself_needs_no_other_thread(join, ipc, keeps):
     threads = []
     (member,) = join(ipc(1), handle={0: lambda _: threads.append(threading.current_thread())})
-    member.send(up(0, 1))
-    assert value_of(member.serve(SOON, "a message")) == 1
+    keeps(member)
     member.send(up(0, 2))
     assert value_of(member.serve(SOON, "a message")) == 2
-    assert threads[-1] is threading.current_thread()
+    assert threads == [threading.current_thread()]
 
 
-def test_what_is_sent_between_two_waits_leaves_at_once(join, ipc):
+def test_what_is_sent_between_two_waits_leaves_at_once(join, ipc, keeps):
     one, two = join(ipc(2))
-    one.send(up(0))
-    one.serve(SOON, "its own message")
+    keeps(one)
     one.send(up(1, 3))
     assert value_of(two.receive(SOON, "a message")) == 3
 
@@ -210,10 +218,9 @@ def test_an_end_while_the_main_thread_serves_leaves_nothing(join, ipc, tmp_path,
     assert not two._thread.is_alive() and len(list(tmp_path.iterdir())) == 1
 
 
-def test_closing_sends_what_the_main_thread_has_left(join, ipc):
+def test_closing_sends_what_the_main_thread_has_left(join, ipc, keeps):
     one, two = join(ipc(2))
-    one.send(up(0))
-    one.serve(SOON, "its own message")
+    keeps(one)
     for value in range(100):
         one.reactor.queue(up(1, value))
     one.close()
@@ -223,7 +230,7 @@ def test_closing_sends_what_the_main_thread_has_left(join, ipc):
 def test_heartbeats_go_on_while_the_main_thread_is_away(join, ipc, monkeypatch):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
     one, two = join(ipc(2), partners=range(2))
-    one.send(up(0))
-    one.serve(SOON, "its own message")  # and it does not come back
+    assert one._hand_over.take(SOON)
+    one._hand_over.leave()  # and it does not come back
     before = time.monotonic()
     until(lambda: two.reactor.heartbeat.heard.get(0, 0) > before + 0.2, "heartbeats")
