@@ -193,7 +193,7 @@ def test_time_in_which_a_member_did_not_listen_is_not_the_others_silence(tmp_pat
     addresses = [f"ipc://{tmp_path}/{number}" for number in range(2)]
     member = SocketThread(0, addresses, 7, lambda message: False, partners=[1], largest=1 << 16)
     member.reactor.sockets._dealers[1] = type(
-        "Nobody", (), {"send_multipart": lambda *_, **__: None, "close": lambda *_: None}
+        "Nobody", (), {"send": lambda *_, **__: None, "close": lambda *_: None}
     )()
     try:
         member.reactor._beat()

@@ -37,6 +37,10 @@ FAILED_HANDSHAKES = (
 )
 
 
+# as plain numbers: to combine members of an enumeration takes longer than a call of ZeroMQ
+_AT_ONCE, _EVENTS, _READABLE = int(zmq.DONTWAIT), int(zmq.EVENTS), int(zmq.POLLIN)
+
+
 def allow_many_files() -> None:
     """Let this process open as many files as the system allows it at most: each connection of a
     stranger is one.
@@ -154,7 +158,7 @@ class Sockets:
         return anyhow.
         """
         with self._wake_lock, suppress(zmq.Again):
-            self._wake.send(b"", zmq.DONTWAIT)
+            self._wake.send(b"", _AT_ONCE)
 
     def poll(self, milliseconds: int) -> bool:
         """Wait until something happens, and admit or refuse who has connected. Whether frames have
@@ -163,7 +167,7 @@ class Sockets:
         ready = dict(self._poller.poll(milliseconds))
         if self._woken in ready:
             while _arrived(self._woken):
-                self._woken.recv(zmq.DONTWAIT)
+                self._woken.recv(_AT_ONCE)
         if self._zap is not None and self._zap in ready:
             self._admit()
         if self._monitor is not None and self._monitor in ready:
@@ -174,8 +178,11 @@ class Sockets:
         """The frames of the next message that has arrived; None if there is none."""
         if not _arrived(self._router):
             return None
-        _, *frames = self._router.recv_multipart(zmq.DONTWAIT, copy=False)
-        return [frame.buffer for frame in frames]
+        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, who has sent it
+        while frame.more:
+            frame = self._router.recv(_AT_ONCE, copy=False)
+            frames.append(frame.buffer)
+        return frames
 
     def stop_receiving(self) -> None:
         """Nothing is received any more; what is to be sent still is."""
@@ -215,7 +222,10 @@ class Sockets:
 
     def send(self, member: int, frames: Sequence[Any]) -> None:
         """Send frames to a member that is connected."""
-        self._dealers[member].send_multipart(frames, copy=False)
+        if len(frames) == 1:
+            self._dealers[member].send(frames[0], copy=False)
+        else:
+            self._dealers[member].send_multipart(frames, copy=False)
 
     def send_once(self, address: str, frames: Sequence[Any]) -> None:
         """Send frames to a process that is no member."""
@@ -243,4 +253,4 @@ class Sockets:
 
 def _arrived(socket: Any) -> bool:
     """Whether a socket has a message: to ask is cheaper than to fail."""
-    return bool(socket.getsockopt(zmq.EVENTS) & zmq.POLLIN)
+    return bool(int(socket.getsockopt(_EVENTS)) & _READABLE)
