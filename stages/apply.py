@@ -147,6 +147,10 @@ class Apply(CallingStage):
         """How threads share the kernel."""
         return of_vertices(program, self.calls(program, ""))
 
+    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+        """One kernel, if there is a UDF."""
+        return {"": self.plan(program)} if self.calls(program, role) else {}
+
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
         """The loop over masters lo..hi."""
         assert self.f is not None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from tux.program.program import Program
 from tux.program.stage import Added, Stage
 from tux.stages.calls import Call
+from tux.stages.plan import Plan
 from tux.stages.replica_rules import check
 
 
@@ -17,6 +18,10 @@ class CallingStage(Stage):
     @abstractmethod
     def calls(self, program: Program, role: str) -> list[Call]:
         """How each UDF is called; `role`: the end that a mini-batch around the stage enumerates."""
+
+    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+        """How threads share each kernel, by the name of its UDF, or "" if there is only one."""
+        return {}
 
     def check_replicas(self, program: Program, role: str = "") -> None:
         """ProgramError where a UDF's result would depend on the number of workers."""

@@ -153,6 +153,10 @@ class Exchange(CallingStage):
             return of_cells(program, calls, role, lanes=self.lanes)
         return of_vertices(program, calls, lanes=self.lanes)
 
+    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+        """One kernel."""
+        return {"": self.plan(program, role or self.role(program))}
+
     def loops(
         self, worker: Worker, walk: Walk, plan: Plan, prefix: str = ""
     ) -> tuple[EdgeLoops, list[str]]:

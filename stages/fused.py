@@ -11,6 +11,7 @@ import numpy as np
 
 from tux.base.random import key, permutation
 from tux.engine.worker import Worker
+from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
@@ -22,11 +23,11 @@ from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
 
-def can_be_fused(worker: Worker, stages: Sequence[Stage], role: str) -> bool:
+def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: str) -> bool:
     """Whether all of a mini-batch's stages work on the block's own vertices, here: one worker,
     no tiles, no GlobalSync.
     """
-    declared = worker.program.edge
+    declared = program.edge
     own = declared.ends[declared.roles.index(role)]
     rows = [
         isinstance(s, Exchange)
@@ -37,7 +38,7 @@ def can_be_fused(worker: Worker, stages: Sequence[Stage], role: str) -> bool:
         and not s.all
         for s in stages
     ]
-    return worker.workers == 1 and bool(rows) and all(rows)
+    return workers == 1 and bool(rows) and all(rows)
 
 
 def neighbours(blocks: int) -> int:

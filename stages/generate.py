@@ -23,7 +23,7 @@ from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
-from tux.stages.plan import LANES, Plan, of_context
+from tux.stages.plan import Plan, of_vertices
 from tux.stages.pull_rows import PullClient
 from tux.stages.scope import Scope, indented
 from tux.stages.tickets import Items, even_items, ranges
@@ -98,6 +98,15 @@ class Generate(CallingStage):
             if udf is not None and parameters(udf, self.label)
         ]
 
+    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+        """Lists are made by all threads; what uses them changes rows of any vertex."""
+        make = [call for call in self.calls(program, role) if call.udf is self.make]
+        out = {named(self.make): of_vertices(program, make)}
+        if self.use is not None:
+            use = named(self.use)
+            out[use] = Plan(why=f"`{use}` changes rows of any {self.over}")
+        return out
+
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
         """Compile both loops; with several workers, be ready to ask for rows and to answer."""
         part = worker.graph.vertices[self.over].part
@@ -160,8 +169,7 @@ class Generate(CallingStage):
         return chosen
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
-        why = of_context(worker.program, self.calls(worker.program, "")[:1])
-        plan = Plan(why=why) if why else Plan("vertices", lanes=LANES)
+        plan = self.plans(worker.program, "")[named(self.make)]
         scope = Scope(worker, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()

@@ -23,7 +23,7 @@ from tux.rows.table import Table
 from tux.stages.bind import Udf, call, named, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex
-from tux.stages.plan import of_vertices
+from tux.stages.plan import Plan, of_vertices
 from tux.stages.scope import Scope, indented
 from tux.stages.tickets import Items, even_items
 
@@ -118,11 +118,16 @@ class GlobalSync(CallingStage):
             Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
         ]
 
+    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+        """That of the aggregate."""
+        calls = self.calls(program, role)
+        return {"": of_vertices(program, calls)} if calls else {}
+
     def _compile(self, worker: Worker, over: str) -> Aggregation:
         """A function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
-        plan = of_vertices(worker.program, self.calls(worker.program, ""))
+        plan = self.plans(worker.program, "")[""]
         scope = Scope(worker, "aggregate", self.label, plan, at_home=vertices.cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
         lines = scope.call(

@@ -52,14 +52,21 @@ class Lanes:
 
     def fold(self) -> None:
         """Put what the lanes have gathered into the context."""
-        for field, array, copies in self._copies:
-            if field.kind != "delta":
-                _add_changes(array.reshape(-1), copies.reshape(len(copies), -1))
-            elif field.combine == "sum":
-                array += copies.sum(axis=0, dtype=array.dtype)
-            else:
-                for copy in copies:
-                    array[0] = COMBINE[field.combine](array[0], copy)
+        with np.errstate(all="ignore"):  # numbers that are no longer finite are told elsewhere
+            for field, array, copies in self._copies:
+                _fold(field, array, copies)
+
+
+def _fold(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
+    if field.kind == "delta" and field.combine != "sum":
+        for copy in copies:
+            array[0] = COMBINE[field.combine](array[0], copy)
+    elif field.kind == "delta":
+        array += copies.sum(axis=0, dtype=array.dtype)
+    elif array.dtype.kind == "b":
+        array ^= (copies != array).any(axis=0)
+    else:
+        _add_changes(array.reshape(-1), copies.reshape(len(copies), -1))
 
 
 @compiled
@@ -68,7 +75,8 @@ def _add_changes(array, copies):  # type: ignore[no-untyped-def]
     before = array.copy()
     for lane in range(len(copies)):
         for k in range(len(array)):
-            array[k] += copies[lane, k] - before[k]
+            if copies[lane, k] != before[k]:  # an infinity minus itself is no number
+                array[k] += copies[lane, k] - before[k]
 
 
 def _repeated(array: np.ndarray, count: int) -> np.ndarray:

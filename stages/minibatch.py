@@ -135,11 +135,16 @@ class MiniBatch(Stage):
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
         plan = Plan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
-        if batch.several and can_be_fused(worker, self.inside, plan.role):
+        if batch.several and can_be_fused(worker.program, worker.workers, self.inside, plan.role):
             return FusedBlocks(worker, self.inside, batch, self.order)
         return BatchBlocks(
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
+
+    def is_fused(self, program: Program, workers: int) -> bool:
+        """Whether all blocks are one kernel, if there are several."""
+        role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
+        return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
     def inner_role(self, program: Program, role: str) -> str:
         """The end that is enumerated; "" where edges are generated."""

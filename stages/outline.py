@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster
-from tux.stages.calling import calls_of
 from tux.stages.calls import Call
+from tux.stages.schedules import schedules
 
 _VERBS = {
     "read": "reads",
@@ -21,29 +21,30 @@ _VERBS = {
 
 class Entry(NamedTuple):
     """A stage, in `depth` others; by the names of its UDFs, the fields ("row.field") by what is
-    done to them: a UDF and pairs of a verb and fields.
+    done to them: a UDF and pairs of a verb and fields; and how threads share its kernels, each
+    with the name of a UDF if there are several.
     """
 
     depth: int
     stage: str
     udfs: list[tuple[str, list[tuple[str, list[str]]]]]
+    threads: list[tuple[str, str]]
 
 
 def outline(program: Program) -> dict[str, list[Entry]]:
-    """The stages that each method of STAGED returns, in a run with held-out edges.
+    """The stages that each method of STAGED returns, in a run of one worker with held-out edges.
 
     GlobalSync's function is ordinary Python, of which nothing is found.
     """
     return {
         method: [
             Entry(
-                depth,
-                type(stage).__name__ if stage.inside else stage.label,
-                [(call.udf.__name__, _verbs(call)) for call in calls],
+                each.depth,
+                type(each.stage).__name__ if each.stage.inside else each.stage.label,
+                [(call.udf.__name__, _verbs(call)) for call in each.calls],
+                [(udf, str(plan)) for udf, plan in each.plans.items()],
             )
-            for depth, stage, calls in calls_of(
-                program, stages_of(program, method, Cluster(has_test=True))
-            )
+            for each in schedules(program, stages_of(program, method, Cluster(has_test=True)), 1)
         ]
         for method in STAGED
     }

@@ -13,6 +13,7 @@ Totals of the context are gathered in lanes (`tux.stages.lanes`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -58,7 +59,8 @@ class Plan:
     def __str__(self) -> str:
         held = [end for end, has in (("rows", self.rows), ("columns", self.columns)) if has]
         tickets = f", tickets of {' and '.join(held)}" if held else ""
-        lanes = ", totals in lanes" if self.lanes else ""
+        gathers = "tau" in self.claims and self.claims["tau"].writes
+        lanes = ", totals in lanes" if self.lanes and gathers else ""
         return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
 
 
@@ -91,7 +93,8 @@ def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, str]]]:
             for name in fields:
                 kinds = call.effects.of(row, name)
                 for kind in sorted(kinds.keys() & CHANGES):
-                    changed.setdefault(name, f"`{call.udf.__name__}` ({kinds[kind]})")
+                    place = os.path.basename(kinds[kind])
+                    changed.setdefault(name, f"`{call.udf.__name__}` ({place})")
     return out
 
 
@@ -131,7 +134,7 @@ def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False)
             changing = kinds.keys() & CHANGES
             if not changing or declared.kind not in ("shared", "delta"):
                 continue
-            where = kinds[min(changing)]
+            where = os.path.basename(kinds[min(changing)])
             if declared.kind == "shared" and not shared:
                 return f"{udf} changes tau.{name}, a shared field ({where})"
             if declared.kind == "delta" and _other_than(kinds, declared.combine):

@@ -44,7 +44,7 @@ class SharedKernel:
         self._arguments, self._scratch = dict(arguments), scratch
         self._lanes = lanes if lanes is not None and lanes.written else None
         self._bound: dict[tuple[int, bool], tuple[Any, ...]] = {}
-        self._rate = 1e-8  # seconds for an edge or a row: the fastest call so far
+        self._rate = 1e-8  # seconds for an edge or a row: those of the last call
 
     def __call__(
         self, items: Items, *varying: Any, salt: int = 0, pass_number: int | None = None
@@ -61,11 +61,9 @@ class SharedKernel:
         if lanes is not None:
             lanes.start()
         size = int((items.array[:, HI] - items.array[:, LO]).sum())
-        call, start = (
-            partial(self._call, turns, items.array, varying, key, lanes is not None),
-            time.perf_counter(),
-        )
-        if self._threads(size, len(items.array)) > 1:
+        call = partial(self._call, turns, items.array, varying, key, lanes is not None)
+        threads, start = self._threads(size, len(items.array)), time.perf_counter()
+        if threads > 1:
 
             def stop() -> None:
                 turns[FAILED * STRIDE] = 1
@@ -73,8 +71,8 @@ class SharedKernel:
             self._worker.threads.run(call, stop)
         else:
             call(0)
-            if size:
-                self._rate = (time.perf_counter() - start) / size
+        if size:
+            self._rate = (time.perf_counter() - start) * threads / size
         if lanes is not None:
             lanes.fold()
 

@@ -36,9 +36,9 @@ class Calling(Step):
         self.see(self.worker, block)
 
 
-def start(program, edges, test=None, *, seed=0, jit=True, check=False):
+def start(program, edges, test=None, *, seed=0, **options):
     """A worker that holds all of `edges`."""
-    return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, jit=jit, check=check)
+    return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, **options)
 
 
 def drive(worker, *stages):

@@ -96,10 +96,12 @@ class Team:
         delivery=0,
         jit=False,
         check=False,
+        threads=1,
     ):
         parts = with_topology(program, cut_up(edges, test, k=k, by=by, seed=seed), edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
+        options["threads"] = threads
         self.workers = [
             Worker(program, Graph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)

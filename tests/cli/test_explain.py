@@ -10,7 +10,8 @@ def test_what_the_functions_of_a_program_do(capsys):
     out = capsys.readouterr().out
     assert out.startswith("once:\n  Exchange(count)\n    count: adds to src.seen\n")
     give = "each epoch:\n  Exchange(give)\n    give: reads src.links, src.rank; adds to dst.gain\n"
-    assert give in out and "after an epoch" not in out
+    assert give + "    threads: tiles, tickets of columns\n" in out
+    assert "after an epoch" not in out
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -46,5 +47,7 @@ class Odd(Program):
     assert main(["run", str(program), "--explain"]) == 0
     assert capsys.readouterr().out == (
         "each epoch:\n  Repeat\n    Exchange(odd)\n      odd: lowers dst.least; may read and write "
-        "src.*\n    Apply(page, nothing)\n      nothing: reads and changes no field\n"
+        "src.*\n      threads: one thread: `odd` (odd.py:6) changes src.least, which is read or "
+        "changed by way of\n          dst\n    Apply(page, nothing)\n      nothing: reads and "
+        "changes no field\n      threads: vertices\n"
     )

@@ -1,5 +1,5 @@
-"""What ``tux run APP --explain`` tells: the stages, and what each of their functions does to which
-fields.
+"""What ``tux run APP --explain`` tells: the stages, what each of their functions does to which
+fields, and how the threads of a worker share the work.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ def explained(program: Program) -> int:
         for entry in entries:
             indent = "  " * (entry.depth + 1)
             show.say(f"{indent}{entry.stage}")
+            texts = []
             for udf, verbs in entry.udfs:
                 does = "; ".join(f"{verb} {', '.join(fields)}" for verb, fields in verbs)
-                text = f"{udf}: {does or 'reads and changes no field'}"
+                texts.append(f"{udf}: {does or 'reads and changes no field'}")
+            texts += [
+                f"threads{f' of {udf}' if udf else ''}: {plan}" for udf, plan in entry.threads
+            ]
+            for text in texts:
                 for line in textwrap.wrap(text, 96 - len(indent), subsequent_indent="    "):
                     show.say(f"{indent}  {line}")
     return 0

@@ -13,8 +13,10 @@ from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
+    from tux.cluster.place import Place
     from tux.program.program import Program
     from tux.program.sources import Source
+    from tux.run.options import RunOptions
     from tux.run.session import Result
 
 FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
@@ -76,24 +78,46 @@ def _train(source: Source, argv: list[str]) -> int:
 
         return explained(program)
     from tux.base.crash import advise
-    from tux.cluster.place import find
-    from tux.program.report import REPEATS
-    from tux.run.options import RunOptions
     from tux.run.session import run
 
     if not (args.check or args.no_jit):
         advise()
+    options = _options(args, program, _place(args), ["tux", "run", *argv])
+    if args.verify:
+        from tux.cli.verify import verified
+
+        return verified(program, args.data, args.test, options)
+    with show.watcher() as watch:
+        chosen = ", ".join(
+            f"{name} {value}" for name, value in program.parameters.items() if value != ""
+        )
+        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
+        result = run(program, args.data, args.test, options, watch)
+    if result.worker is not None:
+        _tell(result, args.out)
+    return 0
+
+
+def _place(args: Any) -> Place | None:
+    """This machine's among several, if there are more."""
+    from tux.cluster.place import find
+
     place = find(args.nnodes, args.node_rank, args.rdzv, args.key_file, insecure=args.insecure)
-    if place and place.rank and args.out:
-        args.out = None  # machine 0 writes
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "
             "strangers out"
         )
+    return place
 
-    options = RunOptions(
-        out=args.out,
+
+def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
+    """What the flags say of the run."""
+    from tux.program.report import REPEATS
+    from tux.run.options import RunOptions
+
+    return RunOptions(
+        out=None if place and place.rank else args.out,  # machine 0 writes
         seed=args.seed,
         epochs=args.epochs,
         every=args.eval_every,
@@ -112,21 +136,8 @@ def _train(source: Source, argv: list[str]) -> int:
         deadline=args.timeout,
         place=place,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
-        command=["tux", "run", *argv],
+        command=command,
     )
-    if args.verify:
-        from tux.cli.verify import verified
-
-        return verified(program, args.data, args.test, options)
-    with show.watcher() as watch:
-        chosen = ", ".join(
-            f"{name} {value}" for name, value in program.parameters.items() if value != ""
-        )
-        watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
-        result = run(program, args.data, args.test, options, watch)
-    if result.worker is not None:
-        _tell(result, args.out)
-    return 0
 
 
 def _tell(result: Result, out: str | None) -> None:

@@ -10,17 +10,58 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 import numpy as np
 
+from tux.base.errors import TuxError
 from tux.rows.turns import STRIDE, changed
+
+Work = Callable[[int], None]
+"""What a thread is to do; it gets its number, 0 being the main thread's."""
+
+HEED = 0.1
+"""Seconds after which a wait heeds a signal that came just before it began."""
+
 
 YIELDS = 50
 """Times that a thread offers its core to others before it sleeps: about 50 us."""
 
-Work = Callable[[int], None]
-"""What a thread is to do; it gets its number, 0 being the main thread's."""
+
+class _Job:
+    """What each thread does once; `stop` makes all of them return soon. It is job `number` of those
+    threads; `board` shows the last job of each, from place STRIDE on.
+
+    Ctrl-C may interrupt the main thread between any two of its steps. So what has happened is told
+    by states, and each step may be done again.
+    """
+
+    def __init__(
+        self, work: Work, stop: Callable[[], None], board: np.ndarray, number: int
+    ) -> None:
+        self._work, self._stop, self._board, self.number = work, stop, board, number
+        self.errors: list[BaseException] = []
+        self.ended: set[int] = set()  # numbers of threads
+        self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after each change of `ended`
+
+    def do(self, number: int) -> None:
+        """The part of a thread, unless it has been done."""
+        if number in self.ended:
+            return
+        try:
+            self._work(number)
+        except BaseException as error:
+            self.fail(error)
+        self.ended.add(number)
+        self.changed.put(None)
+        if number:
+            self._board[number * STRIDE] = self.number
+
+    def fail(self, error: BaseException) -> None:
+        """Make all threads return: others may wait for what this one was about to do."""
+        self._stop()
+        self.errors.append(error)
 
 
 class Threads:
@@ -29,81 +70,70 @@ class Threads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._owner = threading.get_ident()
+        self._jobs: list[SimpleQueue[_Job | None]] = []
         # the number of the last job, and of the last one that each thread has ended
-        self._board = np.zeros((count + 1) * STRIDE, np.int64)
-        self._jobs: list[SimpleQueue[Work | None]] = []
-        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._board = np.zeros(count * STRIDE + 1, np.int64)
+        self._given = 0
 
     def here(self) -> bool:
         """Whether this is the thread that gives the others work."""
         return threading.get_ident() == self._owner
 
     def run(self, work: Work, stop: Callable[[], None]) -> None:
-        """Call `work` on all threads and wait until all have returned. The first error is raised;
-        `stop` is called before it is waited for the others, and makes them return soon.
+        """Call `work` on all threads and wait until all have returned. The first error is raised,
+        Ctrl-C before others; `stop` is called as soon as there is one.
         """
-        if not self._jobs:
-            self._start()
-        number = int(self._board[0]) + 1
-        for jobs in self._jobs:
-            jobs.put(work)
-        self._board[0] = number
-        errors: list[BaseException] = []
-        try:
-            work(0)
-        except BaseException as error:
-            stop()
-            errors.append(error)
-        waiting = len(self._jobs)
-        for thread in range(1, self.count):
-            changed(self._board, thread * STRIDE, number - 1, YIELDS)
-        while waiting:
-            failed: BaseException | None
+        self._start()
+        self._given += 1
+        job = _Job(work, stop, self._board, self._given)
+        while len(job.ended) < self.count:
             try:
-                failed = self._ended.get()
-                waiting -= 1
+                for jobs in self._jobs:
+                    jobs.put(job)
+                self._board[0] = job.number
+                job.do(0)
+                for thread in range(1, self.count):
+                    changed(self._board, thread * STRIDE, job.number - 1, YIELDS)
+                while len(job.ended) < self.count:
+                    with suppress(Empty):
+                        job.changed.get(timeout=HEED)
             except BaseException as interrupt:  # Ctrl-C; rows must not change after it is raised
-                failed = interrupt
-            if failed is not None:
-                stop()
-                errors.append(failed)
-        if errors:
-            raise next((e for e in errors if not isinstance(e, Exception)), errors[0])
+                job.fail(interrupt)
+        if job.errors:
+            raise next((e for e in job.errors if not isinstance(e, Exception)), job.errors[0])
 
     def _start(self) -> None:
         """Start the threads: when they are needed first."""
-        for number in range(1, self.count):
-            jobs: SimpleQueue[Work | None] = SimpleQueue()
-            self._jobs.append(jobs)
-            threading.Thread(
+        if not self._jobs:
+            weakref.finalize(self, _end, self._jobs)  # they do not outlive who gives them work
+        while len(self._jobs) < self.count - 1:
+            number = len(self._jobs) + 1
+            jobs: SimpleQueue[_Job | None] = SimpleQueue()
+            thread = threading.Thread(
                 target=_serve,
-                args=(number, jobs, self._ended, self._board),
+                args=(number, jobs, self._board),
                 name=f"tux thread {number}",
                 daemon=True,
-            ).start()
-        weakref.finalize(self, _end, self._jobs)  # they do not outlive who gives them work
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise TuxError(
+                    f"thread {number + 1} of {self.count} cannot be started: {error}",
+                    do="choose fewer with --threads, or raise the limit of processes (ulimit -u)",
+                ) from error
+            self._jobs.append(jobs)
 
 
-def _serve(
-    number: int,
-    jobs: SimpleQueue[Work | None],
-    ended: SimpleQueue[BaseException | None],
-    board: np.ndarray,
-) -> None:
+def _serve(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> None:
     """What a thread does: one job after the other, until it gets None."""
-    while (work := jobs.get()) is not None:
-        error: BaseException | None = None
-        try:
-            work(number)
-        except BaseException as raised:
-            error = raised
-        del work  # it holds arrays
-        ended.put(error)
-        done = int(board[number * STRIDE]) + 1
-        board[number * STRIDE] = done
+    while (job := jobs.get()) is not None:
+        job.do(number)
+        done = job.number
+        del job  # it holds arrays
         changed(board, 0, done, YIELDS)
 
 
-def _end(queues: list[SimpleQueue[Work | None]]) -> None:
+def _end(queues: list[SimpleQueue[_Job | None]]) -> None:
     for jobs in queues:
         jobs.put(None)

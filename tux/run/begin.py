@@ -21,12 +21,14 @@ from tux.partition import recommended as recommended_partitioner
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.returns import called
+from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.run.folder import RunFolder
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
 from tux.run.vertex_tables import fitted
 from tux.run.watcher import Phases, Watcher
+from tux.stages.schedules import serial
 
 
 def load_for(
@@ -126,6 +128,16 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
     watch.say(f"partitioner {name}: {reason}")
     return replace(plan, partitioner=name)
+
+
+def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) -> None:
+    """One line for each stage that stays on one thread of several, with the reason."""
+    options = plan.options
+    if plan.threads == 1 or not options.jit:
+        return
+    workers, has_test = plan.workers * plan.machines, inputs.test is not None
+    for line in serial(program, Cluster(workers, options.slack, has_test)):
+        watch.say(line)
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:

@@ -22,6 +22,7 @@ from tux.run.begin import (
     recommended,
     start_workers,
     stored,
+    tell_serial,
 )
 from tux.run.finish import carry_out, describe
 from tux.run.folder import RunFolder
@@ -73,6 +74,7 @@ def run(
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
+        tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
         if plan.workers > 1 or options.place or inputs.folder:
             training = stack.enter_context(start_workers(program, inputs, plan, folder, clock))

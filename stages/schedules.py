@@ -1,0 +1,69 @@
+"""How the threads of a worker share the stages of a program, as its source alone tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tux.program.program import Program, stages_of
+from tux.program.stage import Cluster, Stage
+from tux.stages.calling import CallingStage
+from tux.stages.calls import Call
+from tux.stages.minibatch import MiniBatch
+from tux.stages.plan import Plan
+
+
+class Scheduled(NamedTuple):
+    """A stage, in `depth` others, how its UDFs are called, and the plans of its kernels: see
+    `CallingStage.plans`.
+    """
+
+    depth: int
+    stage: Stage
+    calls: list[Call]
+    plans: dict[str, Plan]
+
+
+def schedules(
+    program: Program,
+    stages: Iterable[Stage],
+    workers: int,
+    role: str = "",
+    depth: int = 0,
+    *,
+    fused: bool = False,
+) -> Iterator[Scheduled]:
+    """Each stage, then those inside it. `role`: the end that the mini-batch around `stages`
+    enumerates; `fused`: it is one kernel.
+    """
+    for stage in stages:
+        calls, plans = list[Call](), dict[str, Plan]()
+        with stage.blamed():
+            is_fused = isinstance(stage, MiniBatch) and stage.is_fused(program, workers)
+            if is_fused:
+                plans = {"": Plan(why="blocks run one after the other")}
+            elif isinstance(stage, CallingStage):
+                calls = stage.calls(program, role)
+                plans = {} if fused else stage.plans(program, role)
+            inner = stage.inner_role(program, role)
+        yield Scheduled(depth, stage, calls, plans)
+        yield from schedules(program, stage.inside, workers, inner, depth + 1, fused=is_fused)
+
+
+def serial(program: Program, cluster: Cluster) -> list[str]:
+    """One line for each stage of an epoch that stays on one thread."""
+    out: dict[str, None] = {}
+    stages = stages_of(program, "stages", cluster)
+    for each in schedules(program, stages, cluster.workers):
+        for plan in each.plans.values():
+            if not plan.threads:
+                out[f"{_short(each.stage)} runs on {plan}"] = None
+    return [*out]
+
+
+def _short(stage: Stage) -> str:
+    """What a line calls a stage: of those inside, the first."""
+    if not stage.inside:
+        return stage.label
+    more = ", ..." if len(stage.inside) > 1 else ""
+    return f"{type(stage).__name__}({stage.inside[0].label}{more})"

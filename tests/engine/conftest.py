@@ -1,0 +1,25 @@
+"""What tests of threads share."""
+
+from functools import partial
+
+import pytest
+
+from tux.engine.threads import Threads
+from tux.stages import shared_kernel, tickets
+
+
+@pytest.fixture
+def shares(monkeypatch):
+    """Small lists are cut into many items and shared; a list of how many items each shared one
+    has.
+    """
+    monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
+    monkeypatch.setattr(tickets, "WEIGHT", 4)
+    found, run = [], Threads.run
+
+    def noted(self, work, stop):
+        found.append(len(work.args[1]) if isinstance(work, partial) else 0)
+        run(self, work, stop)
+
+    monkeypatch.setattr(Threads, "run", noted)
+    return found
