@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Event
+
 import numpy as np
 
 from tux.partition.adjacency import adjacency
@@ -34,7 +38,8 @@ def best(
     finished: clusters won on planted communities and at k = 32 on social graphs, NE++ on most
     others, and the replicas at the start do not tell (on Epinions clusters begin a quarter worse
     and end 2 % better). Never more replicas than `ne` gives with the same seed. Memory is linear in
-    edges and vertices whatever k: about 60 bytes an edge beside the ends.
+    edges and vertices whatever k: about 60 bytes an edge beside the ends. Two threads do these two
+    fifths.
     """
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
@@ -46,8 +51,25 @@ def best(
     lists = by_neighbour(adjacency(edges))
     dealt = lower_degree(edges, lists.degree, clustered(edges, lists, k), k, limit)
     searches = [Annealing(edges, lists, start, k, limit, seed) for start in (parts.copy(), dealt)]
-    for search in searches:
-        search.run(_RACE)
+    _race(searches)
     winner = min(searches, key=lambda search: search.replicas)
     winner.run(1.0, progress)
     return winner.parts if winner.replicas < fewest else parts
+
+
+def _race(searches: Sequence[Annealing]) -> None:
+    """Run the searches side by side, each in a thread of its own, for their share of the work. At
+    Ctrl-C each ends after the sweep that is under way.
+    """
+    over = Event()
+
+    def check(share: float) -> None:
+        if over.is_set():
+            raise CancelledError
+
+    with ThreadPoolExecutor(len(searches)) as pool:
+        try:
+            for running in [pool.submit(search.run, _RACE, check) for search in searches]:
+                running.result()
+        finally:
+            over.set()

@@ -21,7 +21,8 @@ from tux.protocol.payloads import Answer, Contribution
 from tux.protocol.replicas import NO_ROWS
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows
-from tux.stages.row_sets import AllRows, TouchedRows
+from tux.protocol.touched import Touched
+from tux.stages.row_sets import AllRows, TouchedRows, places
 
 
 class ApplySync(Fold[Contribution]):
@@ -60,24 +61,25 @@ class ApplySync(Fold[Contribution]):
         """Each home gets this worker's contribution to the block; returns the number of answers
         to come.
         """
-        worker = self._worker
+        worker, block_rows = self._worker, self._rows
         mirrors, number = worker.mirrors[self.table], block.number if block else ALL
-        touched, weights = None, self._weights
-        if isinstance(self._rows, TouchedRows):
-            weights = self._rows.edges_into(block)
-            touched = weights > 0
+        numbers = np.array([number])
+        head = number, worker.pass_number, block.round if block else 0
+        weighted = worker.server.needs_weights(self.table)
         for home in range(worker.workers):
-            rows, marks = self._rows.up(home, np.array([number])), None
-            if touched is not None:
-                marks = touched[rows]
-                rows = rows[marks]
-            rows = rows if self._gather else NO_ROWS
-            weighted = weights[rows] if worker.server.needs_weights(self.table) else None
+            rows, touched, weights = block_rows.up(home, numbers), None, None
+            if isinstance(block_rows, TouchedRows):
+                at, which = places(rows, block_rows.here(block))
+                touched, rows = Touched(at, len(rows)), rows[at]
+                weights = block_rows.edges_into(block)[which] if weighted else None
+            elif weighted:
+                weights = self._weights[rows]
+            if not self._gather:
+                rows, weights = NO_ROWS, weights[:0] if weights is not None else None
             fields = mirrors.pack(rows, (self.sync_id, home))
             if home != worker.rank:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-            head = number, worker.pass_number, block.round if block else 0
-            sent = Contribution.arrays(head, marks, weighted, fields)
+            sent = Contribution.arrays(head, touched, weights, fields)
             worker.enqueue(
                 Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent),
                 self.table,
@@ -98,8 +100,12 @@ class ApplySync(Fold[Contribution]):
             (sent.rows if self._gather else NO_ROWS, sent.fields, sent.weights)
             for sent in contributions
         )
-        numbers = np.unique([sent.number for sent in contributions]).astype(np.int32)
-        touched = self._touched([sent.rows for sent in contributions])
+        numbers = np.array(sorted({sent.number for sent in contributions}), np.int32)
+        touched = (
+            np.unique(np.concatenate([sent.rows for sent in contributions]))
+            if self._rows.masked
+            else None  # rows are known by their blocks
+        )
         self._apply(server, contributions[0], numbers, touched)
         answers = [
             self._answer(server, worker, numbers, touched) for worker in range(server.workers)
@@ -107,24 +113,13 @@ class ApplySync(Fold[Contribution]):
         masters.clear_dirty()
         return answers
 
-    def _touched(self, rows: list[np.ndarray]) -> np.ndarray | None:
-        """(masters,) bool: those that any worker has touched; None where rows are known by their
-        blocks.
-        """
-        if not self._rows.masked:
-            return None
-        touched = np.zeros(self._rows.masters(ALL)[1], bool)
-        for each in rows:
-            touched[each] = True
-        return touched
-
     def _apply(
         self, server: Server, first: Contribution, numbers: np.ndarray, touched: np.ndarray | None
     ) -> None:
         """Run the UDF on the blocks' masters, or those `touched`, and clear their deltas."""
         table, masters = server.tables[self.table], server.masters[self.table]
         if touched is not None:
-            rows = np.flatnonzero(touched)
+            rows = touched.astype(np.int64)
             if self._kernel is not None:
                 with masters.changing(rows):
                     salt, number = first.number + 1, first.pass_number
@@ -143,13 +138,13 @@ class ApplySync(Fold[Contribution]):
         self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None
     ) -> Arrays:
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
-        marks = None
+        said = None
         if touched is not None:
-            marks = touched[rows]
-            rows = rows[marks]
+            at, _ = places(rows, touched)
+            said, rows = Touched(at, len(rows)), rows[at]
         if worker != server.rank:
             server.bytes_dense[self.table] += len(rows) * masters.row_bytes
-        return Answer.arrays(numbers, marks, masters.read(rows))
+        return Answer.arrays(numbers, said, masters.read(rows))
 
     def install(self, message: Message) -> None:
         """On the worker: take the answer of one home."""

@@ -12,6 +12,9 @@ from typing import Any
 
 from tux.stages.effect_values import (
     DEEPEST,
+    NUMBERS,
+    NUMERIC_METHODS,
+    OBJECT,
     PLAIN,
     READING_METHODS,
     Each,
@@ -25,9 +28,10 @@ from tux.stages.effect_values import (
     View,
     constant,
     depth,
+    is_numeric,
     join,
-    only_reads,
     parts,
+    read_by,
     rows_in,
 )
 from tux.stages.fold_idioms import names_in
@@ -63,8 +67,7 @@ class Expressions:
         self.env: Env = {}
         code = function.__code__
         self._locals = frozenset((*code.co_varnames, *code.co_cellvars))
-        cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-        self._closed = {name: cell.cell_contents for name, cell in cells}
+        self._closed = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
 
     def note(self, row: str, field: str, kind: str, node: ast.AST) -> None:
         """Note an effect."""
@@ -100,13 +103,13 @@ class Expressions:
         """Source that is not followed may do anything to what the names stand for."""
         self.escape(join(*self.env.values()), node)
         for name in names_in(node, stored=True):
-            self.env[name] = PLAIN
+            self.env[name] = OBJECT
 
     def value(self, node: ast.expr) -> Value:
         """What an expression may be; the fields that it reads are noted."""
         match node:
             case ast.Constant():
-                return PLAIN
+                return PLAIN if isinstance(node.value, int | float | complex) else OBJECT
             case ast.Name():
                 return self.named(node.id)
             case ast.Attribute():
@@ -115,8 +118,13 @@ class Expressions:
                 return self._entry(node)
             case ast.Call():
                 return self._called(node)
-            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr() | ast.Slice():
+            case ast.BinOp():
+                return self.combined(self.value(node.left), self.value(node.right), node)
+            case ast.UnaryOp() | ast.Compare() | ast.Slice():
                 return self._computed(node)
+            case ast.JoinedStr() | ast.FormattedValue():
+                self._computed(node)
+                return OBJECT
             case ast.BoolOp():
                 values = [self.value(each) for each in node.values]
                 for each, of in zip(values, node.values, strict=True):
@@ -128,7 +136,9 @@ class Expressions:
             case ast.Tuple() if not any(isinstance(each, ast.Starred) for each in node.elts):
                 return self._tuple(tuple(self.value(each) for each in node.elts), node)
             case ast.NamedExpr():
-                self.env[node.target.id] = found = self.value(node.value)
+                found, name = self.value(node.value), node.target.id
+                # what stands beside it may be computed before, and `and` may leave it out
+                self.env[name] = join(self.env.get(name, frozenset()), found)
                 return found
             case ast.ListComp():
                 return self._comprehension(node)
@@ -136,9 +146,9 @@ class Expressions:
                 for part in node.elts:
                     inner = part.value if isinstance(part, ast.Starred) else part
                     self.escape(self.value(inner), part)
-                return PLAIN
+                return OBJECT
         self.unfollowed(node)
-        return PLAIN
+        return OBJECT
 
     def named(self, name: str) -> Value:
         """What a name stands for."""
@@ -147,7 +157,10 @@ class Expressions:
         if name in self._locals:
             return PLAIN  # not assigned yet: Python would say so
         if name in self._closed:
-            return constant(self._closed[name])
+            try:
+                return constant(self._closed[name].cell_contents)
+            except ValueError:  # not assigned yet
+                return OBJECT
         known = self.function.__globals__
         return constant(known[name] if name in known else getattr(builtins, name, None))
 
@@ -164,13 +177,24 @@ class Expressions:
             case Several() | Each():
                 return join(*parts(atom))
         self.use(frozenset({atom}), node)
-        return PLAIN
+        return PLAIN if is_numeric(frozenset({atom})) else OBJECT
 
     def _tuple(self, items: tuple[Value, ...], node: ast.AST) -> Value:
         if max(map(depth, items), default=0) >= DEEPEST:
             self.escape(join(*items), node)
-            return PLAIN
+            return OBJECT
         return frozenset({Several(items)})
+
+    def combined(self, left: Value, right: Value, node: ast.AST) -> Value:
+        """What an operator makes of its operands: a number or an array of its own; or, of tuples
+        and lists, one that holds what they hold.
+        """
+        both = join(left, right)
+        self.use(both, node)
+        if is_numeric(both):
+            return PLAIN
+        self.escape(both, node)
+        return OBJECT
 
     def _computed(self, node: ast.expr) -> Value:
         """A number or text, made of the parts of an expression."""
@@ -178,8 +202,6 @@ class Expressions:
             isinstance(op, ast.Is | ast.IsNot) for op in node.ops
         )
         for each in ast.iter_child_nodes(node):
-            if isinstance(each, ast.FormattedValue):
-                each = each.value
             if isinstance(each, ast.expr):
                 value = self.value(each)
                 if not told_apart:
@@ -187,11 +209,17 @@ class Expressions:
         return PLAIN
 
     def _comprehension(self, node: ast.ListComp) -> Value:
+        targets = [inner for each in node.generators for inner in ast.walk(each.target)]
+        if any(isinstance(each, ast.NamedExpr) for each in ast.walk(node)) or any(
+            isinstance(each, ast.Attribute | ast.Subscript) for each in targets
+        ):
+            self.unfollowed(node)
+            return OBJECT
         outer = dict(self.env)
         for each in node.generators:
             items = self.element(self.value(each.iter), each.iter)
             for name in names_in(each.target, stored=True):
-                self.env[name] = PLAIN
+                self.env[name] = OBJECT
             if isinstance(each.target, ast.Name):
                 self.env[each.target.id] = items
             else:
@@ -202,8 +230,8 @@ class Expressions:
         self.env = outer
         if depth(item) >= DEEPEST:
             self.escape(item, node)
-            return PLAIN
-        return frozenset({Each(item)})
+            return OBJECT
+        return frozenset({Each(join(item, OBJECT))})  # the list may be given other elements
 
     # ---- parts of things
 
@@ -214,17 +242,25 @@ class Expressions:
                 return frozenset({Row(f"{atom.name}.{name}")})
             case Row() if ndim := self.rows[atom.name].fields.get(name, 0):
                 return frozenset({View(atom.name, name, ndim)})
-            case Row():
+            case Row() if not name.startswith("__"):
                 self.note(atom.name, name, "read", node)
+                return PLAIN
             case View() if name in ("value", "key"):  # of an argmax or argmin
                 self.note(atom.row, atom.field, "read", node)
-            case View() if name not in ("shape", "size", "ndim", "dtype"):
-                self.escape(frozenset({atom}), node)
+                return PLAIN
+            case View() | Other(numeric=True) if name in ("shape", "strides"):
+                return NUMBERS
+            case View() if name in ("size", "ndim"):
+                return PLAIN
+            case Other(numeric=True) if not name.startswith("__"):
+                return PLAIN
             case Known() if isinstance(atom.thing, types.ModuleType):
                 return constant(getattr(atom.thing, name, None))
-            case Edges() | Several() | Each():
+            case View() if name != "dtype":
                 self.escape(frozenset({atom}), node)
-        return PLAIN
+            case Row() | Edges() | Several() | Each():
+                self.escape(frozenset({atom}), node)
+        return OBJECT
 
     def _entry(self, node: ast.Subscript) -> Value:
         base, index = self.value(node.value), self.value(node.slice)
@@ -235,28 +271,27 @@ class Expressions:
         match atom:
             case View():
                 return self._part(atom, at, index, node)
-            case Edges() if isinstance(at, ast.Slice):
-                self.escape(frozenset({atom}), node)
-            case Edges():
+            case Edges() if index == PLAIN and not isinstance(at, ast.Slice):
                 return frozenset({Row(atom.name)})
             case Several() if isinstance(at, ast.Constant) and isinstance(at.value, int):
                 if -len(atom.items) <= at.value < len(atom.items):
                     return atom.items[at.value]
-            case Several() | Each():
-                if isinstance(at, ast.Slice):
-                    return frozenset({Each(join(*parts(atom)))})
+            case Several() | Each() if isinstance(at, ast.Slice):
+                return frozenset({Each(join(*parts(atom)))})
+            case Several() | Each() if index == PLAIN:
                 return join(*parts(atom))
-            case Row():
-                self.escape(frozenset({atom}), node)
-        return PLAIN
+            case Other(numeric=True):
+                return PLAIN
+        self.escape(frozenset({atom}), node)
+        return OBJECT
 
     def _part(self, view: View, at: ast.expr, index: Value, node: ast.Subscript) -> Value:
         """An entry of a field that is an array, or a part of it."""
         each = at.elts if isinstance(at, ast.Tuple) else [at]
-        other = any(isinstance(i, ast.Constant) and not isinstance(i.value, int) for i in each)
-        if other or not isinstance(at, ast.Tuple) and index != PLAIN:
+        numbers = tuple(PLAIN for _ in each)
+        if index != (frozenset({Several(numbers)}) if isinstance(at, ast.Tuple) else PLAIN):
             self.escape(frozenset({view}), node)
-            return PLAIN
+            return OBJECT
         left = view.ndim - sum(not isinstance(i, ast.Slice) for i in each)
         if left > 0:
             return frozenset({View(view.row, view.field, left)})
@@ -266,6 +301,8 @@ class Expressions:
     # ---- calls
 
     def _called(self, node: ast.Call) -> Value:
+        # Python, too, looks at the function before it computes what it is given
+        base = self.value(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
         unusual = any(isinstance(each, ast.Starred) for each in node.args) or any(
             each.arg is None for each in node.keywords
         )
@@ -275,17 +312,15 @@ class Expressions:
         named = {
             each.arg or f"**{i}": self.value(each.value) for i, each in enumerate(node.keywords)
         }
+        functions = base
         if isinstance(node.func, ast.Attribute):
-            base = self.value(node.func.value)
             if not all(isinstance(atom, Known) for atom in base):
                 return self._method(base, node.func.attr, [*given, *named.values()], node)
             functions = join(*(self._attribute(atom, node.func) for atom in base))
-        else:
-            functions = self.value(node.func)
         if unusual or not all(isinstance(atom, Known) for atom in functions):
             for value in (functions, *given, *named.values()):
                 self.escape(value, node)
-            return PLAIN
+            return OBJECT
         return join(
             *(
                 self._call_of(atom.thing, given, named, node)
@@ -298,8 +333,9 @@ class Expressions:
         """A method of an array, or of anything else."""
         for value in given:
             self.escape(value, node)
+        reads = name in READING_METHODS and (name != "astype" or len(given) == 1)  # copy=False
         for atom in base:
-            if isinstance(atom, View) and name in READING_METHODS:
+            if isinstance(atom, View) and reads:
                 self.note(atom.row, atom.field, "read", node)
             elif isinstance(atom, View) and name == "add":  # to an argmax or argmin
                 self.note(atom.row, atom.field, "add", node)
@@ -307,11 +343,12 @@ class Expressions:
                 self.note(atom.row, atom.field, "write", node)
             elif not isinstance(atom, Other):
                 self.escape(frozenset({atom}), node)
-        return PLAIN
+        return PLAIN if name in NUMERIC_METHODS and is_numeric(join(base, *given)) else OBJECT
 
     def _call_of(
         self, thing: Any, given: list[Value], named: dict[str, Value], node: ast.Call
     ) -> Value:
+        values = (*given, *named.values())
         if isinstance(thing, types.FunctionType) and (env := _bound(thing, given, named)):
             returned = self._call(thing, env)
             if returned is not None:
@@ -321,17 +358,17 @@ class Expressions:
         elif (thing is zip or thing is enumerate) and given and not named:
             items = [self.element(value, node) for value in given[: None if thing is zip else 1]]
             inner = self._tuple(tuple(items if thing is zip else [PLAIN, *items]), node)
-            return frozenset({Each(inner)}) if depth(inner) < DEEPEST else inner
+            if depth(inner) < DEEPEST:
+                return frozenset({Each(inner)})
         elif getattr(thing, "__name__", "") in _SEE_NAMES:
             self.unfollowed(node)
-            return PLAIN
-        elif only_reads(thing, len(given), frozenset(named)):
-            for value in (*given, *named.values()):
+        elif (read := read_by(thing, given, named)) is not None:
+            for value in values:
                 self.use(value, node)
-            return PLAIN
-        for value in (*given, *named.values()):
+            return read
+        for value in values:
             self.escape(value, node)
-        return PLAIN
+        return OBJECT
 
 
 def _bound(function: types.FunctionType, given: list[Value], named: dict[str, Value]) -> Env | None:

@@ -1,7 +1,7 @@
 """What the analysis of a UDF knows of a value: which rows, fields of rows, and functions it may be.
 
-A value is a set of atoms: it may be any of them. `PLAIN` is a value through which no row is
-reached: a number, an array of the function's own, an object of another kind.
+A value is a set of atoms: it may be any of them. Through `PLAIN` and `OBJECT` no row is reached:
+a number, or an array of numbers that is the function's own; an object of any other kind.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import builtins
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,12 @@ Value = frozenset[Atom]
 
 @dataclass(frozen=True)
 class Other(Atom):
-    """A thing through which no row is reached."""
+    """A thing through which no row is reached. Where an array is indexed, a number or an array of
+    numbers picks entries; what is not `numeric`, such as a slice or None, may pick a part, which
+    is a view.
+    """
+
+    numeric: bool = True
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,9 @@ class Known(Atom):
 
 
 PLAIN: Value = frozenset({Other()})
+OBJECT: Value = frozenset({Other(numeric=False)})
+NUMBERS: Value = frozenset({Each(PLAIN)})
+"""A tuple of numbers. Parts of it may be empty, and then pick a whole array."""
 DEEPEST = 3  # tuples in tuples that are told apart
 
 
@@ -122,6 +131,16 @@ def rows_in(value: Value) -> Iterator[Row | Edges | View]:
             yield from rows_in(item)
 
 
+def holds_rows(value: Value) -> bool:
+    """Whether a tuple or a list in a value holds rows or fields."""
+    return any(any(rows_in(item)) for atom in value for item in parts(atom))
+
+
+def is_numeric(value: Value) -> bool:
+    """Whether a value is certainly a number or an array of numbers."""
+    return all(isinstance(a, View) or isinstance(a, Other) and a.numeric for a in value)
+
+
 def join(*values: Value) -> Value:
     """What may be any of some values."""
     return frozenset().union(*values)
@@ -132,22 +151,34 @@ def constant(thing: Any) -> Value:
     thing = thing.py_func if isinstance(thing, Dispatcher) else thing
     if isinstance(thing, tuple):
         return frozenset({Several(tuple(map(constant, thing)))})
+    if isinstance(thing, Number) or isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+        return PLAIN
     is_known = isinstance(thing, types.ModuleType | type | np.ufunc) or callable(thing)
-    return frozenset({Known(thing)}) if is_known else PLAIN
+    return frozenset({Known(thing)}) if is_known else OBJECT
 
 
 READING_METHODS = frozenset(
     ("all", "any", "argmax", "argmin", "copy", "astype", "item", "max", "mean", "min", "prod")
     + ("std", "sum", "var")
 )
-"""Methods of arrays that change nothing and return no view."""
+"""Methods of arrays that change nothing and return no view: numbers, or an array of its own."""
+
+NUMERIC_METHODS = READING_METHODS | {"bits", "uniform", "normal", "below"}
+"""These, and those of random streams, which return numbers."""
 
 READING_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in ("abs", "bool", "divmod", "float", "int", "max", "min", "pow", "range", "round")
     + ("sum",)
 )
-"""Functions that read their arguments, and return none of them that is an array."""
+"""Functions that read their arguments. Of several, or of a tuple, they may return one."""
+
+_LEAST = (max, min, sum)  # of several things
+_TUPLES = (divmod, math.frexp, math.modf)
+"""Functions that return several numbers."""
+
+_INDICES = (np.argmax, np.argmin, np.argsort, np.searchsorted)
+"""Functions that return indices, whatever they are given."""
 
 _NUMPY = {
     **dict.fromkeys(("all", "any", "argmax", "argmin", "argsort", "array", "array_equal"), 1),
@@ -164,16 +195,57 @@ _READING_NUMPY |= {id(np.empty): 2, id(np.array_equal): 2, id(np.array): 2, id(n
 _READING_NUMPY |= {id(np.linalg.solve): 2, id(np.linalg.norm): 1}
 
 
-def only_reads(thing: Any, given: int, keywords: frozenset[str]) -> bool:
-    """Whether a function of Python's or numpy's library, called with so many arguments by
-    position and with `keywords`, reads its arguments and does nothing else with them.
+def read_by(thing: Any, given: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """What a function of Python's or numpy's library returns that reads its arguments and does
+    nothing else with them; None if it may do anything else.
     """
-    if isinstance(thing, type) and issubclass(thing, np.generic):
+    values = [*given, *named.values()]
+    if not _only_reads(thing, len(given), frozenset(named)):
+        return None
+    if isinstance(thing, np.ufunc) or id(thing) in _READING_NUMPY:
+        if any(map(holds_rows, values)) and ("dtype" in named or any(map(_of_objects, values))):
+            return None  # an array of objects holds the fields themselves
+        several = isinstance(thing, np.ufunc) and thing.nout > 1
+        several |= thing is np.where and len(given) == 1
+    else:
+        several = any(thing is each for each in _TUPLES)
+        views = any(rows for value in values for rows in rows_in(value))
+        if any(map(holds_rows, values)) or views and _returns_one(thing, values):
+            return None
+    certain = isinstance(thing, type) or any(thing is each for each in _INDICES)
+    if not certain and any(map(_of_objects, values)):
+        return OBJECT
+    return NUMBERS if several else PLAIN
+
+
+def _returns_one(thing: Any, values: list[Value]) -> bool:
+    """Whether a function may return an array that it is given, or a part of it. Of a lone array
+    with one dimension, `max`, `min` and `sum` return a number.
+    """
+    if any(thing is each for each in _LEAST):
+        return len(values) != 1 or any(isinstance(a, View) and a.ndim > 1 for a in values[0])
+    return isinstance(thing, type) and issubclass(thing, np.generic)
+
+
+def _of_objects(value: Value) -> bool:
+    """Whether a value is, holds, or names the type of, something other than numbers."""
+    return any(
+        isinstance(atom, Other)
+        and not atom.numeric
+        or isinstance(atom, Known)
+        and atom.thing is object
+        or any(map(_of_objects, parts(atom)))
+        for atom in value
+    )
+
+
+def _only_reads(thing: Any, given: int, keywords: frozenset[str]) -> bool:
+    if isinstance(thing, type) and issubclass(thing, np.number | np.bool_):
         return True
     if keywords - {"axis", "dtype", "side"}:
         return False
     if isinstance(thing, np.ufunc):
-        return given <= thing.nin
+        return given <= thing.nin and thing.ntypes > 1  # one type: a function of Python's
     if id(thing) in _READING_NUMPY:
         return given <= _READING_NUMPY[id(thing)]
     if isinstance(thing, types.BuiltinFunctionType) and thing.__module__ == math.__name__:

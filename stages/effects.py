@@ -22,7 +22,18 @@ from functools import lru_cache
 from typing import Any
 
 from tux.stages.effect_expressions import EVERY, Env, Expressions
-from tux.stages.effect_values import PLAIN, Edges, Known, Row, Several, Shape, Value, View, join
+from tux.stages.effect_values import (
+    OBJECT,
+    PLAIN,
+    Edges,
+    Known,
+    Row,
+    Several,
+    Shape,
+    Value,
+    View,
+    join,
+)
 from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
 
@@ -96,7 +107,7 @@ class _Calls:
         frame = _Frame(function, self.rows, self.out.add, self.followed)
         fell = frame.run(tree.body, dict(env))
         self.stack.pop()
-        self.done[key] = join(*frame.returned, PLAIN if fell is not None else frozenset())
+        self.done[key] = join(*frame.returned, OBJECT if fell is not None else frozenset())
         return self.done[key]
 
 
@@ -136,6 +147,8 @@ class _Frame(Expressions):
             case ast.AnnAssign():
                 if node.value is not None:
                     self._assign([node.target], node.value, node)
+                elif not isinstance(node.target, ast.Name):
+                    self.unfollowed(node)
             case ast.AugAssign():
                 self._augment(node)
             case ast.If():
@@ -143,13 +156,14 @@ class _Frame(Expressions):
             case ast.For() | ast.While():
                 return self._loop(node)
             case ast.Return():
-                self.returned.append(self.value(node.value) if node.value else PLAIN)
+                self.returned.append(self.value(node.value) if node.value else OBJECT)
                 return None
             case ast.Break() | ast.Continue():
                 self.left[-1][isinstance(node, ast.Continue)].append(self.env)
                 return None
             case ast.Raise():
                 self.used(node.exc)
+                self.used(node.cause)
                 return None
             case ast.Assert():
                 self.used(node.test)
@@ -165,7 +179,7 @@ class _Frame(Expressions):
         super().unfollowed(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Return):
-                self.returned.append(join(*self.env.values(), PLAIN))
+                self.returned.append(join(*self.env.values(), OBJECT))
             if isinstance(inner, ast.Break | ast.Continue) and self.left:
                 for envs in self.left[-1]:
                     envs.append(self.env)
@@ -239,19 +253,19 @@ class _Frame(Expressions):
         return isinstance(node, ast.Name) and self.named(node.id) == frozenset({Known(thing)})
 
     def _augment(self, node: ast.AugAssign) -> None:
-        self.used(node.value)
         kinds = ("add",) if isinstance(node.op, ast.Add | ast.Sub) else ("read", "write")
-        if isinstance(node.target, ast.Name):
-            value = self.named(node.target.id)
-            for atom in value:
-                for kind in kinds if isinstance(atom, View) else ():
-                    self.note(atom.row, atom.field, kind, node)  # type: ignore[attr-defined]
-            self.escape(frozenset(a for a in value if not isinstance(a, View)), node)
-            kept = frozenset(atom for atom in value if isinstance(atom, View))
-            self.env[node.target.id] = join(kept, PLAIN)
+        if not isinstance(node.target, ast.Name):
+            for kind in kinds:
+                self._change(node.target, kind, node)
+            self.used(node.value)
             return
-        for kind in kinds:
-            self._change(node.target, kind, node)
+        held = self.named(node.target.id)
+        views = frozenset(atom for atom in held if isinstance(atom, View))
+        made = self.combined(frozenset(held - views), self.value(node.value), node)
+        for atom in views:
+            for kind in kinds:
+                self.note(atom.row, atom.field, kind, node)  # type: ignore[attr-defined]
+        self.env[node.target.id] = join(views, made)
 
     def _store(self, target: ast.expr, value: Value, node: ast.AST) -> None:
         """Assign a value."""
@@ -267,7 +281,7 @@ class _Frame(Expressions):
             case _:
                 self.escape(value, node)
                 for name in names_in(target, stored=True):
-                    self.env[name] = PLAIN
+                    self.env[name] = OBJECT
 
     def _unpack(self, targets: list[ast.expr], value: Value, node: ast.AST) -> None:
         whole = [

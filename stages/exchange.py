@@ -17,9 +17,9 @@ from tux.stages.bind import Udf, named, names_role, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.loops import EdgeLoops, Loop
-from tux.stages.plan import Plan, of_tiles, of_vertices
+from tux.stages.plan import Plan, of_cells, of_tiles, of_vertices
 from tux.stages.replica_rules import may_be_cut
-from tux.stages.tickets import Items, even_items, ranges, with_tickets
+from tux.stages.tickets import EACH, Items, cells, even_items, ranges, with_tickets
 from tux.stages.walk import Walk
 
 
@@ -49,9 +49,13 @@ class Exchange(CallingStage):
 
     On several workers a vertex is visited once a replica, with its local edges. `split=True`: the
     program is right so, as the effects of the visits add up; without it, UDFs for which that
-    matters are refused (`tux.stages.replica_rules`). `once=True`, for vertices alone: only masters
-    are visited. Where the edges of an end are declared `whole`, a vertex is visited where they
-    are, or, without any, where its master is; of held-out edges, only where it has some.
+    matters are refused (`tux.stages.replica_rules`). A number, ``split=8``: it is also right if a
+    per-vertex UDF is called up to so many times for a vertex, each time with another share of its
+    edges; so threads can work on several vertices whose UDF changes the other ends. `lanes=True`:
+    it is right if threads change shared fields of the context on copies (`tux.stages.lanes`), as
+    several workers do. `once=True`, for vertices alone: only masters are visited. Where the edges
+    of an end are declared `whole`, a vertex is visited where they are, or, without any, where its
+    master is; of held-out edges, only where it has some.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class Exchange(CallingStage):
         enter: Udf | None = None,
         leave: Udf | None = None,
         held_out: bool = False,
-        split: bool = False,
+        split: int = False,
         once: bool = False,
         lanes: bool = False,
     ) -> None:
@@ -107,15 +111,14 @@ class Exchange(CallingStage):
         """
         return self.f is not None and not (self._per_vertex or self.enter or self.leave)
 
-    def walk(self, worker: Worker, batch: Batch | None) -> Walk:
-        """The edges in the order in which they are walked; the mini-batch says which end is
-        enumerated.
-        """
+    def walk(self, worker: Worker, batch: Batch | None, role: str, plan: Plan) -> Walk:
+        """The edges in the order in which they are walked; `role`: the enumerated end."""
         edges = worker.graph.held_out if self.held_out else worker.graph.edges
-        role = batch.role if batch else self.role(worker.program)
         if self.by_tile:
             return Walk.by_tile(worker, edges, role, batch)
-        return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None)
+        vertices = worker.graph.of_role(role)
+        parts = _shares(len(edges), len(vertices), self.split) if plan.form == "cells" else 1
+        return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None, parts=parts)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
         """Lay out the edges and compile the loop."""
@@ -126,12 +129,13 @@ class Exchange(CallingStage):
         return step
 
     def _step(self, worker: Worker, batch: Batch | None) -> ExchangeStep:
-        walk = self.walk(worker, batch)
+        role = batch.role if batch else self.role(worker.program)
+        plan = self.plan(worker.program, role)
+        walk = self.walk(worker, batch, role, plan)
         nothing = not len(walk.edges) and (walk.tiled or walk.rows == walk.n_train)
         if self.held_out and nothing and not (self.enter or self.leave):
             worker.kernels += 1  # random numbers are those of a run with held-out edges
-            return ExchangeStep(worker, walk, Plan(), lambda *_: None)
-        plan = self.plan(worker.program, walk.role)
+            return ExchangeStep(worker, walk, plan, lambda *_: None)
         if walk.tiled:
             assert self.f is not None
             loops = EdgeLoops(worker, self.label, walk.edges, walk.layout, walk.role, plan)
@@ -144,6 +148,9 @@ class Exchange(CallingStage):
         calls = self.calls(program, role)
         if self.by_tile:
             return of_tiles(program, calls[0], role)
+        by_shares = self.split > 1 and self._per_vertex and not self.held_out
+        if by_shares and not (self.enter or self.leave):
+            return of_cells(program, calls, role, lanes=self.lanes)
         return of_vertices(program, calls, lanes=self.lanes)
 
     def plans(self, program: Program, role: str) -> dict[str, Plan]:
@@ -191,7 +198,8 @@ class Exchange(CallingStage):
         if self.f is None or worker.program.edge.whole != walk.role:
             return None
         without = worker.graph.degrees(walk.role)[positions] == 0
-        return (np.diff(walk.layout.bounds)[: len(positions)] > 0) | (without & mastered)
+        some = np.diff(walk.layout.bounds[:: walk.layout.across])[: len(positions)] > 0
+        return some | (without & mastered)
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """A vertex is visited once a replica, unless that is declared otherwise."""
@@ -217,6 +225,11 @@ class Exchange(CallingStage):
         rows = {role: types[role], f"edges.{other}": types[other]}
         f = Call(self.f, program, "Exchange", shapes, rows, visits, bool(visits), alone)
         return [f, *calls]
+
+
+def _shares(edges: int, vertices: int, most: int) -> int:
+    """Into how many shares the edges of a vertex are cut."""
+    return max(2, min(most, edges // max(vertices, 1) // EACH))
 
 
 class ExchangeStep(Step):
@@ -255,19 +268,25 @@ class ExchangeStep(Step):
             tiles = self.tiles(block)
             row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
             items = ranges(bounds[tiles], bounds[tiles + 1])
-            return Items(
-                *with_tickets(items, row if plan.rows else None, column if plan.columns else None)
-            )
+            held = row if plan.rows else None, column if plan.columns else None
+            return Items(*with_tickets(items, *held))
         span = self.walk.groups(block)
+        if plan.form == "cells":
+            stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
+            return Items(*cells(*span, bounds, self.walk.layout.across, stream))
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))
         return self._ranges[span]
 
     def run(self, block: Block | None = None) -> None:
         """Walk the block's edges."""
-        bounds, items = self.walk.layout.bounds, self.items(block)
+        layout, items = self.walk.layout, self.items(block)
         with self._worker.timed("compute"):
             self._kernel(items)
         if self.walk.edges is self._worker.graph.edges:
-            at = items.array[:, [LO, HI]] if self.walk.tiled else bounds[items.array[:, [LO, HI]]]
-            self._worker.edges_visited += int((at[:, 1] - at[:, 0]).sum())
+            if self.walk.tiled:
+                count = (items.array[:, HI] - items.array[:, LO]).sum()
+            else:
+                first, last = self.walk.groups(block)
+                count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]
+            self._worker.edges_visited += int(count)

@@ -55,8 +55,13 @@ def fold(
     `assigned`: names that the statement assigns too. `alone`: no other field is assigned beside
     it, which an index of the target could depend on.
     """
+    inside = [*ast.walk(value)]
+    if any(isinstance(each, ast.NamedExpr) for each in inside):
+        return None
+    # a call may change what an index of the target is; that of min or max itself does not
+    calls = [each for each in inside if isinstance(each, ast.Call) and each is not value]
     if not isinstance(target, ast.Attribute | ast.Subscript) or not _same_later(
-        target, assigned, alone=alone
+        target, assigned, alone=alone and not calls
     ):
         return None
     if isinstance(value, ast.Call) and len(value.args) > 1 and not value.keywords:

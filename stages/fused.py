@@ -82,8 +82,9 @@ class FusedBlocks(Step):
     ) -> tuple[Scope, list[str], dict[str, Any]]:
         """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
         if isinstance(stage, Exchange):
-            self.walks.append(stage.walk(worker, self._batch))
-            loops, along = stage.loops(worker, self.walks[-1], Plan(), prefix)
+            plan = Plan()
+            self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
+            loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
             return loops.scope, along, loops.varying
         scope = Scope(worker, stage.access, stage.label, prefix=prefix)
         lines: list[str] = stage.loop(scope)

@@ -1,8 +1,8 @@
 """Lanes: copies of the context to which the items of a kernel add in turn.
 
-Item i of the list has lane i mod LANES, so what a lane holds in the end depends on the list alone,
-and not on how many threads ran it. Then the lanes are folded into the context in their order.
-Fields that no UDF of the kernel writes have one copy for all.
+Item i of the list has lane i mod the number of lanes, so what a lane holds in the end depends on
+the list alone, and not on how many threads ran it. Then the lanes are folded into the context in
+their order. Fields that no UDF of the kernel writes have one copy for all.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tux.partition.compiled import compiled
 from tux.program.fields import COMBINE, Field
 from tux.rows.table import Table
-from tux.rows.turns import LANES
 
 _LINE = 64  # bytes of a cache line
 
 
 class Lanes:
-    """The context's `names`, as `arrays` in the order of the names, each with LANES copies along
+    """The context's `names`, as `arrays` in the order of the names, each with `count` copies along
     its first axis. `arrays` are those of `tux.rows.table.Table.seen`; only those that can be
     written have copies of their own.
     """
 
-    def __init__(self, table: Table, names: tuple[str, ...], arrays: tuple[Any, ...]) -> None:
+    def __init__(
+        self, table: Table, names: tuple[str, ...], arrays: tuple[Any, ...], count: int
+    ) -> None:
+        count = max(count, 1)
         self._copies: list[tuple[Field, np.ndarray, np.ndarray]] = []
         one, apart = [], []
         for name, array in zip(names, arrays, strict=True):
-            one.append(_repeated(array))
+            one.append(_repeated(array, count))
             apart.append(one[-1])
             if array.flags.writeable:
-                apart[-1] = _padded(array)
+                apart[-1] = _padded(array, count)
                 self._copies.append((table.declared[name], array, apart[-1]))
         self.one, self.apart = tuple(one), tuple(apart)
         """All lanes are the context itself; each lane has copies of what is written."""
@@ -63,23 +66,31 @@ def _fold(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
     elif array.dtype.kind == "b":
         array ^= (copies != array).any(axis=0)
     else:
-        # infinities that no lane has changed have no difference
-        changes = np.where(copies == array, array.dtype.type(0), copies - array)
-        array += changes.sum(axis=0, dtype=array.dtype)
+        _add_changes(array.reshape(-1), copies.reshape(len(copies), -1))
 
 
-def _repeated(array: np.ndarray) -> np.ndarray:
-    """The one row of `array` as LANES rows that are the same memory."""
-    shape, strides = (LANES, *array.shape[1:]), (0, *array.strides[1:])
+@compiled
+def _add_changes(array, copies):  # type: ignore[no-untyped-def]
+    """Add to `array` (n,) what each of its `copies` (lanes, n) has changed."""
+    before = array.copy()
+    for lane in range(len(copies)):
+        for k in range(len(array)):
+            if copies[lane, k] != before[k]:  # an infinity minus itself is no number
+                array[k] += copies[lane, k] - before[k]
+
+
+def _repeated(array: np.ndarray, count: int) -> np.ndarray:
+    """The one row of `array` as `count` rows that are the same memory."""
+    shape, strides = (count, *array.shape[1:]), (0, *array.strides[1:])
     return as_strided(array, shape, strides, writeable=array.flags.writeable)
 
 
-def _padded(array: np.ndarray) -> np.ndarray:
-    """LANES rows like the one of `array`, none of which shares a cache line with another."""
+def _padded(array: np.ndarray, count: int) -> np.ndarray:
+    """`count` rows like the one of `array`, none of which shares a cache line with another."""
     size = array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
     stride = -(-size // _LINE) * _LINE + _LINE
-    raw = np.zeros(LANES * stride + _LINE, np.uint8)
-    raw = raw[-raw.ctypes.data % _LINE :][: LANES * stride]
+    raw = np.zeros(count * stride + _LINE, np.uint8)
+    raw = raw[-raw.ctypes.data % _LINE :][: count * stride]
     return np.ndarray(
-        (LANES, *array.shape[1:]), array.dtype, raw, strides=(stride, *array.strides[1:])
+        (count, *array.shape[1:]), array.dtype, raw, strides=(stride, *array.strides[1:])
     )

@@ -12,7 +12,7 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.layout import Layout
 from tux.graph.local import Edges
-from tux.rows.turns import PART
+from tux.rows.turns import PART, PART_END
 from tux.stages.bind import Udf
 from tux.stages.plan import Plan
 from tux.stages.scope import Scope, indented
@@ -126,13 +126,14 @@ class EdgeLoops:
         return ["for v in range(lo, hi):", *indented(call)]
 
     def _cell(self) -> list[str]:
-        """The edges of v that lead to one range of the other end; v is passed over where there are
-        none, but for a vertex without edges in the first range.
+        """The edges of v that lead to one share of the other end; v is passed over where there are
+        none, but for a vertex without edges in the first share.
         """
+        parts = self.layout.across
         return [
-            f"part = items[item, {PART}]",
-            "first, last = cells[v, part], cells[v, part + 1]",
-            "if first == last and (part > 0 or bounds[v] < bounds[v + 1]):",
+            f"part, end = items[item, {PART}], items[item, {PART_END}]",
+            f"first, last = bounds[v * {parts} + part], bounds[v * {parts} + end]",
+            f"if first == last and (part > 0 or bounds[v * {parts}] < bounds[(v + 1) * {parts}]):",
             "    continue",
         ]
 

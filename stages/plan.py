@@ -25,22 +25,28 @@ from tux.stages.calls import Call
 CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
 """Kinds of effects by which a field may be another afterwards."""
 
-REFRESHES = 8
+LANES, SHARED_LANES = 16, 8
+"""Copies of the context that items add to in turn, and where shared fields are copied too: numbers
+that do not depend on the threads, so that results do not either.
+"""
+
+REFRESHES = 4
 """Times in a pass that lanes with copies of shared fields learn of each other."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
-    the other, have tickets. `lanes`: each item may add to a copy of the context; `refreshes`: how
-    often a pass folds them. `why`: what keeps the kernel on one thread. `claims`: what each row is
-    written to, by its name; a name that is missing is claimed nothing of.
+    the other, have tickets. `lanes`: copies of the context that items add
+    to, 0 if these may have none; `refreshes`: how often a pass folds them. `why`: what keeps the
+    kernel on one thread. `claims`: what each row is written to, by its name; a name that is missing
+    is claimed nothing of.
     """
 
     form: str = "one thread"
     rows: bool = False
     columns: bool = False
-    lanes: bool = False
+    lanes: int = 0
     refreshes: int = 1
     why: str = ""
     claims: Mapping[str, Claim] = field(default_factory=dict)
@@ -159,7 +165,12 @@ def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False)
                 why = f"{changed[field_]} changes {name}.{field_}, which is read by way of {other}"
     if why:
         return Plan(why=why, claims=claimed)
-    return Plan("vertices", lanes=True, refreshes=REFRESHES if lanes else 1, claims=claimed)
+    return Plan(
+        "vertices",
+        lanes=SHARED_LANES if lanes else LANES,
+        refreshes=REFRESHES if lanes else 1,
+        claims=claimed,
+    )
 
 
 def of_tiles(program: Program, call: Call, role: str) -> Plan:
@@ -181,7 +192,7 @@ def of_tiles(program: Program, call: Call, role: str) -> Plan:
     if why:
         return Plan(why=why, claims=claimed)
     return Plan(
-        "tiles", rows=bool(written[role]), columns=bool(written[other]), lanes=True, claims=claimed
+        "tiles", rows=bool(written[role]), columns=bool(written[other]), lanes=LANES, claims=claimed
     )
 
 
@@ -194,9 +205,10 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     if why:
         return Plan(why=why, claims=claimed)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
-    return Plan("cells", rows=True, columns=columns, lanes=True, claims=claimed)
+    count = SHARED_LANES if lanes else LANES
+    return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
 
 
 def one_thread(why: str, plan: Plan) -> Plan:
     """The same without threads."""
-    return replace(plan, form="one thread", lanes=False, why=why)
+    return replace(plan, form="one thread", lanes=0, why=why)

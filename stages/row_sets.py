@@ -2,7 +2,7 @@
 edges touch.
 
 A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of
-touched rows, a bit for each row of the route says which are meant.
+touched rows, a message says which rows of the route are meant.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ EVERY = np.array([ALL])
 class AllRows:
     """Every row of the type, whatever the block.
 
-    `masked`: a message has a bit for each row. `numbers`: the numbers that a block may have; ALL is
-    that of no block.
+    `masked`: a message says which rows are meant. `numbers`: the numbers that a block may have;
+    ALL is that of no block.
     """
 
     masked = False
@@ -93,9 +93,10 @@ class TouchedRows(AllRows):
         block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[
             edges.end(batch.role)
         ]
-        pairs, self._edges = np.unique(
+        pairs, counts = np.unique(
             block_of * n + edges.end(edges.other(batch.role)), return_counts=True
         )
+        self._edges = counts.astype(np.float32)
         self._bounds, self._rows = (
             np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))),
             pairs % n,
@@ -110,10 +111,18 @@ class TouchedRows(AllRows):
         return self._rows[self._span(block)]
 
     def edges_into(self, block: Block | None) -> np.ndarray:
-        """(n_train,) float32: how many edges each row has into the block."""
-        out = np.zeros(self.n_train, np.float32)
-        out[self.here(block)] = self._edges[self._span(block)]
-        return out
+        """(r,) float32: how many edges each row that is `here` has into the block."""
+        return self._edges[self._span(block)]
+
+
+def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of ascending `rows` those that an ascending route has: their places in it, and their places
+    in `rows`.
+    """
+    at = np.searchsorted(route, rows.astype(route.dtype, copy=False))
+    within = np.flatnonzero(at < len(route))
+    which = within[route[at[within]] == rows[within]]
+    return at[which], which
 
 
 def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = True) -> AllRows:

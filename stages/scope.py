@@ -16,7 +16,7 @@ from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, Table
-from tux.rows.turns import HI, LANES, LO, WIDTH, fresh
+from tux.rows.turns import HI, LO, WIDTH, fresh
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters, place
 from tux.stages.compile import Injected, Kernel, build
@@ -130,7 +130,9 @@ class Scope:
         if self.prefix:
             self._once(f"{self.prefix}tau = {self.row(self.tau, '0')}")
             return f"{self.prefix}tau"
-        self.inside = [f"tau = tau_lane({self.table(self.tau, kind='lane')}, item % {LANES})"]
+        self.inside = [
+            f"tau = tau_lane({self.table(self.tau, kind='lane')}, item % {self.plan.lanes or 1})"
+        ]
         return "tau"
 
     def _parameters(self) -> str:
@@ -184,10 +186,14 @@ class Scope:
         ``kernel(turns, items, *varying, key, *arguments)``; `varying`: names and examples of what
         changes from call to call. The random key is (stage, pass, `salt`).
         """
-        own = Lanes(self.tau, *self._context()) if "tau_arrays" in self.arguments else None
+        own = (
+            Lanes(self.tau, *self._context(), self.plan.lanes)
+            if "tau_arrays" in self.arguments
+            else None
+        )
         if own is not None:
             self.arguments["tau_arrays"] = own.one
-        shared = {"turns": fresh(0, lanes=False), "items": np.zeros((1, WIDTH), np.int64)}
+        shared = {"turns": fresh(0, 0), "items": np.zeros((1, WIDTH), np.int64)}
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [

@@ -52,12 +52,12 @@ class SharedKernel:
         """Run the items. The random key is (stage, pass, `salt`)."""
         number = self._worker.pass_number if pass_number is None else pass_number
         key = self._purpose ^ np.uint64(number | salt << 32)
-        for piece in items.pieces(self._plan.refreshes):
+        for piece in items.pieces(self._plan.refreshes, 2 * self._plan.lanes):
             self._run(piece, varying, key)
 
     def _run(self, items: Items, varying: tuple[Any, ...], key: np.uint64) -> None:
         lanes = self._lanes if self._plan.lanes and len(items.array) > 1 else None
-        turns = fresh(items.tickets, lanes=lanes is not None)
+        turns = fresh(items.tickets, self._plan.lanes if lanes is not None else 0)
         if lanes is not None:
             lanes.start()
         size = int((items.array[:, HI] - items.array[:, LO]).sum())

@@ -10,20 +10,35 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tux.base.random import permutation
+from tux.graph.layout import diagonals
 from tux.rows.turns import (
     FIRST,
     FIRST_NEED,
     HI,
     LO,
     PART,
+    PART_END,
     SECOND,
     SECOND_NEED,
     TICKETS,
     WIDTH,
 )
 
-WEIGHT = 1 << 13
-"""Edges and rows in an item of vertices: 10 to 100 us."""
+WEIGHT = 1 << 12
+"""Edges and rows in an item of vertices: 5 to 200 us."""
+
+EACH = 32
+"""Edges of a vertex in a share, on average, if there are enough: each share is a call of its UDF.
+"""
+
+LEAST = 1 << 14
+"""Edges and rows of which there is one item: to share fewer would cost as much as it spares."""
+
+FAR = 8
+"""Parts of the rows from which items come in turn. Edges of neighbours lie side by side in memory,
+and two threads that write to one cache line wait for each other.
+"""
 
 MOST = 256
 """Items of vertices in a list."""
@@ -64,18 +79,46 @@ def with_tickets(
 
 
 def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Cut rows lo..hi into items of about equal weight, each of WEIGHT or more, MOST at most.
-    `weights` (rows + 1,): running sums, such as the bounds of edges; a row itself counts one more.
+    """Cut rows lo..hi into items of about equal weight, each of WEIGHT or more, MOST at most; less
+    than LEAST is one. They come from FAR parts of the rows in turn. `weights` (rows + 1,): running
+    sums, such as the bounds of edges; a row itself counts one more.
     """
     if hi <= lo:
         return ranges(np.empty(0, np.int64), np.empty(0, np.int64))
     rows = np.arange(lo, hi + 1, dtype=np.int64)
     sums = rows if weights is None else weights[lo : hi + 1] + rows
     whole = int(sums[-1] - sums[0])
-    count = max(1, min(MOST, whole // WEIGHT, hi - lo))
+    count = max(1, min(MOST, whole // WEIGHT, hi - lo)) if whole >= LEAST else 1
     inner = sums[0] + whole * np.arange(1, count) // count
     cuts = np.unique(np.concatenate([[lo], lo + np.searchsorted(sums, inner), [hi]]))
-    return ranges(cuts[:-1], cuts[1:])
+    far = np.argsort(np.arange(len(cuts) - 1) % -(-(len(cuts) - 1) // FAR), kind="stable")
+    return ranges(cuts[:-1][far], cuts[1:][far])
+
+
+def cells(
+    lo: int, hi: int, bounds: np.ndarray, parts: int, stream: np.uint64
+) -> tuple[np.ndarray, int]:
+    """Ranges of the rows lo..hi by `parts` of the other end, with tickets of both, and the number
+    of tickets. `bounds` (rows * parts + 1,): running numbers of edges by row and part.
+
+    There are as many ranges as parts, and cells come along the diagonals of this grid in random
+    order. Few edges are one item.
+    """
+    rows = np.arange(lo, hi + 1, dtype=np.int64)
+    weights = bounds[lo * parts : hi * parts + 1 : parts] + rows
+    whole = int(weights[-1] - weights[0])
+    if hi <= lo or whole < LEAST:
+        items = ranges(np.arange(lo, lo + (hi > lo)), np.full(int(hi > lo), hi))
+        items[:, PART_END] = parts
+        return items, 0
+    inner = weights[0] + whole * np.arange(1, parts) // parts
+    cuts = np.unique(np.concatenate([[lo], lo + np.searchsorted(weights, inner), [hi]]))
+    rows, at = diagonals(len(cuts) - 1, parts)
+    rows = permutation(stream, len(cuts) - 1)[rows]
+    at = permutation(stream + np.uint64(1), parts)[at]
+    items = ranges(cuts[rows], cuts[rows + 1], at)
+    items[:, PART_END] = at + 1
+    return with_tickets(items, rows, at)
 
 
 class Items(NamedTuple):
@@ -84,8 +127,9 @@ class Items(NamedTuple):
     array: np.ndarray
     tickets: int = 0
 
-    def pieces(self, count: int) -> list[Items]:
-        """The list, or, if it is long and holds no tickets, about `count` lists of equal length."""
-        if count <= 1 or self.tickets or len(self.array) < 2 * count:
+    def pieces(self, most: int, least: int) -> list[Items]:
+        """The list; or, if it holds no tickets, up to `most` lists of `least` items or more."""
+        count = min(most, len(self.array) // max(least, 1))
+        if count <= 1 or self.tickets:
             return [self]
         return [Items(piece) for piece in np.array_split(self.array, count)]

@@ -48,13 +48,17 @@ class Walk:
         )
 
     @staticmethod
-    def by_vertex(worker: Worker, edges: Edges, role: str, *, along_edges: bool) -> Walk:
-        """Edges grouped by vertex, or the vertices alone; of held-out edges, those of vertices
-        that only the test has too.
+    def by_vertex(
+        worker: Worker, edges: Edges, role: str, *, along_edges: bool, parts: int = 1
+    ) -> Walk:
+        """Edges grouped by vertex, and by so many `parts` of the other end, or the vertices alone;
+        of held-out edges, those of vertices that only the test has too.
         """
         vertices = worker.graph.of_role(role)
         n = len(vertices)
         layout = edges.walk_grouped(role, n) if along_edges else Layout.of_vertices(n)
+        if along_edges and parts > 1:
+            layout = edges.walk_cells(role, n, len(worker.graph.of_role(edges.other(role))), parts)
         return Walk(
             role,
             edges,

@@ -5,7 +5,6 @@ manager that replaces functions for as long as it lasts.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 from mutation import mutant
 
@@ -139,8 +138,8 @@ def deltas_reordered(original):
         if message.kind is Kind.CONTRIBUTION and len(same) > 1:
             i, j = same[-2:]
             queue[i], queue[j] = (
-                replace(queue[i], arrays=queue[j].arrays),
-                replace(queue[j], arrays=queue[i].arrays),
+                queue[i]._replace(arrays=queue[j].arrays),
+                queue[j]._replace(arrays=queue[i].arrays),
             )
 
     return send

@@ -4,8 +4,6 @@ manager that replaces functions for as long as it lasts.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from mutation import mutant
 
@@ -196,7 +194,7 @@ def answer_of_one_home_installed_for_another(original):
             and len(message.arrays[0]) == 1
             and rows(other) == rows(message.source)
         )
-        original(sync, replace(message, source=other) if fits else message)
+        original(sync, message._replace(source=other) if fits else message)
 
     return install
 
@@ -212,7 +210,7 @@ def tau_one_version_behind(original):
             worker, pack((array, np.zeros((1, array.size), np.uint8)) for _, array, _ in columns)
         )
         before[worker] = list(message.arrays)
-        original(sync, replace(message, arrays=old))
+        original(sync, message._replace(arrays=old))
 
     return install
 

@@ -24,13 +24,26 @@ def weigh(word, q, sums, tau, p, lean=None):
     """
     for k in range(p.topics):
         q[k] = weight(word, k, tau)
-    whole = np.float32(0)
-    for g in range(len(sums)):
-        sums[g] = np.float32(0)
-        for k in range(g * GROUP, min((g + 1) * GROUP, p.topics)):
-            sums[g] += scaled(q[k], lean, k)
+    whole, full = np.float32(0), p.topics // GROUP
+    for g in range(full):
+        sums[g] = added(q, lean, g * GROUP, GROUP)
         whole += sums[g]
+    if full < len(sums):
+        sums[full] = added(q, lean, full * GROUP, p.topics - full * GROUP)
+        whole += sums[full]
     return whole
+
+
+def added(q, lean, first, n):
+    """The sum of n q_k from `first` on. With a constant n it is vector code.
+
+    It is gathered in a local variable: where sums are stored in the loop, its code, and so the
+    rounding, depend on where the arrays lie in memory.
+    """
+    part = np.float32(0)
+    for k in range(n):
+        part += scaled(q[first + k], lean, first + k)
+    return part
 
 
 def draw(document, q, sums, whole, old, own, alpha, p, rng, lean=None):

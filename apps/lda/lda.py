@@ -100,4 +100,4 @@ class LDA(Topics):
 
     def stages(self, cluster):
         f = sample_unevenly if self.asymmetric else sample
-        return [self.sweep(f, "rotated", cluster), *self.optimised()]
+        return [self.sweep(f, "rotated", cluster, self.shares()), *self.optimised()]

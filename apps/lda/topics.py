@@ -22,6 +22,8 @@ from tux.program.program import Program
 from tux.program.types import Context, Vertex
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 
+SHARES = 800  # topics in all the shares of a word
+
 
 def listed(dtype: str) -> Field:
     """A list of which the document's `size` says how long it is, kept as part of the model."""
@@ -66,21 +68,27 @@ class Topics(Program):
 
     optimised = optimised
 
-    def sweep(self, f, order, cluster):
+    def shares(self):
+        """Into how many shares of the documents a word may be cut, which threads draw side by
+        side. Each costs as much as all topics.
+        """
+        return max(2, SHARES // self.topics)
+
+    def sweep(self, f, order, cluster, split=True):
         """A pass over all words, block by block. A word's occurrences on each worker are drawn
         there.
         """
         blocks = self.parts or max(8, 4 * cluster.workers)
-        draw = Exchange(f, over="word", split=True)
+        draw = Exchange(f, over="word", split=split, lanes=True)
         return MiniBatch(draw, Apply("word"), GlobalSync(), blocks=blocks, order=order)
 
     def initial(self, begin, cluster):
         """Stages that count the words and give each occurrence its first topic by `begin`."""
         return [
-            Exchange(tally, split=True),
+            Exchange(tally, split=self.shares()),
             Apply("word"),
             GlobalSync(known, aggregate=occurs),
-            self.sweep(begin, "pipelined", cluster),
+            self.sweep(begin, "pipelined", cluster, self.shares()),
         ]
 
     def evaluate(self, cluster):

@@ -133,7 +133,7 @@ class WarpLDA(Topics):
     def stages(self, cluster):
         turn = by_document_unevenly if self.asymmetric else by_document
         return [
-            Exchange(turn),
+            Exchange(turn, lanes=True),
             GlobalSync(),
             self.sweep(by_word, "rotated", cluster),
             *self.optimised(Exchange(enlist_if_due)),

@@ -9,6 +9,7 @@ from tux.arrays import ids as module
 from tux.arrays.arrow import STRING, Coded
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.base.parallel import slices
 
 INTEGERS = st.lists(st.integers(-(2**63), 2**63 - 1))
 HASHES = st.lists(st.integers(0, 20) | st.integers(2**63 - 20, 2**64 - 1))
@@ -221,3 +222,21 @@ def test_too_many_vertices_are_refused(monkeypatch):
 )
 def test_an_id_as_it_is_written(ids, text, index):
     assert Ids.of(ids)[0].index_of(text) == index
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u4"])
+def test_long_columns_of_any_number_of_threads(monkeypatch, threads, dtype):
+    column = np.random.default_rng(0).integers(0, 100, 1000).astype(dtype)
+    expected = Ids.of(column)
+    monkeypatch.setattr("tux.base.parallel._chosen", [threads])
+    monkeypatch.setattr(module, "LONG", 10)
+    monkeypatch.setattr("tux.arrays.ranks.slices", lambda n: slices(n, 100))
+    column.flags.writeable = False
+    for given_column in (column, np.repeat(column, 2)[::2]):  # not in line
+        ids, codes = Ids.of(given_column)
+        assert ids == expected[0] and np.array_equal(codes, expected[1])
+        assert codes.dtype == np.int32 and codes.flags.writeable
+        assert ids.values.dtype == np.int64
+        more, codes = Ids.of(np.arange(50, 60)[:3])[0].extend(given_column)
+        assert more.decode(codes).tolist() == given_column.tolist()

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.arrays.integers import joined, narrow, of_python
+from tux.arrays.integers import distinct, joined, narrow, of_python
 
 SIGNED, UNSIGNED = st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1)
 ARRAYS = st.one_of(
@@ -49,3 +49,9 @@ def test_of_python(values):
         assert found.tolist() == values and (found.dtype == np.int64) == (
             max(values, default=0) < 2**63
         )
+
+
+@given(ARRAYS)
+def test_distinct(values):
+    found = distinct(values)
+    assert found.dtype == values.dtype and found.tolist() == sorted(set(values.tolist()))

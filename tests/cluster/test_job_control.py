@@ -15,7 +15,7 @@ from running import Running
 
 from tux.base.errors import DeadlinePassed
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received
-from tux.cluster import heartbeat, socket_thread
+from tux.cluster import heartbeat, reactor
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_process import is_stopped
@@ -189,21 +189,21 @@ def test_where_no_shell_could_continue_it_nothing_is_stopped():
 def test_time_in_which_a_member_did_not_listen_is_not_the_others_silence(tmp_path, monkeypatch):
     """As if the process had been stopped in between: the clock went on, the thread did not."""
     now = [1000.0]
-    monkeypatch.setattr(socket_thread.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(reactor.time, "monotonic", lambda: now[0])
     addresses = [f"ipc://{tmp_path}/{number}" for number in range(2)]
     member = SocketThread(0, addresses, 7, lambda message: False, partners=[1], largest=1 << 16)
-    member.sockets._dealers[1] = type(
-        "Nobody", (), {"send_multipart": lambda *_, **__: None, "close": lambda *_: None}
+    member.reactor.sockets._dealers[1] = type(
+        "Nobody", (), {"send": lambda *_, **__: None, "close": lambda *_: None}
     )()
     try:
-        member._beat()
-        member.heartbeat.heard[1] = now[0]
+        member.reactor._beat()
+        member.reactor.heartbeat.heard[1] = now[0]
         now[0] += heartbeat.SILENCE + 100
-        member._beat()
+        member.reactor._beat()
         assert member.inbox.empty()
         for _ in range(int(heartbeat.SILENCE) + 2):  # and now it does listen
             now[0] += 1
-            member._beat()
+            member.reactor._beat()
         assert "has been silent" in str(member.inbox.get_nowait())
     finally:
         member.close(0)
@@ -222,8 +222,8 @@ def test_a_silence_that_has_a_reason_is_no_loss(tmp_path, monkeypatch):
             largest=1 << 16,
             excused=lambda member, seconds, excused=excused: excused,
         )
-        member.heartbeat.heard[1] = time.monotonic()
-        member._beat()
+        member.reactor.heartbeat.heard[1] = time.monotonic()
+        member.reactor._beat()
         assert member.inbox.empty() == excused
         member.close(0)
 

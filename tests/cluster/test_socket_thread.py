@@ -37,7 +37,7 @@ def test_messages_of_each_sender_keep_their_order(join, ipc):
             assert values == [(None if source == member.number else n, n) for n in range(500)]
     for thread in threads:
         thread.join()
-    assert all(member.inbox.empty() and not member.refused for member in members)
+    assert all(member.inbox.empty() and not member.reactor.refused for member in members)
 
 
 def test_more_messages_than_any_queue_holds(join, ipc):
@@ -121,7 +121,7 @@ def test_a_wait_has_a_name_and_an_end(join, ipc):
 def test_a_gap_in_a_sequence_ends_the_job(join, ipc):
     one, two = join(ipc(2))
     unharmed(one, two)
-    one.sequences.next[1] += 1
+    one.reactor.sequences.next[1] += 1
     one.send(up(1))
     with pytest.raises(PeerLost, match="message 1 of worker 0 is missing: 2 came"):
         two.receive(SOON, "the next")
@@ -139,7 +139,7 @@ def impatient(monkeypatch):
 
 def test_silence_is_told_with_the_name(join, ipc, impatient):
     one, two, launcher = join(ipc(3), partners=range(3))
-    until(lambda: {0, 1} <= launcher.heartbeat.heard.keys(), "a sign of life of both")
+    until(lambda: {0, 1} <= launcher.reactor.heartbeat.heard.keys(), "a sign of life of both")
     two.close(0.1)
     with pytest.raises(PeerLost, match="worker 1 has been silent") as error:
         launcher.receive(SOON, "anything")

@@ -59,8 +59,8 @@ def test_another_key_is_counted_and_told(member):
     one = member()
     stranger = member(1, (one.endpoint, "tcp://127.0.0.1:*"), secret=bytes(31) + b"x")
     stranger.send(up(1))
-    until(lambda: one.refused)
-    assert "without this job's key" in one.last_refused and one.inbox.empty()
+    until(lambda: one.reactor.refused)
+    assert "without this job's key" in one.reactor.last_refused and one.inbox.empty()
     friend = member(1, (one.endpoint, "tcp://127.0.0.1:*"))
     friend.send(up(2))
     assert one.receive(SOON, "a message").arrays[0].tolist() == [2, 2, 2]
@@ -73,13 +73,13 @@ def test_an_idle_connection_does_not_stay(member, monkeypatch):
     with socket.create_connection((host, int(port)), timeout=SOON) as idle:
         while idle.recv(4096):  # its greeting, and then the end
             pass
-    until(lambda: one.refused)
+    until(lambda: one.reactor.refused)
 
 
 def test_messages_wait_until_there_is_a_file_for_their_socket(member, monkeypatch):
     """They keep their order, and a missing file is no error of the member."""
     one, two = member(), member(1, ("", "tcp://127.0.0.1:*"))
-    dealer, tries = two.sockets._dealer, []
+    dealer, tries = two.reactor.sockets._dealer, []
 
     def scarce(address):
         tries.append(address)
@@ -87,7 +87,7 @@ def test_messages_wait_until_there_is_a_file_for_their_socket(member, monkeypatc
             raise zmq.ZMQError(errno.EMFILE)
         return dealer(address)
 
-    monkeypatch.setattr(two.sockets, "_dealer", scarce)
+    monkeypatch.setattr(two.reactor.sockets, "_dealer", scarce)
     two.meet([one.endpoint])
     for value in range(5):
         two.send(up(value))
@@ -101,7 +101,7 @@ def test_a_bad_message_names_the_host_of_its_sender(member, monkeypatch):
     def refuse(message):
         raise BadMessage(message, "it has no arrays")
 
-    monkeypatch.setattr(one, "handle", refuse)
+    monkeypatch.setattr(one.reactor, "handle", refuse)
     one.meet([one.endpoint, two.endpoint])
     two.meet([one.endpoint])
     two.send(up(1))
@@ -115,11 +115,11 @@ def test_own_messages_come_by_no_socket(member):
     one, two = member(), member(1, ("", "tcp://127.0.0.1:*"))
     two.meet([one.endpoint])
     two.send(Message(Kind.CONTRIBUTION, 0, 0, arrays=[np.zeros(3)]))
-    until(lambda: one.refused)
-    assert "from worker 0 to 0" in one.last_refused and one.inbox.empty()
+    until(lambda: one.reactor.refused)
+    assert "from worker 0 to 0" in one.reactor.last_refused and one.inbox.empty()
 
 
 @pytest.mark.parametrize("address", ["", "a", "tcp://", "tcp://127.0.0.1:x", "udp://1.2.3.4:5"])
 def test_what_is_no_address_is_refused(member, address):
     with pytest.raises(Refused, match="is no address of a member"):
-        member().sockets.send_once(address, [b"hello"])
+        member().reactor.sockets.send_once(address, [b"hello"])

@@ -101,14 +101,16 @@ def test_a_stranger_is_refused_and_counted(join, ipc, content):
     with stranger(addresses[1]) as dealer:
         for _ in range(3):
             dealer.send_multipart(content)
-        until(lambda: members[1].refused == 3, "a refusal")
+        until(lambda: members[1].reactor.refused == 3, "a refusal")
     for one, other in (
         (members[0], members[1]),
         (members[2], members[1]),
         (members[1], members[0]),
     ):
         unharmed(one, other)
-    assert members[1].inbox.empty() and members[0].refused == members[2].refused == 0
+    assert (
+        members[1].inbox.empty() and members[0].reactor.refused == members[2].reactor.refused == 0
+    )
 
 
 def test_a_stranger_cannot_take_a_members_place(join, ipc):
@@ -117,7 +119,7 @@ def test_a_stranger_cannot_take_a_members_place(join, ipc):
     (two,) = join(addresses, members=[1])
     with stranger(addresses[1], identity=b"0") as dealer:
         dealer.send(b"")
-        until(lambda: two.refused == 1, "a refusal")
+        until(lambda: two.reactor.refused == 1, "a refusal")
         (one,) = join(addresses, members=[0])
         unharmed(one, two)
 
@@ -156,7 +158,7 @@ def test_other_protocols_on_a_port(join, tcp, content):
 def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
     addresses = ipc(2)
     one, two = join(addresses)
-    assert two.sockets._router.getsockopt(zmq.MAXMSGSIZE) == SMALL
+    assert two.reactor.sockets._router.getsockopt(zmq.MAXMSGSIZE) == SMALL
     unharmed(one, two)
     content = bytes(1 << 28)
     before = resident()
@@ -166,4 +168,4 @@ def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
             time.sleep(0.2)
     assert resident() - before < 1 << 27
     unharmed(one, two)
-    assert two.refused == 0, "it must not have arrived at all"
+    assert two.reactor.refused == 0, "it must not have arrived at all"

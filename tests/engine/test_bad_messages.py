@@ -2,8 +2,6 @@
 and raises nothing else.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from programs import random_pairs
@@ -92,33 +90,32 @@ def team(kind):
 def of_first(change):
     def changed(message):
         first, *rest = message.arrays
-        return [replace(message, arrays=[*change(first), *rest])]
+        return [message._replace(arrays=[*change(first), *rest])]
 
     return changed
 
 
 WRONG = {
-    "no arrays": lambda message: [replace(message, arrays=[])],
-    "one more array": lambda message: [replace(message, arrays=[*message.arrays, np.zeros(3)])],
+    "no arrays": lambda message: [message._replace(arrays=[])],
+    "one more array": lambda message: [message._replace(arrays=[*message.arrays, np.zeros(3)])],
     "first array lacks": of_first(lambda array: []),
     "first array of another type": of_first(lambda array: [array.astype("f8")]),
     "first array longer": of_first(
         lambda array: [np.resize(array, (len(array) + 1, *array.shape[1:]))]
     ),
     "first array of other dimensions": of_first(lambda array: [array[None]]),
-    "of no worker": lambda message: [replace(message, source=K)],
+    "of no worker": lambda message: [message._replace(source=K)],
     "all of it -1": lambda message: [
-        replace(
-            message,
+        message._replace(
             arrays=[np.full(array.shape, -1).astype(array.dtype) for array in message.arrays],
         )
     ],
 }
 SYNC = {
     "twice": lambda message: [message, message],
-    "of no synchronisation": lambda message: [replace(message, sync_id=99)],
+    "of no synchronisation": lambda message: [message._replace(sync_id=99)],
 }
-ANSWERED = {"of a clock to come": lambda message: [replace(message, clock=message.clock + 99)]}
+ANSWERED = {"of a clock to come": lambda message: [message._replace(clock=message.clock + 99)]}
 BY_KIND = {
     Kind.CONTRIBUTION: WRONG | SYNC,
     Kind.ANSWER: WRONG | SYNC | ANSWERED,
@@ -161,7 +158,7 @@ def test_totals_come_from_the_own_worker_alone():
     sent = Message(Kind.TOTALS, 1, 0, 99, sync.sync_id, [])
     with pytest.raises(BadMessage, match="TOTALS message of worker 1"):
         made.workers[0].server.handle(sent)
-    own = replace(sent, source=0)
+    own = sent._replace(source=0)
     with pytest.raises(BadMessage, match="TOTALS message of worker 0 was refused: an array"):
         made.workers[0].server.handle(own)
 
@@ -196,7 +193,7 @@ def test_a_vertex_of_the_model_comes_once(shares, holder):
     with pytest.raises(BadMessage, match="worker 0 was refused: a user of it is here already"):
         receiver.install(shares[0][0])
     with pytest.raises(BadMessage, match="worker 1 was refused: a user of it is here already"):
-        receiver.install(replace(shares[0][0], source=1))
+        receiver.install(shares[0][0]._replace(source=1))
 
 
 def test_a_share_ends_once(shares, holder):
@@ -213,6 +210,6 @@ def test_a_refused_part_changes_nothing(shares, holder):
     receiver = ModelReceiver(holder)
     for wrong in (ids - ids.max() - 1, ids + 1000, np.full_like(ids, ids[0])):
         with pytest.raises(BadMessage, match="a dense index"):
-            receiver.install(replace(items, arrays=[wrong, *rest]))
+            receiver.install(items._replace(arrays=[wrong, *rest]))
     assert np.array_equal(model_fields(holder, "item")["m"], before)
     assert not receiver.install(items)

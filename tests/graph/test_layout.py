@@ -3,7 +3,6 @@ cover all of it.
 """
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +17,6 @@ from tux.graph.layout import (
     diagonals,
     even_cuts,
     grouped,
-    index_dtype,
     refine,
     share,
     tile_order,
@@ -53,7 +51,8 @@ def bipartite(draw):
 @given(bipartite())
 def test_grouped_is_a_stable_sort(graph):
     n, _, rows, _ = graph
-    order, bounds = grouped(rows, n)
+    sorting = grouped(rows, n)
+    order, bounds = sorting.order(), sorting.bounds
     assert np.array_equal(order, np.argsort(rows, kind="stable")) and order.dtype == np.int32
     assert np.array_equal(np.diff(bounds), np.bincount(rows, minlength=n)) and bounds[0] == 0
 
@@ -63,7 +62,8 @@ def test_grouped_is_a_stable_sort(graph):
 def test_tiles_hold_the_edges_between_two_ranges(graph, data):
     n, k, over, other = graph
     over_cuts, other_cuts = data.draw(cuts(n)), data.draw(cuts(k))
-    order, bounds = tiled(over, other, over_cuts, other_cuts)
+    sorting = tiled(over, other, over_cuts, other_cuts)
+    order, bounds = sorting.order(), sorting.bounds
     columns = len(other_cuts) - 1
     assert sorted(order.tolist()) == list(range(len(over)))
     assert (
@@ -186,11 +186,6 @@ def test_blocks_by_edges(degrees, size):
     # Each block ends with the vertex that reaches the next multiple of the size.
     assert (abs(np.cumsum(edges)[:-1] % size) < 9).all() and edges.max() <= size + degrees.max()
     assert len(edges) <= max(1, -(-degrees.sum() // size) + 1)
-
-
-@pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
-def test_index_dtype(m, dtype):
-    assert index_dtype(m) == dtype
 
 
 @checked

@@ -322,3 +322,18 @@ def test_masters_are_spread_over_the_holders(seed):
             for part in cut_up(edges, by=np.tile([0, 1], 400), seed=seed)
         ]
         assert 150 < min(sizes) < 250
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_parts_do_not_depend_on_the_number_of_threads(monkeypatch, threads):
+    rng = np.random.default_rng(0)
+    users, items = rng.integers(0, 50, 400), rng.integers(0, 20, 400)
+    edges = from_arrays(users, items, ends=("user", "item"), value=np.arange(400.0))
+    made = {}
+    for count in (1, threads):
+        monkeypatch.setattr("tux.base.parallel._chosen", [count])
+        made[count] = cut_up(edges, None, k=5, by=users % 5, seed=1)
+    for one, other in zip(made[1], made[threads], strict=True):
+        assert np.array_equal(one.src, other.src) and np.array_equal(one.dst, other.dst)
+        assert np.array_equal(one.fields["value"], other.fields["value"])
+        assert all(np.array_equal(one.types[t].rows, other.types[t].rows) for t in one.types)

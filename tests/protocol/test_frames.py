@@ -30,9 +30,11 @@ GOOD = Message(
 )
 
 
-def raw(message, job=JOB):
-    """The frames as they come from a network: bytes."""
-    return [bytes(frame) for frame in encode(message, job)]
+def raw(message, job=JOB, inside=0):
+    """The frames as they come from a network: bytes. At most `inside` bytes of arrays are in the
+    first frame.
+    """
+    return [bytes(frame) for frame in encode(message, job, inside)]
 
 
 def same(decoded, message):
@@ -99,9 +101,26 @@ messages = st.builds(
 
 
 @relaxed
-@given(messages)
-def test_what_is_sent_arrives(message):
-    same(decode(raw(message), JOB, WORKERS), message)
+@given(messages, st.sampled_from([0, 20, frames.INSIDE]))
+def test_what_is_sent_arrives(message, inside):
+    same(decode(raw(message, inside=inside), JOB, WORKERS), message)
+
+
+def test_small_arrays_are_in_the_first_frame():
+    """They lie where numbers of 8 bytes may lie, and cannot be written."""
+    for inside, count in ((39, 3), (40, 1)):
+        assert len(raw(GOOD, inside=inside)) == count
+    head = memoryview(raw(GOOD, inside=40)[0])
+    for array in decode([head], JOB, WORKERS).arrays:
+        assert array.ctypes.data % 8 == 0 and array.flags.aligned and not array.flags.writeable
+
+
+def test_a_first_frame_that_is_too_short_or_too_long():
+    (head,) = raw(GOOD, inside=100)
+    for wrong in (head[:-1], head[:-16], head[:-41], head + b"\0", head + bytes(8)):
+        refused([wrong], "buffer")
+    refused([head, b""], "1 buffers for 2 arrays")
+    refused([head, *raw(GOOD)[1:]], "2 buffers for 2 arrays")
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -137,7 +156,7 @@ def test_arrays_that_are_views_of_others():
 
 def test_nothing_is_copied_on_either_side():
     array = np.arange(1000, dtype="f4")
-    sent = encode(Message(Kind.CONTRIBUTION, 0, 1, arrays=[array]), JOB)
+    sent = encode(Message(Kind.CONTRIBUTION, 0, 1, arrays=[array]), JOB, inside=0)
     assert np.shares_memory(sent[1], array)
     (decoded,) = decode(sent, JOB, WORKERS).arrays
     assert np.shares_memory(decoded, array)
@@ -198,9 +217,9 @@ def test_the_checksum_knows_a_wrong_sign(dtype):
 
 
 @relaxed
-@given(st.data(), messages)
-def test_a_flipped_bit_is_refused(data, message):
-    parts = raw(message)
+@given(st.data(), messages, st.sampled_from([0, frames.INSIDE]))
+def test_a_flipped_bit_is_refused(data, message, inside):
+    parts = raw(message, inside=inside)
     which = data.draw(st.integers(0, len(parts) - 1).filter(lambda i: len(parts[i])))
     bit = data.draw(st.integers(0, 8 * len(parts[which]) - 1))
     spoilt = bytearray(parts[which])
@@ -211,7 +230,7 @@ def test_a_flipped_bit_is_refused(data, message):
 def test_what_is_not_of_this_job():
     assert len(decode(forged(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
     refused(forged({0: b"TUX\0"}), "not tux's")
-    refused(forged({1: 1}), "protocol version 1.*this is version 3")
+    refused(forged({1: 1}), "protocol version 1.*this is version 4")
     refused(raw(GOOD, job=JOB + 1), "another job")
     refused(forged({2: len(KINDS)}), f"of kind {len(KINDS)}")
     refused(forged({5: WORKERS + 1}), f"from worker {WORKERS + 1}")
@@ -234,7 +253,7 @@ def test_wrong_numbers_of_descriptors_and_buffers():
     head, first, second = raw(GOOD)
     refused([])
     refused([b""])
-    refused([head], "0 buffers for 2 arrays")
+    refused([head], "buffer of 0 bytes for 24")
     refused([head, first], "1 buffers for 2 arrays")
     refused([head, first, second, b""], "3 buffers for 2 arrays")
     refused([head + b"\0", first, second])
@@ -325,6 +344,13 @@ def test_random_bytes_raise_nothing_but_refusals(parts):
 @given(st.binary(min_size=HEAD - 6, max_size=HEAD - 6), noise)
 def test_random_bytes_after_a_good_beginning(header, parts):
     only_refused([frames.MAGIC + struct.pack("<H", frames.VERSION) + header, *parts])
+
+
+@settings(relaxed, max_examples=300)
+@given(messages, st.binary(max_size=80), st.integers(0, 300))
+def test_first_frames_of_any_length(message, more, length):
+    (head, *_) = raw(message, inside=frames.INSIDE)
+    only_refused([head[:length] + more])
 
 
 lengths_of_any_size = (

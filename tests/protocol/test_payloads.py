@@ -24,6 +24,7 @@ from tux.protocol.payloads import (
     Push,
     Totals,
 )
+from tux.protocol.touched import Touched
 from tux.rows.table import Table
 
 
@@ -129,13 +130,13 @@ def replaced(name, at, *arrays):
 
 
 def test_what_is_written_is_read():
-    arrays = Contribution.arrays((2, 7, 1), np.array([True, False, True]), None, TWO)
+    arrays = Contribution.arrays((2, 7, 1), Touched(np.array([0, 2]), 3), None, TWO)
     sent = read("touched", arrays)
     assert sent[:3] == (2, 7, 1) and sent.rows.tolist() == [1, 4] and sent.weights is None
     assert [each.rows.tolist() for each in sent.fields] == [[1, 4], [1, 4]]
     sent = read("contribution", Contribution.arrays((0, 0, 0), None, WEIGHTS, THREE))
     assert sent.rows.tolist() == [1, 3, 4] and sent.weights.tolist() == [1, 2, 3]
-    arrays = Answer.arrays(np.array([1], np.int32), np.array([True, False, True]), TWO)
+    arrays = Answer.arrays(np.array([1], np.int32), Touched(np.array([0, 2]), 3), TWO)
     assert [each.rows.tolist() for each in read("answer of touched rows", arrays).fields] == [
         [1, 4],
         [1, 4],
@@ -193,7 +194,12 @@ HOSTILE = [
     # bitmaps
     ("touched", replaced("touched", 1), "its bitmap is uint8 (2,)"),
     ("touched", replaced("touched", 1, np.uint8([1, 2])), "its bitmap"),
-    ("touched", replaced("touched", 1, np.int8([1])), "its bitmap"),
+    ("touched", replaced("touched", 1, np.int8([1])), "its touched rows are int8"),
+    ("touched", replaced("touched", 1, i4([[0, 2]])), "its touched rows are int32 (1, 2)"),
+    ("touched", replaced("touched", 1, i4([2, 0])), "do not ascend"),
+    ("touched", replaced("touched", 1, i4([0, 0])), "do not ascend"),
+    ("touched", replaced("touched", 1, i4([-1, 0])), "not in 0..2"),
+    ("touched", replaced("touched", 1, i4([0, 3])), "not in 0..2"),
     ("touched", replaced("touched", 1, np.uint8([255])), "values"),
     # fields
     ("contribution", replaced("contribution", 2, np.uint8([DENSE])), "1 forms"),

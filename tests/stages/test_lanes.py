@@ -12,9 +12,9 @@ from programs import random_pairs, start
 from tux import Context, Edge, Program, Vertex, argmax, argmin, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.rows.table import Table
-from tux.rows.turns import LANES
 from tux.stages import Exchange, GlobalSync, shared_kernel, tickets
 from tux.stages.lanes import Lanes
+from tux.stages.plan import LANES
 
 DTYPES = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f4 f8".split()
 SHAPES = {"one": (), "none": (0,), "single": (1,), "some": (3,), "grid": (2, 3)}
@@ -27,7 +27,7 @@ def context(make, **how):
     for name, field in declared.items():
         table.arrays[name][...] = field.identity if field.kind == "delta" else 1
     spec, arrays = table.seen("exchange")
-    return table, Lanes(table, spec.names, arrays)
+    return table, Lanes(table, spec.names, arrays, LANES)
 
 
 def kinds(dtype):
@@ -115,7 +115,7 @@ def test_values_with_their_keys(make):
     field = table.declared["far"]
     table.arrays["far"][...] = 5, 40
     spec, arrays = table.seen("exchange")
-    lanes = Lanes(table, spec.names, arrays)
+    lanes = Lanes(table, spec.names, arrays, LANES)
     assert numba.typeof(lanes.one) == numba.typeof(lanes.apart)
     sign = 1 if make is argmax else -1
     lanes.start()

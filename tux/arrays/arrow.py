@@ -85,6 +85,12 @@ class Pieces:
             pieces.extend(more)
         self.rows += table.num_rows
 
+    def append(self, columns: Sequence[np.ndarray]) -> None:
+        """Append rows that are known to be good: numbers of the `kinds`, and ids as integers."""
+        for pieces, column in zip(self._pieces, columns, strict=True):
+            pieces.append(column)
+        self.rows += len(columns[0])
+
     def columns(self) -> list[Column]:
         """The columns whole, in the order of `kinds`; the pieces are given up one column at a
         time, so use it once.

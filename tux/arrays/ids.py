@@ -11,13 +11,15 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded, Column
-from tux.arrays.integers import LAST, of_python
+from tux.arrays.integers import LAST, distinct, of_python
+from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
 FEW, SPARSE = 1_000_000, 64
 _WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
-CHUNK = 1 << 20  # rows looked up at a time, so that numpy's 64-bit copies of indices stay small
+LONG = 1 << 20  # rows that are worth compiled code
+CHUNK = 1 << 20  # strings encoded at a time
 
 
 def believed(vertices: int, entries: int) -> bool:
@@ -67,12 +69,14 @@ class Ids:
             )
         index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
         ids = cls(np.concatenate(_alike(base.values, new))) if len(new) else base
-        return ids, [_take(index[_places(values, part)], codes) for part, codes in parts]
+        if len(base) == 0 and len(parts) == 1:  # each value's index is its place
+            return ids, [parts[0][1]]
+        return ids, [looked_up(index[_places(values, part)], at, at) for part, at in parts]
 
     def encode(self, column: Any) -> np.ndarray:
         """Each row's index, (m,) int32, -1 where the id is unknown."""
         values, codes = _distinct(column)
-        return _take(self._find(values), codes)
+        return looked_up(self._find(values), codes, codes)
 
     def index_of(self, text: str) -> int:
         """The index of the id that is written as `text`, -1 if there is none."""
@@ -137,15 +141,13 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(column, Coded):
         values, rank = np.unique(_whole(_checked(column.values)), return_inverse=True)
-        return values, _take(
-            rank.astype(np.int32), column.codes, np.empty(len(column.codes), np.int32)
-        )
+        return values, looked_up(rank.astype(np.int32), column.codes)
     array = _checked(column)
     if len(array) == 0:
         return _whole(array), np.empty(0, np.int32)
     if array.dtype.kind == "i":
         low, high = int(array.min()), int(array.max())
-        if high - low <= max(len(array), CHUNK):
+        if high - low <= max(len(array), LONG):
             return _counted(array, low, high)
     return _distinct(arrow.encode(array))
 
@@ -154,16 +156,16 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
     nothing is sorted.
     """
+    if len(array) >= LONG:
+        from tux.arrays.ranks import ranked  # which needs the compiler
+
+        return ranked(array, low, high)
     present = np.zeros(high - low + 1, np.bool_)
-    codes = np.empty(len(array), np.int32)
-    slices = [slice(start, start + CHUNK) for start in range(0, len(array), CHUNK)]
-    for rows in slices:
-        present[array[rows].astype(np.int64) - low] = True
+    places = array.astype(np.int64) - low
+    present[places] = True
     rank = np.cumsum(present, dtype=np.int32)
     rank -= 1
-    for rows in slices:
-        codes[rows] = rank[array[rows].astype(np.int64) - low]
-    return np.flatnonzero(present) + low, codes
+    return np.flatnonzero(present) + low, rank[places]
 
 
 def _checked(column: Column | Sequence[Any]) -> np.ndarray:
@@ -216,18 +218,11 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
     """The distinct values of several arrays, ascending."""
     values = parts[0]
     for part in parts[1:]:
-        values = np.unique(np.concatenate(_alike(values, part)))
+        both = np.concatenate(_alike(values, part))
+        values = np.unique(both) if both.dtype.kind == "T" else distinct(both)
     return values
 
 
 def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
     """Where the members of `part` stand in `values`, which holds them all."""
     return slice(None) if part is values else arrow.places_of(_alike(part, values)[0], values)
-
-
-def _take(table: np.ndarray, codes: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``table[codes]``, written over the codes unless another array is given."""
-    out = codes if out is None else out
-    for start in range(0, len(codes), CHUNK):
-        out[start : start + CHUNK] = table[codes[start : start + CHUNK]]
-    return out

@@ -51,6 +51,8 @@ def permutation(stream: np.uint64, n: int) -> np.ndarray:
     """A random order of 0..n-1, int64, by sorting one number per element (ties have probability
     n^2 / 2^64).
     """
+    if n < 2:  # as of small blocks, where it would take longer than their edges
+        return np.arange(n)
     with np.errstate(over="ignore"):
         return np.argsort(mix(np.arange(n, dtype=np.uint64) * GOLDEN + stream), kind="stable")
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tux.base.cache import cache_folder
-from tux.base.cores import cores
+from tux.base.parallel import cores
 
 PACKAGES = ("tux", "numpy", "numba", "llvmlite", "pyarrow", "msgspec", "networkx", "rich")
 

@@ -8,7 +8,9 @@ worker_process     one worker process
 job, job_folder    what a worker must know, and where it is written
 place, agreement   which machine this is, and what all machines have in common
 control            control messages, checked when decoded
-socket_thread      the thread that sends and receives
+reactor            sends and receives, serves, exchanges heartbeats; without a thread of its own
+socket_thread      the thread that runs the reactor, and a main thread that does so while it waits
+hand_over          which of the two uses the sockets
 wire               ZeroMQ sockets, encryption, and who may connect
 sequence           numbers of messages: gaps, and second processes
 heartbeat          when heartbeats are due, and who is silent

@@ -109,7 +109,7 @@ class Launcher(LocalWorkers):
             return
         error = self._difference(message.source, hello) or _twice(message.source)
         bye = pack(Bye(error.what), message.dest, message.source)
-        self.socket_thread.answer(hello.address, bye)
+        self.socket_thread.reactor.answer(hello.address, bye)
         if not self._begun:
             self.socket_thread.inbox.put(error)
 
@@ -251,7 +251,7 @@ class Launcher(LocalWorkers):
         """Stop the workers of this machine; those of others are warned that they will hear nothing
         for a while.
         """
-        outbox = self.socket_thread.outbox
+        outbox = self.socket_thread.reactor.outbox
         for rank in set(range(self.job.workers)) - set(self.ranks):
             if self._addresses[rank]:
                 # the thread looks there twice a second
@@ -279,8 +279,8 @@ class Launcher(LocalWorkers):
 
     def _own_beat(self) -> Beat:
         """What the launcher itself has refused."""
-        thread = self.socket_thread
-        return Beat(refused=thread.refused, last_refused=thread.last_refused)
+        reactor = self.socket_thread.reactor
+        return Beat(refused=reactor.refused, last_refused=reactor.last_refused)
 
     def _receive(self, seconds: float, waiting_for: str) -> Message:
         """The next message; PeerLost as soon as a worker process ends, the error of a worker that

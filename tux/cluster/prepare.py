@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tux.base.cores import cores
+from tux.base.parallel import cores
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -78,8 +78,7 @@ def prepare(
 
 def crowded(workers: int) -> str:
     """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
-    here = cores()
-    if workers <= here:
+    if workers <= (here := cores()):
         return ""
     has = f"{here} processor core{'s' * (here > 1)}"
     return (

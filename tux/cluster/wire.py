@@ -17,7 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import zmq
 import zmq.utils.z85
@@ -35,6 +35,10 @@ FAILED_HANDSHAKES = (
     | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
     | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
+
+
+# as plain numbers: to combine members of an enumeration takes longer than a call of ZeroMQ
+_AT_ONCE, _EVENTS, _READABLE = int(zmq.DONTWAIT), int(zmq.EVENTS), int(zmq.POLLIN)
 
 
 def allow_many_files() -> None:
@@ -58,16 +62,9 @@ def key_pair(secret: bytes, role: str) -> tuple[bytes, bytes]:
     return zmq.curve_public(own), own
 
 
-class Events(NamedTuple):
-    """Why `Sockets.poll` has returned: `wake` was called, or frames have arrived."""
-
-    woken: bool
-    arrived: bool
-
-
 class Sockets:
-    """The sockets of the member that listens at `address`. One thread uses them, between `begin`
-    and `end`; others only call `wake`.
+    """The sockets of the member that listens at `address`. One thread at a time uses them; a lock
+    must be between two of them. `wake` may be called by any thread.
 
     `largest`: bytes of a frame. `refuse(what)` is called for each connection from outside the job.
     """
@@ -81,15 +78,19 @@ class Sockets:
             {role: key_pair(secret, role) for role in ("listen", "connect")} if secret else {}
         )
         self._zap: Any = self._open_zap() if secret else None
-        self._wake_address = "inproc://wake"
-        self._wake = self._context.socket(zmq.PAIR)
-        self._wake.bind(self._wake_address)
+        self._wake, self._woken = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
+        self._wake.bind("inproc://wake")
+        self._woken.connect("inproc://wake")
         self._wake_lock = threading.Lock()
         allow_many_files()
         self._router = self._listen(largest)
         remote = address.startswith("tcp://")
         self._monitor: Any = self._router.get_monitor_socket(FAILED_HANDSHAKES) if remote else None
         self._dealers: dict[int, Any] = {}  # by member
+        self._poller = zmq.Poller()
+        for each in (self._woken, self._router, self._zap, self._monitor):
+            if each is not None:
+                self._poller.register(each, zmq.POLLIN)
 
     def _listen(self, largest: int) -> Any:
         router = self._context.socket(zmq.ROUTER)
@@ -150,48 +151,38 @@ class Sockets:
             recv_monitor_message(self._monitor)
             self._refuse("a connection without this job's key, or that is not tux's")
 
-    # ---- the thread that uses the sockets
-
-    def begin(self) -> None:
-        """The calling thread uses the sockets from now on."""
-        self._woken = self._context.socket(zmq.PAIR)
-        self._woken.connect(self._wake_address)
-        self._poller = zmq.Poller()
-        for each in (self._woken, self._router, self._zap, self._monitor):
-            if each is not None:
-                self._poller.register(each, zmq.POLLIN)
-
-    def end(self) -> None:
-        """The calling thread uses the sockets no longer."""
-        self._woken.close(0)
+    # ---- messages
 
     def wake(self) -> None:
         """Let `poll` return, in whatever thread; if that many calls are waiting already, it will
         return anyhow.
         """
         with self._wake_lock, suppress(zmq.Again):
-            self._wake.send(b"", zmq.DONTWAIT)
+            self._wake.send(b"", _AT_ONCE)
 
-    def poll(self, milliseconds: int) -> Events:
-        """Wait until something happens, and admit or refuse who has connected."""
+    def poll(self, milliseconds: int) -> bool:
+        """Wait until something happens, and admit or refuse who has connected. Whether frames have
+        arrived.
+        """
         ready = dict(self._poller.poll(milliseconds))
         if self._woken in ready:
-            with suppress(zmq.Again):
-                while True:
-                    self._woken.recv(zmq.DONTWAIT)
+            while _arrived(self._woken):
+                self._woken.recv(_AT_ONCE)
         if self._zap is not None and self._zap in ready:
             self._admit()
         if self._monitor is not None and self._monitor in ready:
             self._count_failed_handshakes()
-        return Events(self._woken in ready, self._router in ready)
+        return self._router in ready
 
     def receive(self) -> list[Any] | None:
         """The frames of the next message that has arrived; None if there is none."""
-        try:
-            _, *frames = self._router.recv_multipart(zmq.DONTWAIT, copy=False)
-        except zmq.Again:
+        if not _arrived(self._router):
             return None
-        return [frame.buffer for frame in frames]
+        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, who has sent it
+        while frame.more:
+            frame = self._router.recv(_AT_ONCE, copy=False)
+            frames.append(frame.buffer)
+        return frames
 
     def stop_receiving(self) -> None:
         """Nothing is received any more; what is to be sent still is."""
@@ -231,7 +222,10 @@ class Sockets:
 
     def send(self, member: int, frames: Sequence[Any]) -> None:
         """Send frames to a member that is connected."""
-        self._dealers[member].send_multipart(frames, copy=False)
+        if len(frames) == 1:
+            self._dealers[member].send(frames[0], copy=False)
+        else:
+            self._dealers[member].send_multipart(frames, copy=False)
 
     def send_once(self, address: str, frames: Sequence[Any]) -> None:
         """Send frames to a process that is no member."""
@@ -242,6 +236,7 @@ class Sockets:
     def close(self, flush: float) -> None:
         """Send what is left, for at most `flush` seconds, and close all sockets."""
         self._wake.close(0)
+        self._woken.close(0)
         for dealer in self._dealers.values():
             dealer.close(int(flush * 1000))
         if self._monitor is not None:
@@ -254,3 +249,8 @@ class Sockets:
         if self._address.startswith("ipc://"):  # ZeroMQ leaves the file
             with suppress(OSError):
                 os.unlink(self._address.removeprefix("ipc://"))
+
+
+def _arrived(socket: Any) -> bool:
+    """Whether a socket has a message: to ask is cheaper than to fail."""
+    return bool(int(socket.getsockopt(_EVENTS)) & _READABLE)

@@ -4,8 +4,8 @@ It finds its part and the program in the job's folder, and trains with its peers
 number of the process that started it.
 
 The main thread runs stages; the socket thread (`tux.cluster.socket_thread`) serves masters
-meanwhile and keeps in touch with the launcher. A worker whose launcher is gone ends by itself, and
-removes the job's folder.
+meanwhile and keeps in touch with the launcher. While the main thread waits, it does so itself. A
+worker whose launcher is gone ends by itself, and removes the job's folder.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 import msgspec
 
 from tux.base.errors import DeadlinePassed, Refused, TuxError
+from tux.base.parallel import use_threads
 from tux.cluster.control import (
     Beat,
     Bye,
@@ -76,7 +77,7 @@ class Peer:
         )
 
     def _handle(self, message: Message) -> bool:
-        """In the socket thread: heartbeats end here, the server's messages at the server; the
+        """In a round of the reactor: heartbeats end here, the server's messages at the server; the
         rest is the worker's, but not before Go.
         """
         if message.kind is Kind.CONTROL:
@@ -130,7 +131,7 @@ class Peer:
         """The next message for the worker; Refused when the launcher says that the job is over."""
         clock = self.worker.all_clocks if self.worker else 0
         return self._unless_over(
-            self.socket_thread.receive(self.job.deadline, f"clock {clock} to be answered")
+            self.socket_thread.serve(self.job.deadline, f"clock {clock} to be answered")
         )
 
     def arrived(self) -> Iterator[Message]:
@@ -163,7 +164,9 @@ class Peer:
             try:
                 return self.socket_thread.receive(HEARTBEAT, "the launcher")
             except DeadlinePassed:
-                left -= 0 if self.launcher in self.socket_thread.heartbeat.heard else HEARTBEAT
+                left -= (
+                    0 if self.launcher in self.socket_thread.reactor.heartbeat.heard else HEARTBEAT
+                )
                 if left <= 0:
                     where = self.job.launcher.removeprefix("tcp://")
                     raise DeadlinePassed(
@@ -179,6 +182,7 @@ class Peer:
         job, thread = self.job, self.socket_thread
         worker = self.worker = job.worker(self.rank)
         worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.arrived
+        worker.computes = thread.computes
         training = Training(worker)
         self.say(Hello(job.traits, os.getpid(), socket.gethostname(), thread.endpoint))
         thread.meet(self._meet())
@@ -262,14 +266,15 @@ def watch_parent(folder: Path, launcher: int) -> None:
 def main() -> int:
     """Run one worker; its exit code is that of the error, which the launcher shows to the user."""
     folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    # two threads alternate in short pieces of Python: 5 ms, the default, is as long as a whole
-    # clock
+    # while the main thread is in Python and the socket thread serves, they alternate: 5 ms, the
+    # default, is as long as several clocks
     sys.setswitchinterval(0.0005)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     watch_parent(folder, launcher)
     job, peer = None, None
     try:
         job = Job.read(folder)
+        use_threads(job.threads)
         peer = Peer(folder, rank, job)
         peer.socket_thread.start()
         with peer.socket_thread.naming_hosts():

@@ -7,7 +7,6 @@ Whether a clock may start is `tux.protocol.clock`'s to say; what clocks there ar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -79,7 +78,8 @@ class ClockLoop:
         worker.repetition = task.repetition
         self._switch_to(number, position)
         segment = task.segments[position]
-        os.sched_yield()  # what is to be sent leaves before this thread takes the core for long
+        if segment.here:
+            worker.computes()
         for step in segment.here:
             step.run(task.block)
         with worker.timed("send"):

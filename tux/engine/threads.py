@@ -1,7 +1,8 @@
 """The threads of a worker: they run one kernel together.
 
 The main thread is one of them; the others wait in between. What they share, and in which order, is
-the kernel's affair (`tux.rows.turns`).
+the kernel's affair (`tux.rows.turns`). To wake a thread takes as long as a small block, so whoever
+waits looks at a board for some time before it sleeps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
+import numpy as np
+
 from tux.base.errors import TuxError
+from tux.rows.turns import STRIDE, changed
 
 Work = Callable[[int], None]
 """What a thread is to do; it gets its number, 0 being the main thread's."""
@@ -21,15 +25,22 @@ HEED = 0.1
 """Seconds after which a wait heeds a signal that came just before it began."""
 
 
+YIELDS = 50
+"""Times that a thread offers its core to others before it sleeps: about 50 us."""
+
+
 class _Job:
-    """What each thread does once; `stop` makes all of them return soon.
+    """What each thread does once; `stop` makes all of them return soon. It is job `number` of those
+    threads; `board` shows the last job of each, from place STRIDE on.
 
     Ctrl-C may interrupt the main thread between any two of its steps. So what has happened is told
     by states, and each step may be done again.
     """
 
-    def __init__(self, work: Work, stop: Callable[[], None]) -> None:
-        self._work, self._stop = work, stop
+    def __init__(
+        self, work: Work, stop: Callable[[], None], board: np.ndarray, number: int
+    ) -> None:
+        self._work, self._stop, self._board, self.number = work, stop, board, number
         self.errors: list[BaseException] = []
         self.ended: set[int] = set()  # numbers of threads
         self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after each change of `ended`
@@ -44,6 +55,8 @@ class _Job:
             self.fail(error)
         self.ended.add(number)
         self.changed.put(None)
+        if number:
+            self._board[number * STRIDE] = self.number
 
     def fail(self, error: BaseException) -> None:
         """Make all threads return: others may wait for what this one was about to do."""
@@ -58,6 +71,9 @@ class Threads:
         self.count = count
         self._owner = threading.get_ident()
         self._jobs: list[SimpleQueue[_Job | None]] = []
+        # the number of the last job, and of the last one that each thread has ended
+        self._board = np.zeros(count * STRIDE + 1, np.int64)
+        self._given = 0
 
     def here(self) -> bool:
         """Whether this is the thread that gives the others work."""
@@ -68,12 +84,16 @@ class Threads:
         Ctrl-C before others; `stop` is called as soon as there is one.
         """
         self._start()
-        job = _Job(work, stop)
+        self._given += 1
+        job = _Job(work, stop, self._board, self._given)
         while len(job.ended) < self.count:
             try:
                 for jobs in self._jobs:
                     jobs.put(job)
+                self._board[0] = job.number
                 job.do(0)
+                for thread in range(1, self.count):
+                    changed(self._board, thread * STRIDE, job.number - 1, YIELDS)
                 while len(job.ended) < self.count:
                     with suppress(Empty):
                         job.changed.get(timeout=HEED)
@@ -90,7 +110,10 @@ class Threads:
             number = len(self._jobs) + 1
             jobs: SimpleQueue[_Job | None] = SimpleQueue()
             thread = threading.Thread(
-                target=_serve, args=(number, jobs), name=f"tux thread {number}", daemon=True
+                target=_serve,
+                args=(number, jobs, self._board),
+                name=f"tux thread {number}",
+                daemon=True,
             )
             try:
                 thread.start()
@@ -102,11 +125,13 @@ class Threads:
             self._jobs.append(jobs)
 
 
-def _serve(number: int, jobs: SimpleQueue[_Job | None]) -> None:
+def _serve(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> None:
     """What a thread does: one job after the other, until it gets None."""
     while (job := jobs.get()) is not None:
         job.do(number)
+        done = job.number
         del job  # it holds arrays
+        changed(board, 0, done, YIELDS)
 
 
 def _end(queues: list[SimpleQueue[_Job | None]]) -> None:

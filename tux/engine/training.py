@@ -64,8 +64,7 @@ class Training:
         """
         for record in self.steps(most, every=every, patience=patience, keep_best=keep_best):
             if record is None:
-                with self.worker.timed("wait"):
-                    self.worker.take(self.worker.receive())
+                self.worker.take_next()
             else:
                 yield record
 

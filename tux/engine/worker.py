@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -89,6 +88,7 @@ class Worker:
         self.send: Callable[[Message], None] = self._nobody
         self.receive: Callable[[], Message] = self._nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
+        self.computes: Callable[[], None] = lambda: None  # is told that a segment begins
 
     def _allocate(self) -> None:
         """The tables of the worker, its mirrors, and its server's masters."""
@@ -213,12 +213,18 @@ class Worker:
         clock; returns when all is answered.
         """
         for _ in self.execute(steps, slack):
-            with self.timed("wait"):
-                self.take(self.receive())
+            self.take_next()
 
     def take(self, message: Message) -> None:
         """A message for this worker has arrived; it is installed when `execute` goes on."""
         self.inbox.append(message)
+
+    def take_next(self) -> None:
+        """Wait for the next message and take it. What the server does meanwhile is no waiting."""
+        start, served = time.perf_counter(), self.server.seconds
+        self.take(self.receive())
+        seconds = time.perf_counter() - start
+        self.seconds["wait"] += max(seconds - (self.server.seconds - served), 0.0)
 
     def execute(self, steps: Sequence[Step], slack: int | None = None) -> Iterator[None]:
         """`run` that yields whenever nothing can go on before another message is taken."""
@@ -268,12 +274,9 @@ class Worker:
         for message in sorted(messages, key=lambda each: each.dest == self.rank):
             self.send(message)
 
-    @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
+    def timed(self, what: str) -> Timed:
         """Add the time of the body to ``seconds[what]``."""
-        start = time.perf_counter()
-        yield
-        self.seconds[what] += time.perf_counter() - start
+        return Timed(self.seconds, what)
 
     def forget_metrics(self) -> None:
         """Set the context's metrics to NaN, so that one which is not computed in an epoch is not
@@ -289,6 +292,26 @@ class Worker:
         table = self.tables["tau"]
         values = {f: table.arrays[f][0].item() for f, d in table.declared.items() if d.reported}
         return {f: x for f, x in values.items() if x == x}
+
+
+class Timed:
+    """Adds the time of its body to ``seconds[what]``, if nothing is raised.
+
+    A class, as it is entered several times a clock: what contextlib makes of a generator takes
+    longer.
+    """
+
+    __slots__ = ("_seconds", "_start", "_what")
+
+    def __init__(self, seconds: dict[str, float], what: str) -> None:
+        self._seconds, self._what = seconds, what
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self._seconds[self._what] += time.perf_counter() - self._start
 
 
 def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:

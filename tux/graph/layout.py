@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
+from tux.graph.sorting import Sorting, index_dtype
 from tux.partition.compiled import compiled
+from tux.rows.table import frozen
 
 TILE_BYTES = 1 << 20
 """Bytes of rows that a tile may touch: a usual second-level cache. A constant, so that runs
@@ -54,48 +57,33 @@ class Layout:
         return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
 
 
-@compiled
-def counting_sort(keys, n_keys, order):  # type: ignore[no-untyped-def]
-    """Stable order of `keys` (m,), each in 0..n_keys-1, written to `order` (m,); returns bounds
-    (n_keys + 1,) of the runs of equal keys.
-    """
-    bounds = np.zeros(n_keys + 1, np.int64)
-    for k in keys:
-        bounds[k + 1] += 1
-    for k in range(n_keys):
-        bounds[k + 1] += bounds[k]
-    free = bounds[:-1].copy()
-    for i in range(len(keys)):
-        order[free[keys[i]]] = i
-        free[keys[i]] += 1
-    return bounds
-
-
-def index_dtype(m: int) -> np.dtype:
-    """The smaller integer type that can number m edges."""
-    return np.dtype(np.int32 if m < 2**31 else np.int64)
-
-
-def grouped(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Order (m,) and bounds (n + 1,) of edges grouped by `rows` (m,), each in 0..n-1."""
-    order = np.empty(len(rows), index_dtype(len(rows)))
-    return order, counting_sort(rows, n, order)
+def grouped(rows: np.ndarray, n: int) -> Sorting:
+    """The order of edges grouped by `rows` (m,), each in 0..n-1."""
+    return Sorting(rows, n)
 
 
 def tiled(
     over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Order (m,) and bounds (tiles + 1,) of edges by tile: ranges of `over` between `over_cuts`,
-    then of `other` between `other_cuts`.
+) -> Sorting:
+    """The order of edges by tile: ranges of `over` between `over_cuts`, then of `other` between
+    `other_cuts`.
     """
-    a = np.repeat(np.arange(len(over_cuts) - 1, dtype=np.int32), np.diff(over_cuts))
-    b = np.repeat(np.arange(len(other_cuts) - 1, dtype=np.int32), np.diff(other_cuts))
     tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
-    keys = a[over].astype(index_dtype(tiles), copy=False)
-    keys *= len(other_cuts) - 1
-    keys += b[other]
-    order = np.empty(len(over), index_dtype(len(over)))
-    return order, counting_sort(keys, tiles, order)
+    dtype = index_dtype(tiles)
+    a = np.repeat(np.arange(len(over_cuts) - 1, dtype=dtype), np.diff(over_cuts))
+    a *= len(other_cuts) - 1
+    b = np.repeat(np.arange(len(other_cuts) - 1, dtype=dtype), np.diff(other_cuts))
+    keys = np.empty(len(over), dtype)
+    over, other = frozen(over), frozen(other)
+    spread(lambda piece: _tiles(over[piece], other[piece], a, b, keys[piece]), slices(len(over)))
+    return Sorting(keys, tiles)
+
+
+@compiled
+def _tiles(over, other, a, b, keys):  # type: ignore[no-untyped-def]
+    """Write the tile of each edge to `keys`: that of its row of `over`, by `a`, and of `other`."""
+    for i in range(len(keys)):
+        keys[i] = a[over[i]] + b[other[i]]
 
 
 def even_cuts(lo: int, hi: int, most: int) -> np.ndarray:

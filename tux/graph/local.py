@@ -11,9 +11,11 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
+from tux.graph.sorting import Sorting, counted
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program
 from tux.program.types import Edge
@@ -116,9 +118,34 @@ class Edges:
         """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
         name = ("grouped", role)
         if name not in self.layouts:
-            order, bounds = grouped(self.end(role), n)
-            self.layouts[name] = self._arranged(order, bounds, np.arange(n + 1))
+            for (kind, *of), layout in self.layouts.items():
+                if (kind, of[0]) == ("cells", role):  # grouped already, and finer
+                    bounds = layout.bounds[:: layout.across].copy()
+                    return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
+            self._order_by(self.other(role))
+            self.layouts[name] = self._arranged(grouped(self.end(role), n), np.arange(n + 1))
         return self.layouts[name]
+
+    def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
+        """Edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts` ranges of the
+        rows of the other end: a group is a row's share in one range, a block a row.
+        """
+        name = ("cells", role, parts)
+        if name not in self.layouts:
+            self._order_by(self.other(role))
+            part_of = np.arange(n_other) * parts // max(n_other, 1)
+            keys = self.end(role).astype(np.int64) * parts + part_of[self.end(self.other(role))]
+            blocks = np.arange(n + 1) * parts
+            self.layouts[name] = self._arranged(Sorting(keys, n * parts), blocks, parts)
+        return self.layouts[name]
+
+    def _order_by(self, role: str) -> None:
+        """Before the first layout: edges in the order of the rows of `role`, which those of a row
+        of the other end keep. So neighbours on one side touch neighbours on the other.
+        """
+        if not self.layouts and not self.fixed:
+            rows = self.end(role)
+            self._arrange(Sorting(rows, int(rows.max(initial=-1)) + 1))
 
     def walk_tiled(
         self,
@@ -141,20 +168,27 @@ class Edges:
                 if columns is None
                 else columns
             )
-            order, bounds = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            sorting = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            self.layouts[name] = self._arranged(order, bounds, blocks, len(other_cuts) - 1)
+            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1)
         return self.layouts[name]
 
-    def _arranged(
-        self, order: np.ndarray, bounds: np.ndarray, blocks: np.ndarray, across: int = 1
-    ) -> Layout:
+    def _arranged(self, sorting: Sorting, blocks: np.ndarray, across: int = 1) -> Layout:
+        bounds = sorting.bounds
         if self.layouts or self.fixed:
-            return Layout(self.src[order], self.dst[order], order, bounds, blocks, across)
-        self.src, self.dst = self.src[order], self.dst[order]
-        for name in self.fields:
-            self.fields[name] = self.fields[name][order]
+            src, dst = sorting.moved(self.src), sorting.moved(self.dst)
+            return Layout(src, dst, sorting.order(), bounds, blocks, across)
+        self._arrange(sorting)
         return Layout(self.src, self.dst, (), bounds, blocks, across)
+
+    def _arrange(self, sorting: Sorting) -> None:
+        """Put the edges in memory into an order: column by column, so that one at a time is there
+        twice.
+        """
+        self.src = sorting.moved(self.src)
+        self.dst = sorting.moved(self.dst)
+        for name in self.fields:
+            self.fields[name] = sorting.moved(self.fields[name])
 
 
 @dataclass(frozen=True)
@@ -184,7 +218,7 @@ class Graph:
         if self.part is not None:
             return self.part.degrees[side]
         n_train = self.vertices[declared.ends[side]].n_train
-        return np.bincount(self.edges.end(role), minlength=n_train)[:n_train]
+        return counted(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
 
     def groups(self, role: str) -> np.ndarray:
         """First position of each group of vertices at the end called `role`, and the number of all
@@ -213,7 +247,7 @@ class Graph:
         ]
         total = np.zeros(len(self.vertices[name]), np.int64)
         for role in ends:
-            total += np.bincount(self.edges.end(role), minlength=len(total))
+            total += counted(self.edges.end(role), len(total))
         return total
 
     @staticmethod
@@ -288,7 +322,7 @@ def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | Non
             declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
         )
     first, second = (vertices[end].row_of for end in declared.ends)
-    return _repeated(program, first[data.src], second[data.dst], data.fields)
+    return _repeated(program, looked_up(first, data.src), looked_up(second, data.dst), data.fields)
 
 
 def _repeated(

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.integers import distinct
+from tux.arrays.lookup import looked_up
+from tux.base.parallel import spread
 from tux.base.random import key, permutation
+from tux.graph.sorting import counted
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
 from tux.partition.replicas import gathered
@@ -76,7 +81,7 @@ class Part:
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     first, second = data.ends
-    return position_of[first][data.src], position_of[second][data.dst]
+    return looked_up(position_of[first], data.src), looked_up(position_of[second], data.dst)
 
 
 @dataclass(frozen=True)
@@ -117,39 +122,36 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
     counts = {name: len(data.ids[name]) for name in data.ids}
     orders = {name: order_of(data, name, seed) for name in counts}
     ends = _ends(data, {name: _inverse(order) for name, order in orders.items()})
-    members = [np.flatnonzero(parts == part) for part in range(k)]
+    members = spread(lambda part: np.flatnonzero(parts == part), range(k))
     types = {}
     for name, n in counts.items():
         sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
-        placed = _place([np.concatenate([side[m] for side in sides]) for m in members], n, k, seed)
+        placed = _place(spread(partial(_of_edges, sides), members), n, k, seed)
         known = data.vertex_fields.get(name, {})
         types[name] = [
             replace(each, data=known)
             for each in _type_parts(name, data.ids[name], orders[name], placed, k)
         ]
     degrees = [
-        np.bincount(end, minlength=counts[of]).astype(np.int32)
-        for end, of in zip(ends, data.ends, strict=True)
+        counted(end, counts[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)
     ]
     nothing = np.empty(0, np.int32)
-    out = []
-    for part in range(k):
+
+    def bare(part: int) -> Part:
         local = {name: _numbering(types[name][part].rows, n) for name, n in counts.items()}
         edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
         fields = {name: array[members[part]] for name, array in data.fields.items()}
         mine = {name: each[part] for name, each in types.items()}
-        bare = Part(
-            mine,
-            (degrees[0], degrees[1]),
-            edges[0],
-            edges[1],
-            fields,
-            nothing,
-            nothing,
-            {},
-        )
-        out.append(bare)
+        both = (degrees[0], degrees[1])
+        return Part(mine, both, edges[0], edges[1], fields, nothing, nothing, {})
+
+    out = spread(bare, range(k))
     return hold_out(out, test, seed) if test is not None else out
+
+
+def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
+    """The vertices at these ends of some edges, by the numbers of the edges."""
+    return np.concatenate([side[members] for side in sides])
 
 
 def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
@@ -208,7 +210,7 @@ def _held_out_type(
     """
     name, k = parts[0].name, len(parts)
     rows = [
-        np.concatenate([t.rows, np.setdiff1d(more, t.rows)]).astype(np.int32)
+        np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
         for t, more in zip(parts, needed, strict=True)
     ]
     number = _numbers([t.masters for t in parts], parts[0].vertices)
@@ -320,10 +322,13 @@ def _needed(
     share of those after `n_train` without any.
     """
     sides = [end for end, each in zip(ends, of, strict=True) if each == name]
-    bare = np.setdiff1d(np.arange(n_train, n), np.concatenate(sides))
+    lone = np.ones(n, np.bool_)
+    for side in sides:
+        lone[side] = False
+    bare = np.flatnonzero(lone[n_train:]) + n_train
     home = by_hash(bare, len(members), seed)
     return [
-        np.unique(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
+        distinct(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
         for w, m in enumerate(members)
     ]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.integers import distinct
 
 
 def sample(
@@ -79,7 +80,7 @@ def _neighbourhood(
     order = np.argsort(ends, kind="stable")
     neighbours = np.concatenate([edges.dst, edges.src])[order]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))])
-    starts = iter(draw.permutation(np.unique(ends)))
+    starts = iter(draw.permutation(distinct(ends)))
     taken, seen, queue, count = np.zeros(n, bool), np.zeros(n, bool), deque[int](), 0
     for v in keep:
         seen[v] = True
@@ -93,7 +94,7 @@ def _neighbourhood(
         taken[v] = True
         near = neighbours[bounds[v] : bounds[v + 1]]
         count += int(taken[near].sum())
-        new = np.unique(near[~seen[near]])
+        new = distinct(near[~seen[near]])
         seen[new] = True
         queue.extend(draw.permutation(new))
     return taken

@@ -96,6 +96,8 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
     if not named and len(lines) > 2 and all(SIZE.fullmatch(line) for line in lines[:3]):
         if _most([bool(TRIPLE.fullmatch(line)) for line in lines[3 : 3 + SAMPLE]]):
             return Format.DOCWORD
+    if not named and b":" not in head:
+        return Format.TEXT  # which a look at each line would find, too
     words = (line.split(b"#")[0].split() for line in lines if not line.lstrip().startswith(b"#"))
     rows = [*islice(words, SAMPLE)]
     if all(map(_bare, rows)):

@@ -2,9 +2,10 @@
 names; packed or not.
 
 A row is one edge: the ids of its two ends and the edge's numbers, in columns found by name if there
-is a header, else by position. Text is parsed in large blocks by all cores. Only a block that fails
-is halved until the bad line is found, and only that small rest is judged line by line: a bad line
-among millions is named without a slow path for the others.
+is a header, else by position. Text is parsed in large blocks by all cores: plain rows by
+`tux.io.plain_rows`, all others by Arrow. Only a block that fails is halved until the bad line is
+found, and only that small rest is judged line by line: a bad line among millions is named without a
+slow path for the others.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tux.base.errors import DataError
 from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.dense_table import check_edges
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken
+from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.text import (
     ADVICE,
     EMPTY,
@@ -144,13 +146,13 @@ def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, Mapping[str, st
     layout: TextLayout | None = None
     number = 1  # of the block's first line
     for block in blocks(bad.path):
-        rows = block
-        if layout is None:
-            layout = _layout(block, wanted, bad.path)
-            rows = b"".join(block.split(b"\n", layout.skip)[layout.skip :]) if layout else b""
+        lines = count_lines(block)
+        rows, skipped = block, 0
+        if layout is None and (layout := _layout(block, wanted, bad.path)):
+            rows, skipped = b"".join(block.split(b"\n", layout.skip)[layout.skip :]), layout.skip
         if layout is not None:
-            _add(pieces, rows, number + block.count(b"\n") - rows.count(b"\n"), layout, wanted, bad)
-        number += block.count(b"\n")
+            _add(pieces, rows, number + skipped, layout, wanted, bad)
+        number += lines
     return pieces, layout.names if layout else {}
 
 
@@ -162,6 +164,10 @@ def _add(
     """
     text = layout.cut(block)
     if not text or text.isspace():
+        return
+    if (plain := plain_rows(text, layout, wanted.kinds)) is not None:
+        for columns in plain:
+            pieces.append(columns)
         return
     separator = "\x1f" if layout.separator == "::" else layout.separator
     try:

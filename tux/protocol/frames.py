@@ -5,7 +5,8 @@ bytes from the network are checked: `decode` trusts nothing. Pure functions.
                  clock u64, sync u32, sequence u64, checksum u64
     descriptors  one for each array, in the header's frame: dtype code u8, dimensions u8,
                  lengths 4 x u64
-    buffers      one frame for each array, C-contiguous, little-endian
+    buffers      C-contiguous, little-endian: if all together are small, in the header's frame, each
+                 from a multiple of 8 bytes on; else one frame for each array
 
 The checksum covers the header (with the checksum's own place zero), the descriptors and all
 buffers. It finds accidents, not attackers; against those, transports between machines encrypt and
@@ -14,9 +15,10 @@ authenticate.
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +26,15 @@ from tux.base.errors import Refused
 from tux.partition.compiled import compiled
 from tux.protocol.message import Kind, Message
 
-MAGIC, VERSION = b"tux\x00", 3
+MAGIC, VERSION = b"tux\x00", 4
 KINDS = tuple(Kind)  # by their numbers
 DTYPES = tuple(
     np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 )
+CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
+INSIDE = 2048
+"""Bytes of buffers that are copied into the header's frame: a frame of its own takes longer."""
 _HEADER = struct.Struct("<4sHBBQIIQIQQ")
 _DESCRIPTOR = struct.Struct("<BB4Q")
 
@@ -74,22 +79,21 @@ def checksum(buffers: Sequence[Any]) -> int:
     """64-bit checksum of byte buffers in their order; lengths count too."""
     state = np.uint64(0)
     for buffer in buffers:
-        state = np.uint64(_fold(np.frombuffer(memoryview(buffer).toreadonly(), np.uint8), state))
+        raw = memoryview(buffer).toreadonly()
+        state = np.uint64(_fold(np.frombuffer(raw, np.uint8), state))
     return int(state)
 
 
-def encode(message: Message, job: int) -> list[Any]:
-    """Frames of `message`: header bytes, then the arrays' buffers, not copied."""
+def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
+    """Frames of `message`: header bytes, then the arrays' buffers, not copied; the header's alone
+    where all buffers together have at most `inside` bytes.
+    """
     arrays = [np.asarray(a, order="C") for a in message.arrays]
     if len(arrays) > MOST_ARRAYS or any(a.ndim > MOST_DIMENSIONS for a in arrays):
         raise ValueError(
             f"a message of {len(arrays)} arrays, or of more than {MOST_DIMENSIONS} dimensions"
         )
-    described = b"".join(
-        _DESCRIPTOR.pack(DTYPES.index(a.dtype), a.ndim, *a.shape, *[0] * (MOST_DIMENSIONS - a.ndim))
-        for a in arrays
-    )
-    buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
+    described = b"".join([_described(array) for array in arrays])
     fixed = (
         MAGIC,
         VERSION,
@@ -100,10 +104,32 @@ def encode(message: Message, job: int) -> list[Any]:
         message.dest,
         message.clock,
         message.sync_id,
+        message.sequence,
     )
-    bare = _HEADER.pack(*fixed, message.sequence, 0) + described
-    total = checksum([bare, *buffers])
-    return [_HEADER.pack(*fixed, message.sequence, total) + described, *buffers]
+    bare = _HEADER.pack(*fixed, 0) + described
+    if arrays and sum([array.nbytes for array in arrays]) <= inside:
+        bare = b"".join([bare, *_aligned(len(bare), arrays)])
+        return [_HEADER.pack(*fixed, checksum([bare])) + bare[_HEADER.size :]]
+    buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
+    return [_HEADER.pack(*fixed, checksum([bare, *buffers])) + described, *buffers]
+
+
+def _described(array: np.ndarray) -> bytes:
+    code = CODES.get(array.dtype)
+    if code is None:
+        raise ValueError(f"a message cannot have {array.dtype}")
+    return _DESCRIPTOR.pack(code, array.ndim, *array.shape, *_NO_LENGTHS[array.ndim])
+
+
+_NO_LENGTHS = [(0,) * (MOST_DIMENSIONS - ndim) for ndim in range(MOST_DIMENSIONS + 1)]
+
+
+def _aligned(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
+    """The bytes of the arrays from place `at` of a frame on, each with zeros before it."""
+    for array in arrays:
+        yield bytes(-at % 8)
+        yield array.tobytes()
+        at += -at % 8 + array.nbytes
 
 
 def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
@@ -126,36 +152,60 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
         raise Refused("a message of another job was refused")
     if kind >= len(KINDS) or source > workers or dest > workers:
         raise Refused(f"a message from worker {source} to {dest} of kind {kind} was refused")
-    if len(head) != _HEADER.size + count * _DESCRIPTOR.size or len(frames) != count + 1:
+    described = _HEADER.size + count * _DESCRIPTOR.size
+    one = len(frames) == 1 and count > 0 and len(head) >= described  # with the buffers in it
+    if not one and (len(head) != described or len(frames) != count + 1):
         raise Refused(
             f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
             "refused"
         )
-    arrays = [
-        _array(head, _HEADER.size + j * _DESCRIPTOR.size, frames[j + 1], source)
-        for j in range(count)
-    ]
+    claims = [_claim(head, _HEADER.size + j * _DESCRIPTOR.size, source) for j in range(count)]
+    buffers = _parts(head, described, claims) if one else frames[1:]
+    arrays = [_array(claim, buffer, source) for claim, buffer in zip(claims, buffers, strict=True)]
     bare = head[: _HEADER.size - 8] + bytes(8) + head[_HEADER.size :]
-    if checksum([bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]) != total:
+    covered = [bare] if one else [bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]
+    if checksum(covered) != total:
         raise Refused(f"a message from worker {source} with a bad checksum was refused")
     return Message(KINDS[kind], source, dest, clock, sync_id, arrays, sequence)
 
 
-def _array(head: bytes, at: int, frame: Any, source: int) -> np.ndarray:
+class _Claim(NamedTuple):
+    """What a descriptor says of an array."""
+
+    size: int  # bytes
+    dtype: np.dtype
+    lengths: list[int]
+
+
+def _claim(head: bytes, at: int, source: int) -> _Claim:
     code, ndim, *lengths = _DESCRIPTOR.unpack_from(head, at)
-    view = memoryview(frame)
     if code >= len(DTYPES) or ndim > MOST_DIMENSIONS:
         raise Refused(f"a message from worker {source} with an array of unknown type was refused")
-    size = DTYPES[code].itemsize
-    for length in lengths[:ndim]:
-        size *= length
-    if size != view.nbytes:
+    dtype, lengths = DTYPES[code], lengths[:ndim]
+    return _Claim(math.prod(lengths, start=dtype.itemsize), dtype, lengths)
+
+
+def _parts(head: bytes, at: int, claims: Sequence[_Claim]) -> Iterator[memoryview]:
+    """The buffers in the header's frame from place `at` on. The last one has the rest, so that it
+    is not what is claimed of it if the frame is too long.
+    """
+    view, last = memoryview(head), len(claims) - 1
+    for j, claim in enumerate(claims):
+        at += -at % 8
+        end = min(at + claim.size, len(head)) if j < last else len(head)
+        yield view[at:end]
+        at = end
+
+
+def _array(claim: _Claim, frame: Any, source: int) -> np.ndarray:
+    view = memoryview(frame)
+    if claim.size != view.nbytes:
         raise Refused(
-            f"a message from worker {source} with a buffer of {view.nbytes} bytes for {size} was "
-            "refused"
+            f"a message from worker {source} with a buffer of {view.nbytes} bytes for {claim.size} "
+            "was refused"
         )
     try:
-        return np.frombuffer(view, DTYPES[code]).reshape(lengths[:ndim])
+        return np.frombuffer(view, claim.dtype).reshape(claim.lengths)
     except ValueError:  # lengths that no array has, of a size that happens to fit
         raise Refused(
             f"a message from worker {source} with an array of impossible shape was refused"

@@ -7,8 +7,8 @@ Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,7 @@ class Kind(IntEnum):
     """A worker to a server: changes of rows that it has pulled."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """One message. `source` and `dest` are members of the job: workers by rank, then the launcher.
 
     `clock` and `sync_id` say which synchronisation it belongs to (of a part of the model, `sync_id`
@@ -56,7 +55,7 @@ class Message:
     dest: int
     clock: int = 0
     sync_id: int = 0
-    arrays: Sequence[np.ndarray] = field(default_factory=tuple)
+    arrays: Sequence[np.ndarray] = ()
     sequence: int = 0
 
     @property
@@ -67,7 +66,7 @@ class Message:
 
 class BadMessage(Refused):
     """A message of a member of the job that is not what its kind requires. `source` is the
-    member; its host is known to the socket thread, which adds it as `where`.
+    member; its host is known to the reactor, which adds it as `where`.
     """
 
     def __init__(self, message: Message, why: str) -> None:

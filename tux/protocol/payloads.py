@@ -5,13 +5,13 @@ Each class is the payload of a kind of message. `read` makes it of a message, an
 which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
 
     kind           sender      receiver     decoded by            what is checked
-    CONTRIBUTION   worker      server       Contribution.read     block, pass, round; bitmap of the
-                                                                  touched rows; weights; fields
+    CONTRIBUTION   worker      server       Contribution.read     block, pass, round; touched rows;
+                                                                  weights; fields
     CONTRIBUTION   server      server of    Totals.read           fields of the context's row
     (context)                  worker 0
     TOTALS         worker      own server   Totals.read           the same
-    ANSWER         server      worker       Answer.read           blocks, ascending; bitmap of the
-                                                                  touched rows; fields
+    ANSWER         server      worker       Answer.read           blocks, ascending; touched rows;
+                                                                  fields
     ANSWER         server of   worker       Answer.of_context     fields of the context's row
     (context)      worker 0
     EVAL_ROWS      worker      worker       EvalRows.read         types and shapes of all arrays
@@ -42,8 +42,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from tux.arrays.integers import distinct
 from tux.protocol.encoding import Arrays, Picked, unpack
 from tux.protocol.message import Message, checking
+from tux.protocol.touched import Touched
 from tux.rows.table import Table, frozen, in_model
 
 ROW = np.zeros(1, np.int32)
@@ -54,7 +56,7 @@ class Rows(Protocol):
     """The rows of a vertex type that messages of an Apply are about. Both ends know them by the
     numbers of blocks.
 
-    `numbers`: the numbers that a block may have. `masked`: a message has a bit for each row.
+    `numbers`: the numbers that a block may have. `masked`: a message says which rows are meant.
     """
 
     numbers: range
@@ -81,15 +83,15 @@ class Contribution(NamedTuple):
     @staticmethod
     def arrays(
         head: tuple[int, int, int],
-        touched: np.ndarray | None,
+        touched: Touched | None,
         weights: np.ndarray | None,
         fields: Arrays,
     ) -> Arrays:
-        """As a message's arrays: block, pass and round; flags of the touched ones among the rows
-        of the route; weights; what `Mirrors.pack` made.
+        """As a message's arrays: block, pass and round; the touched ones among the rows of the
+        route; weights; what `Mirrors.pack` made.
         """
         out: Arrays = [np.array(head, np.int32)]
-        out += [np.packbits(touched)] if touched is not None else []
+        out += [touched.array()] if touched is not None else []
         out += [weights] if weights is not None else []
         return [*out, *fields]
 
@@ -104,8 +106,8 @@ class Contribution(NamedTuple):
             _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, np.array([number]))
             if rows.masked:
-                bitmap, rest = _first(rest)
-                masters = masters[_flags(bitmap, len(masters))]
+                touched, rest = _first(rest)
+                masters = masters[Touched.read(touched, len(masters))]
             sent = masters if gather else masters[:0]
             weights = None
             if weighted:
@@ -134,11 +136,11 @@ class Answer(NamedTuple):
     fields: list[Picked]
 
     @staticmethod
-    def arrays(numbers: np.ndarray, touched: np.ndarray | None, fields: Arrays) -> Arrays:
-        """As a message's arrays: ascending numbers of blocks (b,) int32; flags of the touched
-        ones among the rows of the route; what `Masters.read` made.
+    def arrays(numbers: np.ndarray, touched: Touched | None, fields: Arrays) -> Arrays:
+        """As a message's arrays: ascending numbers of blocks (b,) int32; the touched ones among
+        the rows of the route; what `Masters.read` made.
         """
-        return [numbers, *([np.packbits(touched)] if touched is not None else []), *fields]
+        return [numbers, *([touched.array()] if touched is not None else []), *fields]
 
     @staticmethod
     def read(message: Message, rows: Rows, fields: Arrays) -> Answer:
@@ -157,8 +159,8 @@ class Answer(NamedTuple):
             )
             own = rows.up(message.source, numbers)
             if rows.masked:
-                bitmap, rest = _first(rest)
-                own = own[_flags(bitmap, len(own))]
+                touched, rest = _first(rest)
+                own = own[Touched.read(touched, len(own))]
             return Answer(unpack(rest, fields, own))
 
     @staticmethod
@@ -325,15 +327,6 @@ def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[lis
     return first.tolist(), rest
 
 
-def _flags(bitmap: np.ndarray, count: int) -> np.ndarray:
-    """The flags (count,) bool in a bitmap."""
-    _demand(
-        bitmap.dtype == np.uint8 and bitmap.shape == ((count + 7) // 8,),
-        f"its bitmap is {bitmap.dtype} {bitmap.shape}, for {count} rows",
-    )
-    return np.unpackbits(bitmap, count=count).astype(bool)
-
-
 def _values(
     arrays: Sequence[np.ndarray], like: Sequence[np.ndarray], counts: Sequence[int]
 ) -> Arrays:
@@ -368,7 +361,7 @@ def _check_ids(ids: np.ndarray, n: int) -> None:
         len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
         f"a dense index is outside 0..{n - 1}",
     )
-    _demand(len(np.unique(ids)) == len(ids), "a dense index comes twice")
+    _demand(len(distinct(ids)) == len(ids), "a dense index comes twice")
 
 
 def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:

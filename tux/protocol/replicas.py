@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
 from tux.partition.compiled import compiled
-from tux.program.fields import COMBINE, MEANS, PAIRED
+from tux.program.fields import COMBINE, MEANS, PAIRED, Field
 from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack, whole
 from tux.rows.table import Table, frozen
 
@@ -155,6 +156,16 @@ NO_ROWS = np.empty(0, np.int32)
 NO_ROWS.flags.writeable = False
 
 
+class Flat(NamedTuple):
+    """Arrays (n, width) of a field that comes up: what is shown; the identity of a delta; base,
+    pending and unacked of a shared field.
+    """
+
+    shown: np.ndarray
+    identity: np.generic
+    changing: tuple[np.ndarray, ...] | None
+
+
 class Mirrors:
     """The worker's replicas of one cut type: packs what goes up, installs what comes down.
 
@@ -172,6 +183,7 @@ class Mirrors:
         # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
         self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
+        self._rows_up = [self._flat(name, array, field) for name, array, field in self._up]
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
         # this and what follows compiles, or loads, what training must not wait for
@@ -199,30 +211,29 @@ class Mirrors:
         stay, and none of them is sent.
         """
         fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
-        for name, array, field in self._up:
-            shown = flat(array)
+        for shown, identity, changing in self._rows_up:
             values, dirty = (
                 np.empty((len(rows), shown.shape[1]), shown.dtype),
                 np.empty((len(rows), shown.shape[1]), np.uint8),
             )
-            if field.kind == "delta" and not deltas:
-                dirty[...] = 0
-            elif field.kind == "delta":
-                _take_deltas(shown, shown.dtype.type(field.identity), rows, values, dirty)
-            else:
-                _take(
-                    shown,
-                    flat(self.base[name]),
-                    flat(self.pending[name]),
-                    flat(self.unacked[name]),
-                    rows,
-                    values,
-                    dirty,
-                )
+            if changing is not None:
+                _take(shown, *changing, rows, values, dirty)
                 sent.append(Picked(rows, frozen(values), shown.shape[1]))
+            elif deltas:
+                _take_deltas(shown, identity, rows, values, dirty)
+            else:
+                dirty[...] = 0
             fields.append((values, dirty))
         self._sent[channel].append(sent)
         return pack(fields)
+
+    def _flat(self, name: str, array: np.ndarray, field: Field) -> Flat:
+        """The arrays of a field that comes up, made once."""
+        shown = flat(array)
+        if field.kind == "delta":
+            return Flat(shown, shown.dtype.type(field.identity), None)
+        own = self.base[name], self.pending[name], self.unacked[name]
+        return Flat(shown, shown.dtype.type(0), tuple(map(flat, own)))
 
     def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
         """Changes of the shared fields of `rows` since the last send, which are shown as pending
@@ -266,6 +277,10 @@ class Mirrors:
                 _set(bits(now.of(shown)), now.rows, bits(now.values))
 
 
+FromWorker = tuple[np.ndarray, list[Picked], np.ndarray | None]
+"""A worker's contribution: rows, changes of the fields that come up, weights."""
+
+
 class Masters:
     """The server's rows of one cut type: folds contributions and reads answers. `rows` are
     master row numbers.
@@ -285,6 +300,10 @@ class Masters:
         self._versions = {
             name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
         }
+        self._rows_down = [
+            (array.dtype, bits(flat(array)), flat(self._versions[name]))
+            for name, array, _ in self._down
+        ]
         nothing = unpack(empty(self.up), self.up, NO_ROWS)
         self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):
@@ -295,48 +314,61 @@ class Masters:
         """The fields whose changes come up."""
         return [array for _, array, _ in self._up]
 
-    def fold(
-        self, contributions: Iterable[tuple[np.ndarray, list[Picked], np.ndarray | None]]
-    ) -> None:
+    def fold(self, contributions: Iterable[FromWorker]) -> None:
         """Fold (rows, changes of the fields `up`, weights) of each worker, in worker order.
 
         Weights (r,) are local edges in the block; "mean" adds sum n_r change_r / sum n_r over the
         replicas of a row that sent it, "replica_mean" the same with n_r = 1. Of a vertex without
         edges, n_r is the same small number everywhere.
         """
-        means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        for rows, up, weights in contributions:
+        contributions = list(contributions)
+        means = {
+            name: self._mean(name, field, number, contributions)
+            for number, (name, _, field) in enumerate(self._up)
+            if field.kind == "shared" and field.combine in MEANS
+        }
+        for _, up, _ in contributions:
             for (name, own, field), sent in zip(self._up, up, strict=True):
-                mean = field.kind == "shared" and field.combine in MEANS
-                if mean:
-                    counts = np.ones(len(rows), np.float32)
-                    if field.combine == "mean":
-                        assert weights is not None
-                        counts = np.maximum(weights, NO_EDGES)
-                    total, weight = means.setdefault(
-                        name, (np.zeros(own.shape, np.float64), np.zeros(len(own)))
-                    )
-                    weight[rows] += counts
-                if sent is NEVER or not sent.width:
+                if sent is NEVER or not sent.width or name in means:
                     continue
-                at, versions = sent.of(own), sent.of(self._versions[name])
-                if mean:
-                    of_row = np.zeros(len(own), np.float32)
-                    of_row[rows] = counts
-                    each = of_row[sent.rows // (math.prod(own.shape[1:]) // sent.width)]
-                    sent.of(total)[sent.rows] += sent.values * each[:, None]
-                    versions[sent.rows] = np.where(
-                        sent.values != 0, self.version, versions[sent.rows]
-                    )
-                elif field.combine == "sum":
+                at = sent.of(own)
+                if field.combine == "sum":
+                    versions = sent.of(self._versions[name])
                     _add(at, versions, self.version, sent.rows, sent.values)
                 elif field.combine in PAIRED:  # of the context's one row
                     own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
                 else:
                     at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
-        for name, (total, weight) in means.items():
-            own, some = self.table.arrays[name], weight > 0
-            own[some] += total[some] / weight[some].reshape(-1, *[1] * (own.ndim - 1))
+        for name, (rows, change) in means.items():
+            self.table.arrays[name][rows] += change
+
+    def _mean(
+        self, name: str, field: Field, number: int, contributions: Sequence[FromWorker]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that some workers have sent, and the weighted mean (r, *shape) of their changes of
+        a field, `number` among those that come up. Changed elements become dirty.
+        """
+        own, versions = self.table.arrays[name], self._versions[name]
+        rows = np.unique(np.concatenate([NO_ROWS, *(sent for sent, _, _ in contributions)]))
+        total, weight = np.zeros((len(rows), *own.shape[1:])), np.zeros(len(rows))
+        for sent_rows, up, weights in contributions:
+            counts = np.ones(len(sent_rows), np.float32)
+            if field.combine == "mean":
+                assert weights is not None
+                counts = np.maximum(weights, NO_EDGES)
+            at = np.searchsorted(rows, sent_rows)
+            weight[at] += counts
+            sent = up[number]
+            if sent is NEVER or not sent.width:
+                continue
+            each = np.zeros(len(rows), np.float32)
+            each[at] = counts
+            wide = math.prod(own.shape[1:]) // sent.width  # parts of a row that are sent alone
+            here = np.searchsorted(rows, sent.rows // wide)
+            sent.of(total)[here * wide + sent.rows % wide] += sent.values * each[here][:, None]
+            dirty = sent.of(versions)
+            dirty[sent.rows] = np.where(sent.values != 0, self.version, dirty[sent.rows])
+        return rows, total / weight.reshape(-1, *[1] * (own.ndim - 1))
 
     @contextmanager
     def changing(self, rows: np.ndarray) -> Iterator[None]:
@@ -351,13 +383,12 @@ class Masters:
     def read(self, rows: np.ndarray) -> Arrays:
         """The dirty elements of the `value` and `shared` fields of `rows`, as a message."""
         fields, rows = [], frozen(rows.astype(np.int32, copy=False))
-        for name, array, _ in self._down:
-            own = flat(array)
+        for dtype, own, versions in self._rows_down:
             out, dirty = (
-                np.empty((len(rows), own.shape[1]), own.dtype),
+                np.empty((len(rows), own.shape[1]), dtype),
                 np.empty((len(rows), own.shape[1]), np.uint8),
             )
-            _read(bits(own), flat(self._versions[name]), self.version, rows, bits(out), dirty)
+            _read(own, versions, self.version, rows, bits(out), dirty)
             fields.append((out, dirty))
         return pack(fields)
 

@@ -1,8 +1,8 @@
 """How the threads of a kernel share its items: each takes the next one, waits for its turns, runs
 it, and passes the turns on.
 
-An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, the number PART of a
-share of the other end, and up to two tickets. A ticket says which turn is waited for (a place in
+An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, shares PART..PART_END of
+the other end, and up to two tickets. A ticket says which turn is waited for (a place in
 `turns`; 0: none) and how many items have it before this one. So items that share a ticket run in
 the order of the list, whatever the number of threads, and none waits for a later one.
 
@@ -10,7 +10,7 @@ the order of the list, whatever the number of threads, and none waits for a late
 
     0       the next item
     1       not 0: a thread has failed, and all end
-    2       the number of lanes in use: item i waits for item i - LANES, whose lane it has; or 0
+    2       the number of lanes: item i waits for item i - lanes, whose lane it has; 0: for none
     3...    turns of the lanes, then of the tickets
 """
 
@@ -24,16 +24,16 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-LANES = 16
-"""Copies of the context that a kernel's items add to in turn: a number that does not depend on the
-threads, so that sums do not either.
-"""
+from tux.partition.compiled import compiled
 
-COLUMNS = LO, HI, PART, FIRST, FIRST_NEED, SECOND, SECOND_NEED = range(7)
+MOST_LANES = 16
+"""Copies of the context that a kernel's items add to in turn, at most."""
+
+LO, HI, PART, PART_END, FIRST, FIRST_NEED, SECOND, SECOND_NEED = range(8)
 WIDTH = 8  # an item is a cache line
 STRIDE = 8
 NEXT, FAILED, USED_LANES, LANE = 0, 1, 2, 3
-TICKETS = LANE + LANES
+TICKETS = LANE + MOST_LANES
 """The first place of a ticket."""
 
 SPINS = 2_000
@@ -42,10 +42,10 @@ SPINS = 2_000
 _yield = types.ExternalFunction("sched_yield", types.int32())
 
 
-def fresh(tickets: int, *, lanes: bool) -> np.ndarray:
+def fresh(tickets: int, lanes: int) -> np.ndarray:
     """`turns` before the first item, with room for so many tickets."""
     turns = np.zeros((TICKETS + tickets) * STRIDE, np.int64)
-    turns[USED_LANES * STRIDE] = LANES if lanes else 0
+    turns[USED_LANES * STRIDE] = lanes
     return turns
 
 
@@ -108,6 +108,21 @@ def _reached(turns, place, need):  # type: ignore[no-untyped-def]
     return True
 
 
+@compiled
+def changed(board, at, value, yields):  # type: ignore[no-untyped-def]
+    """Wait until ``board[at]`` is another number than `value`, for SPINS looks and then while the
+    core is offered to others `yields` times; whether it is.
+    """
+    for _ in range(SPINS):
+        if _look(board, at) != value:
+            return True
+    for _ in range(yields):
+        if _look(board, at) != value:
+            return True
+        _yield()
+    return _look(board, at) != value
+
+
 @njit(nogil=True)
 def take(turns):  # type: ignore[no-untyped-def]
     """The number of the next item."""
@@ -124,7 +139,8 @@ def begin(turns, items, item):  # type: ignore[no-untyped-def]
         return False
     if second > 0 and not _reached(turns, second, items[item, SECOND_NEED]):
         return False
-    return turns[USED_LANES * STRIDE] == 0 or _reached(turns, LANE + item % LANES, item // LANES)
+    lanes = turns[USED_LANES * STRIDE]
+    return lanes == 0 or _reached(turns, LANE + item % lanes, item // lanes)
 
 
 @njit(nogil=True)
@@ -135,5 +151,6 @@ def finish(turns, items, item):  # type: ignore[no-untyped-def]
         _add(turns, first * STRIDE)
     if second > 0:
         _add(turns, second * STRIDE)
-    if turns[USED_LANES * STRIDE] != 0:
-        _add(turns, (LANE + item % LANES) * STRIDE)
+    lanes = turns[USED_LANES * STRIDE]
+    if lanes > 0:
+        _add(turns, (LANE + item % lanes) * STRIDE)

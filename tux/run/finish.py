@@ -23,6 +23,7 @@ from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
+from tux.run.advice import on_workers
 from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
@@ -136,6 +137,8 @@ def _train(
             if folder:
                 folder.append(record)
             watch.epoch(record, most)
+            if advice := on_workers(records, plan.workers):
+                watch.say(advice)
             if (patience or keep_best) and len(records) == first and monitor not in record:
                 watch.warn(_without_value(monitor, training.worker.program))
             watch.phase(f"epoch {len(records) + 1}")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from tux.arrays.piped import STANDARD
-from tux.base.cores import cores
 from tux.base.errors import UsageError
+from tux.base.parallel import cores
 from tux.base.text import closest
 from tux.io.detect import Form
 from tux.io.samples import FORMS

@@ -18,9 +18,9 @@ import numpy as np
 from tux.arrays.arrow import WRITTEN, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.base.cores import cores
 from tux.base.disk import check_folder
 from tux.base.errors import UsageError
+from tux.base.parallel import cores
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph

@@ -21,7 +21,6 @@ good preconditioner.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
@@ -30,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from tux.base.parallel import cores
 from tux.base.random import key, permutation
 
 SHARES, SHUFFLES = (0.1, 0.5, 0.9), 10
@@ -95,11 +95,6 @@ def f1_scores(
         if share in sizes
         for k, kind in enumerate(kinds)
     }
-
-
-def cores() -> int:
-    """The processors that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tested(x: np.ndarray, y: np.ndarray, w: np.ndarray, share: np.ndarray) -> tuple[float, float]:

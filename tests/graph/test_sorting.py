@@ -1,0 +1,62 @@
+"""The counting sort of edges: the same order, whatever the number of threads and the types."""
+
+import numpy as np
+import pytest
+
+from tux.graph import sorting
+from tux.graph.layout import tiled
+from tux.graph.sorting import Sorting, counted, index_dtype
+
+
+@pytest.fixture(params=[1, 2, 3, 8])
+def threads(request, monkeypatch):
+    """So many threads, and pieces so small that all have some."""
+    monkeypatch.setattr("tux.base.parallel._chosen", [request.param])
+    monkeypatch.setattr("tux.graph.sorting.LEAST", 1)
+    return request.param
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (7, 9), (1000, 1), (1000, 13), (5003, 700)])
+def test_it_is_the_stable_order(threads, m, n):
+    rng = np.random.default_rng(m + n)
+    keys = rng.integers(0, n, m).astype(np.int32)
+    found = Sorting(keys, n)
+    order = np.argsort(keys, kind="stable")
+    assert found.order().dtype == np.int32 and np.array_equal(found.order(), order)
+    assert found.bounds.tolist() == [0, *np.cumsum(np.bincount(keys, minlength=n))]
+    assert np.array_equal(counted(keys, n), np.bincount(keys, minlength=n))
+    assert counted(keys, n).dtype == np.int64
+    for dtype in ("f4", "f8", "i4", "u1", "?", "i2"):
+        column = rng.integers(0, 100, m).astype(dtype)
+        moved = found.moved(column)
+        assert moved.dtype == column.dtype and np.array_equal(moved, column[order])
+    wide = rng.random((m, 3), np.float32)
+    assert np.array_equal(found.moved(wide), wide[order])
+    assert np.array_equal(found.moved(wide[:, 1]), wide[order, 1])  # a column that is not in line
+
+
+def test_as_many_pieces_as_threads_and_as_counts_have_room(threads):
+    pieces = lambda m, n: len(Sorting(np.zeros(m, np.int32), n)._pieces)  # noqa: E731
+    assert pieces(1000, 10) == threads
+    assert pieces(1000, 200) == 1 and pieces(1000, 120) == min(threads, 2)
+
+
+def test_tiles_do_not_depend_on_threads(threads, monkeypatch):
+    monkeypatch.setattr("tux.graph.layout.slices", lambda n: [slice(0, n // 3), slice(n // 3, n)])
+    rng = np.random.default_rng(1)
+    over, other = (rng.integers(0, n, 2000).astype(np.int32) for n in (50, 40))
+    found = tiled(over, other, np.array([0, 20, 50]), np.array([0, 5, 30, 40]))
+    tile = (over >= 20) * 3 + (other >= 5) + (other >= 30)
+    assert np.array_equal(found.order(), np.argsort(tile, kind="stable"))
+
+
+def test_what_may_not_be_written_is_sorted_too():
+    keys, column = np.array([2, 0, 1], np.int32), np.array([1.0, 2.0, 3.0])
+    keys.flags.writeable = column.flags.writeable = False
+    moved = Sorting(keys, 3).moved(column)
+    assert moved.tolist() == [2.0, 3.0, 1.0] and moved.flags.writeable
+
+
+@pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
+def test_index_dtype(m, dtype):
+    assert sorting.index_dtype is index_dtype and index_dtype(m) == dtype

@@ -1,0 +1,212 @@
+"""The list of tiles that threads share, as a state machine: whatever the order of their steps,
+tiles that touch the same rows or columns run in the order of the list.
+"""
+
+import random
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from tux.rows.turns import FIRST, FIRST_NEED, SECOND, SECOND_NEED, TICKETS
+from tux.stages.tickets import needs, ranges, with_tickets
+
+LANES = 4  # fewer than in kernels, so that short lists use each of them several times
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a thread waits for and passes on; a mutant replaces some of it."""
+
+    needs: object = needs
+    rows: bool = True
+    columns: bool = True
+    lanes: bool = True
+    row_as_column: bool = False
+    early: bool = False  # turns are passed on before entries are written
+    takes_in_two: bool = False  # the next index is read, and then set
+
+
+@dataclass
+class Shared:
+    """What the threads share: cells of rows, columns and lanes, turns, and the next index."""
+
+    cells: dict = field(default_factory=dict)
+    turns: dict = field(default_factory=dict)
+    next: int = 0
+
+
+def change(values, i):
+    """What tile i writes where it has read `values`: of no two orders the same."""
+    return tuple(hash((value, i, end)) for end, value in enumerate(values))
+
+
+def serial(tiles):
+    """The cells after all tiles in the order of the list."""
+    cells = {}
+    for i, tile in enumerate(tiles):
+        places = places_of(tile, i)
+        read = [cells.get(place, 0) for place in places]
+        cells |= dict(zip(places, change(read, i), strict=True))
+    return cells
+
+
+def places_of(tile, i):
+    """The cells of a tile: of its row, its column and its lane. In a graph of one type, where
+    ranges are given as texts, rows and columns are the same.
+    """
+    row, column = tile
+    if isinstance(row, str):
+        return [*dict.fromkeys([row, column]), ("lane", i % LANES)]
+    return [("row", row), ("column", column), ("lane", i % LANES)]
+
+
+def tickets(tiles, rules):
+    """For each tile: which turns it waits for, and how many tiles have each before."""
+    if tiles and isinstance(tiles[0][0], str):
+        return one_type(tiles, rules)
+    rows, columns = (np.array([tile[end] for tile in tiles], np.int64) for end in (0, 1))
+    need = [rules.needs(rows), rules.needs(columns)]
+    out = []
+    for i, (row, column) in enumerate(tiles):
+        waits = {}
+        if rules.rows:
+            waits["row", row] = int(need[0][i])
+        if rules.columns:
+            waits["column", row if rules.row_as_column else column] = int(need[1][i])
+        if rules.lanes:
+            waits["lane", i % LANES] = i // LANES
+        out.append(waits)
+    return out
+
+
+def one_type(tiles, rules):
+    """The same where both ends take tickets of one array: a tile on the diagonal takes one."""
+    out, given = [], {}
+    for i, tile in enumerate(tiles):
+        waits = {place: given.get(place, 0) for place in dict.fromkeys(tile)}
+        given |= {place: need + 1 for place, need in waits.items()}
+        out.append(waits | ({("lane", i % LANES): i // LANES} if rules.lanes else {}))
+    return out
+
+
+def thread(shared, tiles, waits, rules):
+    """The steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
+    while True:
+        i = shared.next
+        if rules.takes_in_two:
+            yield True
+        shared.next = i + 1
+        yield True
+        if i >= len(tiles):
+            return
+        for place, need in waits[i].items():
+            while shared.turns.get(place, 0) != need:
+                yield False
+            yield True
+        places = places_of(tiles[i], i)
+        read = [shared.cells.get(place, 0) for place in places]
+        yield True
+        passed = [*waits[i]]
+        for place in passed if rules.early else ():
+            shared.turns[place] = shared.turns.get(place, 0) + 1
+            yield True
+        for place, value in zip(places, change(read, i), strict=True):
+            shared.cells[place] = value
+            yield True
+        for place in () if rules.early else passed:
+            shared.turns[place] = shared.turns.get(place, 0) + 1
+            yield True
+
+
+def run(tiles, count, seed, rules):
+    """The cells after `count` threads, whose steps alternate by the seed; None if all wait."""
+    rng, shared = random.Random(seed), Shared()
+    waits = tickets(tiles, rules)
+    threads = [thread(shared, tiles, waits, rules) for _ in range(count)]
+    stuck = set()
+    while threads:
+        each = rng.choice(threads)
+        for _ in range(rng.choice((1, 1, 2, 9))):  # at times it runs ahead
+            went = next(each, None)
+            stuck = stuck | {each} if went is False else set()
+            if went is None:
+                threads.remove(each)
+            if went is not True:
+                break
+        if threads and len(stuck) == len(threads):
+            return None
+    return shared.cells
+
+
+def drawn(seed):
+    """A short list of tiles, and a number of threads, by the seed."""
+    rng = random.Random(seed)
+    shape = rng.choice(("any", "square", "one type"))
+    rows, columns = rng.randint(1, 4), rng.randint(1, 4)
+    if shape == "square":  # each tile of a grid once
+        tiles = [(row, column) for row in range(rows) for column in range(columns)]
+        rng.shuffle(tiles)
+    else:
+        tiles = [(rng.randrange(rows), rng.randrange(columns)) for _ in range(rng.randint(0, 16))]
+    if shape == "one type":
+        tiles = [(f"range {row}", f"range {column}") for row, column in tiles]
+    return tiles, rng.randint(1, 8)
+
+
+def fault(seeds, rules):
+    """The first seed at which a run is not what the serial one is; None if there is none."""
+    for seed in seeds:
+        tiles, count = drawn(seed)
+        if run(tiles, count, seed, rules) != serial(tiles):
+            return seed
+    return None
+
+
+def test_any_order_of_steps_gives_what_the_serial_order_does():
+    assert fault(range(2000), Rules()) is None
+
+
+def later(numbers):
+    """How many later entries are equal to each."""
+    return needs(numbers[::-1])[::-1]
+
+
+MUTANTS = {
+    "no ticket of rows": {"rows": False},
+    "no ticket of columns": {"columns": False},
+    "rows for columns": {"row_as_column": True},
+    "lanes are not waited for": {"lanes": False},
+    "turns are passed on too early": {"early": True},
+    "needs of later tiles": {"needs": later},
+    "an index is given to two threads": {"takes_in_two": True},
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutants_are_caught(mutant):
+    assert fault(range(200), replace(Rules(), **MUTANTS[mutant])) is not None
+
+
+def test_needs_count_earlier_equal_entries():
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 2, 30):
+        numbers = rng.integers(0, 5, n)
+        assert needs(numbers).tolist() == [int((numbers[:i] == numbers[i]).sum()) for i in range(n)]
+
+
+def test_tickets_of_the_two_ends_are_apart():
+    rows, columns = np.array([3, 4, 3, 3]), np.array([7, 7, 8, 7])
+    items, used = with_tickets(ranges(np.arange(4), np.arange(4) + 1), rows, columns)
+    assert used == 4
+    assert (items[:, FIRST] - TICKETS).tolist() == [0, 1, 0, 0]
+    assert items[:, FIRST_NEED].tolist() == [0, 0, 1, 2]
+    assert (items[:, SECOND] - TICKETS).tolist() == [2, 2, 3, 2]
+    assert items[:, SECOND_NEED].tolist() == [0, 1, 0, 2]
+
+
+def test_an_end_without_tickets_is_not_waited_for():
+    items, used = with_tickets(ranges(np.arange(3), np.arange(3) + 1), None, np.array([5, 5, 5]))
+    assert used == 1
+    assert not items[:, FIRST].any()
+    assert items[:, SECOND_NEED].tolist() == [0, 1, 2]

@@ -1,0 +1,23 @@
+"""Long columns of numbers looked up in a table, by all threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.base.parallel import slices, spread
+
+CHUNK = 1 << 20
+"""Entries looked up at a time, so that numpy's 64-bit copies of indices stay small."""
+
+
+def looked_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``table[index]``, (m,), written to `out` if it is given, which may be `index` itself."""
+    found = np.empty(len(index), table.dtype) if out is None else out
+
+    def look(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, CHUNK):
+            rows = slice(start, min(start + CHUNK, piece.stop))
+            found[rows] = table[index[rows]]
+
+    spread(look, slices(len(index)))
+    return found

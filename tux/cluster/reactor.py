@@ -1,0 +1,219 @@
+"""The reactor of a member: it sends and receives messages, hands them to the worker's server role,
+and exchanges heartbeats. It has no thread of its own: whoever holds the sockets
+(`tux.cluster.hand_over`) runs its rounds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from tux.base.errors import PeerLost, Refused
+from tux.cluster import heartbeat
+from tux.cluster.control import Beat, pack
+from tux.cluster.heartbeat import Heartbeat
+from tux.cluster.sequence import Sequences
+from tux.cluster.wire import Sockets
+from tux.protocol.frames import checksum, decode, encode
+from tux.protocol.message import BadMessage, Kind, Message
+
+ANY = 2**32 - 1
+"""The largest number of a member that a frame can have."""
+
+
+class Reactor:
+    """Of one member of a job: workers 0 .. n - 1, and the launcher as number n.
+
+    `handle(message)` is called for each message that arrives; it returns True to keep the message
+    from `deliver`, which otherwise gets it. `deliver` also gets the errors of rounds. `partners`
+    are the members that get a heartbeat from this one, and whose silence is delivered as PeerLost,
+    unless `excused(member, seconds)`: a silence of so many seconds has a reason. `largest`: bytes
+    of a buffer. `foreign(message)` gets the messages of this job that are not between its members
+    as this one counts them.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        addresses: list[str],
+        job: int,
+        handle: Callable[[Message], bool],
+        deliver: Callable[[Message | Exception], None],
+        *,
+        partners: Sequence[int],
+        largest: int,
+        secret: bytes | None = None,
+        excused: Callable[[int, float], bool] = lambda member, seconds: False,
+        foreign: Callable[[Message], None] = lambda message: None,
+    ) -> None:
+        self.number, self.addresses, self.job, self.handle = number, addresses, job, handle
+        self.partners, self._deliver = list(partners), deliver
+        self._excused, self._foreign = excused, foreign
+        self.outbox: deque[Message] = deque()
+        self._own: deque[Message] = deque()  # to this member itself: remote messages go first
+        self._held: list[Message] = []  # for members that cannot be reached yet
+        # connections and messages from outside the job, and what the last one was
+        self.refused, self.last_refused = 0, ""
+        self.sequences = Sequences(len(addresses))
+        self.heartbeat = Heartbeat(time.monotonic())
+        self.sockets = Sockets(addresses[number], largest, secret, self._refuse)
+        checksum([b""])  # compiles, or loads, what the first message must not wait for
+
+    # ---- in any thread
+
+    def queue(self, message: Message) -> None:
+        """Queue a message for the next round. Its arrays must not be written after this call."""
+        (self._own if message.dest == self.number else self.outbox).append(message)
+
+    @property
+    def queued(self) -> bool:
+        """Whether messages wait for a round."""
+        return bool(self.outbox or self._own)
+
+    def name_host(self, error: BadMessage) -> None:
+        """Give the error the number and the host of the message's sender as its `where`."""
+        error.where = self._place(error.source)
+
+    # ---- with the sockets
+
+    def round(self, milliseconds: int) -> None:
+        """Send what is queued, wait at most so long until messages arrive, handle them, and send
+        the answers.
+        """
+        try:
+            self._send_all()
+            self._handle_own()
+            if self.sockets.poll(milliseconds):
+                self._take()
+            self._send_all()
+            self._handle_own()
+            self._beat()
+        # whatever it is, the worker must hear of it: nobody else will
+        except Exception as error:
+            self._fail(error)
+
+    def flush(self) -> None:
+        """Send what is queued for other members."""
+        try:
+            self._send_all()
+        except Exception as error:
+            self._fail(error)
+
+    def settle(self) -> None:
+        """Send what is queued, and handle this member's messages to itself."""
+        try:
+            self._send_all()
+            self._handle_own()
+        except Exception as error:
+            self._fail(error)
+
+    def answer(self, address: str, message: Message) -> None:
+        """Send one message to a process that is no member as this one counts them; `message` is
+        numbered as it counts.
+        """
+        self.sockets.send_once(address, encode(message, self.job))
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more is handled, but what the worker still sends is sent."""
+        if isinstance(error, BadMessage):
+            self.name_host(error)
+        self._deliver(error)
+        self.sockets.stop_receiving()
+
+    def _handle_own(self) -> None:
+        while self._own:
+            self._dispatch(self._own.popleft())
+
+    def _send_all(self) -> None:
+        """Send the messages to other members. Those that had to wait go first."""
+        if self._held:
+            held, self._held = self._held, []
+            for message in held:
+                self._send(message)
+        while self.outbox:
+            self._send(self.outbox.popleft())
+
+    def _send(self, message: Message) -> None:
+        """Send a message by the socket of its member, or hold it until there is one."""
+        dest = message.dest
+        if not self.addresses[dest]:
+            # The member has not said hello: control messages to it are dropped. Other messages are
+            # answers to a member that knows all addresses before this one does.
+            if message.kind is not Kind.CONTROL:
+                self._held.append(message)
+            return
+        overtakes = any(held.dest == dest for held in self._held)
+        if overtakes or not self.sockets.connect(dest, self.addresses[dest]):
+            self._held.append(message)
+            return
+        self.sockets.send(dest, encode(self.sequences.numbered(message), self.job))
+
+    def _take(self) -> None:
+        """All messages that have arrived. What is not of this job is counted and dropped; the
+        job goes on.
+        """
+        while (frames := self.sockets.receive()) is not None:
+            try:
+                message = self._checked(decode(frames, self.job, ANY))
+            except Refused as error:
+                self._refuse(error.what.replace(" was refused", ""))
+                continue
+            self.sequences.accept(message, self.name(self.number))
+            self.heartbeat.heard[message.source] = time.monotonic()
+            self._dispatch(message)
+
+    def _checked(self, message: Message) -> Message:
+        """The message, if it is for this member and from another one; else it is shown to
+        `foreign`, and Refused.
+        """
+        if (
+            message.dest == self.number != message.source  # own messages come by no socket
+            and self.sequences.is_from_member(message)
+        ):
+            return message
+        self._foreign(message)
+        raise Refused(
+            f"a message from worker {message.source} to {message.dest} was refused by {self.number}"
+        )
+
+    def _dispatch(self, message: Message) -> None:
+        """Handle a message. What it brings about for others leaves at once: they wait for it."""
+        if not self.handle(message):
+            self._deliver(message)
+        if self.outbox:
+            self._send_all()
+
+    def _refuse(self, what: str) -> None:
+        self.refused, self.last_refused = self.refused + 1, what
+
+    def _beat(self) -> None:
+        """If a heartbeat is due, send it to the partners, and check that theirs have come."""
+        now = time.monotonic()
+        if not self.heartbeat.due(now):
+            return
+        beat = Beat(refused=self.refused, last_refused=self.last_refused)
+        for partner in self.partners:
+            if self.addresses[partner]:
+                self._send(pack(beat, self.number, partner))
+            seconds = self.heartbeat.silence(partner, now)
+            if seconds > heartbeat.SILENCE and not self._excused(partner, seconds):
+                self.heartbeat.heard[partner] = now
+                self._deliver(
+                    PeerLost(
+                        f"{self.name(partner)} has been silent for {heartbeat.SILENCE:.0f} s",
+                        do="it died, hangs, or is cut off",
+                    )
+                )
+
+    def _place(self, number: int) -> str:
+        """A member and its host, as far as they are known."""
+        address = self.addresses[number] if number < len(self.addresses) else ""
+        host = address.removeprefix("tcp://").rpartition(":")[0]
+        if not address.startswith("tcp://"):
+            host = "this machine" if address else "an unknown host"
+        return f"{self.name(number)} on {host}"
+
+    def name(self, number: int) -> str:
+        """How messages call a member."""
+        return "the launcher" if number == len(self.addresses) - 1 else f"worker {number}"

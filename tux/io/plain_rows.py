@@ -1,0 +1,191 @@
+"""Rows of text in their plainest form, ids that are whole numbers and numbers in decimals, parsed
+by a compiled loop on all threads.
+
+Most large files of edges look like this. Whatever else a row may hold (ids that are words, quotes,
+blanks, comments, faults) is for Arrow's parser, which takes five times as long: a block with any
+such row is refused here as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tux.arrays.integers import narrow
+from tux.base.parallel import slices, spread
+from tux.io.cells import TextLayout
+from tux.io.decimals import number_at
+from tux.partition.compiled import compiled
+
+LEAST = 1 << 19
+"""Bytes of text that are worth a thread; less than two pieces of that size are left to Arrow, so
+that small files do without compiled code.
+"""
+
+SKIPPED, WHOLE, REAL, SINGLE = range(4)  # what a column is; SINGLE is real, of 32 bits
+POWERS = 10.0 ** np.arange(16)  # exact
+TINY = 1e-30  # nearer to 0, numbers of 32 bits have fewer digits
+
+
+@compiled
+def lines_in(text):  # type: ignore[no-untyped-def]
+    """How many lines end in `text` (bytes,)."""
+    lines = 0
+    for byte in text:
+        lines += byte == 10
+    return lines
+
+
+@compiled
+def _whole_at(text, i):  # type: ignore[no-untyped-def]
+    """The whole number at text[i] and its end, -1 if it is not written plainly or needs more than
+    18 digits.
+    """
+    negative = text[i] == 45
+    i += negative
+    begin, value = i, np.int64(0)
+    while 48 <= text[i] <= 57:
+        value = value * 10 + (text[i] - 48)
+        i += 1
+    digits = i - begin
+    if digits == 0 or digits > 18 or (text[begin] == 48 and (digits > 1 or negative)):
+        return value, -1
+    return -value if negative else value, i
+
+
+@compiled
+def _rounded_twice(value):  # type: ignore[no-untyped-def]
+    """Whether a double that is rounded itself may be rounded to another float32 than its decimal
+    number: it lies in the middle between two.
+    """
+    rest = value - np.float64(np.float32(value))
+    return (rest != 0 and np.float64(np.float32(value + rest)) == value + rest) or (
+        0 < abs(value) < TINY
+    )
+
+
+@compiled
+def _real_at(text, i, single):  # type: ignore[no-untyped-def]
+    """The number at text[i] and its end, -1 if it is none, or not surely the nearest double or
+    (`single`) float32.
+    """
+    start = i
+    negative = text[i] == 45
+    i += negative
+    begin, mantissa, point = i, np.int64(0), -1
+    while 48 <= text[i] <= 57 or (text[i] == 46 and point < 0):
+        if text[i] == 46:
+            point = i
+        else:
+            mantissa = mantissa * 10 + (text[i] - 48)
+        i += 1
+    fraction = i - point - 1 if point >= 0 else 0
+    if 48 <= text[begin] <= 57 and i - begin <= 15 and text[i] != 101 and text[i] != 69:
+        value, exact = mantissa / POWERS[fraction], True
+        value = -value if negative else value
+        whole = fraction == 0
+    else:
+        value, i, whole, exact = number_at(text, start)
+        whole = whole and abs(value) < 2.0**53
+    if not exact or (single and not whole and _rounded_twice(value)):
+        return value, -1
+    return value, i
+
+
+@compiled
+def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
+    """The end of the column at text[i], -1 if there is a quote in it that may hide a separator."""
+    while text[i] != separator and text[i] != 10 and text[i] != 13:
+        if quotes and text[i] == 34:
+            return -1
+        i += 1
+    return i
+
+
+@compiled
+def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: ignore[no-untyped-def]
+    """Parse whole lines of len(kinds) columns: column c, of kind kinds[c], goes to row places[c] of
+    `wholes` (., lines) int64 or `reals` (., lines) float64. Returns whether all rows are plain.
+    """
+    i, line, last = 0, 0, len(kinds) - 1
+    while i < len(text):
+        for column in range(len(kinds)):
+            kind = kinds[column]
+            if kind == SKIPPED:
+                i = _skipped(text, i, separator, quotes)
+            elif kind == WHOLE:
+                wholes[places[column], line], i = _whole_at(text, i)
+            else:
+                reals[places[column], line], i = _real_at(text, i, kind == SINGLE)
+            if i < 0:
+                return False
+            if column == last and text[i] == 13:
+                i += 1
+            if text[i] != (10 if column == last else separator):
+                return False
+            i += 1
+        line += 1
+    return True
+
+
+def count_lines(text: bytes) -> int:
+    """How many lines end in a text."""
+    if len(text) < 2 * LEAST:
+        return text.count(b"\n")
+    return int(lines_in(np.frombuffer(text, np.uint8)))
+
+
+def plain_rows(
+    text: bytes, layout: TextLayout, kinds: Sequence[np.dtype | None]
+) -> list[list[np.ndarray]] | None:
+    """The picked columns of lines of text, `layout.cut` already, in pieces; None if they are few,
+    or one is not plain.
+
+    `kinds` are as in `tux.arrays.arrow.Pieces`: a column of ids is int32, or int64 if it has to be.
+    """
+    known = (
+        kind is None or kind.kind in "iu" or kind in (np.float32, np.float64) for kind in kinds
+    )
+    # the compiled loop knows by the last newline where to stop
+    if len(text) < 2 * LEAST or not text.endswith(b"\n") or not all(known):
+        return None
+    ends = [text.find(b"\n", piece.stop - 1) + 1 for piece in slices(len(text), LEAST)]
+    whole = np.frombuffer(text, np.uint8)
+    pieces = [whole[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    columns = spread(lambda piece: _columns(piece, layout, kinds), pieces)
+    return None if any(each is None for each in columns) else columns  # type: ignore[return-value]
+
+
+def _columns(
+    text: np.ndarray, layout: TextLayout, kinds: Sequence[np.dtype | None]
+) -> list[np.ndarray] | None:
+    """The picked columns of one piece of text."""
+    lines = lines_in(text)
+    of, places = np.zeros(layout.width, np.int8), np.zeros(layout.width, np.int64)
+    room: tuple[list[int], list[int]] = ([], [])
+    for pick, kind in zip(layout.picks, kinds, strict=True):
+        real = kind is not None and kind.kind == "f"
+        of[pick] = (SINGLE if kind == np.float32 else REAL) if real else WHOLE
+        places[pick] = len(room[real])
+        room[real].append(pick)
+    wholes, reals = np.empty((len(room[0]), lines), np.int64), np.empty((len(room[1]), lines))
+    separator = ord("\x1f" if layout.separator == "::" else layout.separator)
+    if not _parse(text, separator, layout.quotes, of, places, wholes, reals):
+        return None
+    found = []
+    for pick, kind in zip(layout.picks, kinds, strict=True):
+        if kind is None:
+            found.append(narrow(wholes[places[pick]]))
+            continue
+        values = (reals if kind.kind == "f" else wholes)[places[pick]]
+        if kind.kind != "f" and not _fits(values, kind):
+            return None
+        found.append(values.astype(kind))
+    return found
+
+
+def _fits(values: np.ndarray, kind: np.dtype) -> bool:
+    """Whether integers of a type can hold all `values`."""
+    limits = np.iinfo(kind)
+    return int(values.min(initial=0)) >= limits.min and int(values.max(initial=0)) <= limits.max
