@@ -45,10 +45,12 @@ def entries(values, **samples):
 
 
 def test_gather():
-    edges = entries([2, -1], r=[0.5, 0.25], u=[1.0, 3.0], near=[0, 2])
-    calm = {"full": False, "crowd": 0.0, "top": 0.25}
+    edges = entries([2, -1], r=[0.5, 0.25], u=[1.0, 3.0], h=[0.5, 1.0], near=[0, 2])
+    calm = {"full": False, "crowd": 0.0, "floor": 0.0, "stiff": 2.0, "top": 0.25}
     for active, tau, g, s in (
-        (True, calm, 0.75, 7.0),
+        (True, calm, 0.75, 6.0),
+        (True, calm | {"floor": 0.5}, 0.75, 7.0),
+        (True, calm | {"crowd": 0.5}, 0.75, 7.0),
         (False, calm, 0.0, 0.0),
         (False, calm | {"full": True}, 0.75, 1.25),
         (False, calm | {"full": True, "crowd": 0.5}, 0.75, 0.25 * (4 + 1 * 2)),
