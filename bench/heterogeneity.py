@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tux.apps.blockpg.blockpg import BlockPG, scatter, step
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.blockpg.coordinate import scatter, step
 from tux.apps.blockpg.logistic import pass_on, spread
 from tux.apps.blockpg.span import ALL, KEPT, displaced
 from tux.arrays.edges import EdgeData
@@ -124,6 +125,7 @@ def fields(**own: Any) -> dict[str, Any]:
         "active": value("b1"),
         "near": value("i4"),
         "moved": value("f8", ALL),
+        "rests": value("i1"),
         "g": delta("f8"),
         "s": delta("f8"),
     }
@@ -149,6 +151,7 @@ class Compact(Split):
         used=value("f8"),
         before=value("f8"),
         moved=value("f8", KEPT),
+        rests=value("i1"),
     )
 
     def setup(self, cluster: Cluster) -> list[Any]:

@@ -147,7 +147,7 @@ class Apply(CallingStage):
         """How threads share the kernel."""
         return of_vertices(program, self.calls(program, ""))
 
-    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
         """One kernel, if there is a UDF."""
         return {"": self.plan(program)} if self.calls(program, role) else {}
 

@@ -19,8 +19,10 @@ class CallingStage(Stage):
     def calls(self, program: Program, role: str) -> list[Call]:
         """How each UDF is called; `role`: the end that a mini-batch around the stage enumerates."""
 
-    def plans(self, program: Program, role: str) -> dict[str, Plan]:
-        """How threads share each kernel, by the name of its UDF, or "" if there is only one."""
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+        """How threads share each kernel, by the name of its UDF, or "" if there is only one;
+        `racing`: the user lets threads race.
+        """
         return {}
 
     def check_replicas(self, program: Program, role: str = "") -> None:

@@ -153,7 +153,7 @@ class Exchange(CallingStage):
             return of_cells(program, calls, role, lanes=self.lanes)
         return of_vertices(program, calls, lanes=self.lanes)
 
-    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
         """One kernel."""
         return {"": self.plan(program, role or self.role(program))}
 

@@ -48,21 +48,37 @@ def neighbours(blocks: int) -> int:
     return max(1, min(64, blocks // 16))
 
 
+# of a block; for few vertices awake, calling the stages for the others would take most of the time
+ANY_AWAKE = (
+    "some = False",
+    "for j in range(lo, hi):",
+    "    some = some or awake[j]",
+    "if not some:",
+    "    continue",
+)
+
+
 class FusedBlocks(Step):
-    """For each block b, rows lo..hi: the loop of each stage, then, after an Apply, its deltas
-    cleared.
+    """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
+    the loop of each stage, then, after an Apply, its deltas cleared.
     """
 
     own_clock = True
 
-    def __init__(self, worker: Worker, stages: Sequence[Stage], batch: Batch, order: str) -> None:
+    def __init__(
+        self, worker: Worker, stages: Sequence[Stage], batch: Batch, order: str, awake: str = ""
+    ) -> None:
         """Write and compile the loop; `stages` are those of `can_be_fused`."""
         self._worker, self._batch, self._order, self.walks = worker, batch, order, list[Walk]()
         self._purposes: list[np.uint64] = []
         self._bound: list[tuple[Any, ...]] = []
         before: list[str] = []
         inside: list[str] = []
-        names, injected = ["blocks", "cuts"], dict[str, Injected]()
+        layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
+        if awake:
+            layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
+        self._layout = tuple(layout.values())
+        names, injected = ["order", *layout], dict[str, Injected]()
         for number, stage in enumerate(stages):
             scope, lines, varying = self._stage(worker, stage, f"s{number}_")
             before += scope.before
@@ -71,10 +87,15 @@ class FusedBlocks(Step):
             names += [*varying, f"{scope.prefix}key", *scope.arguments]
             self._purposes.append(scope.purpose)
             self._bound.append((tuple(varying.values()), tuple(scope.arguments.values())))
-        block = ["lo, hi = cuts[blocks[i]], cuts[blocks[i] + 1]", *inside]
-        examples = (np.zeros(1, np.int64), np.zeros(2, np.int64), *self._arguments(0))
+        block = ["lo, hi = cuts[b], cuts[b + 1]", *(ANY_AWAKE if awake else ()), *inside]
         title = f"MiniBatch({', '.join(stage.label for stage in stages)})"
-        lines = [*before, "for i in range(len(blocks)):", *indented(block)]
+        lines = [
+            *before,
+            "for i in range(len(order)):",
+            "    for b in range(runs[order[i]], runs[order[i] + 1]):",
+            *indented(indented(block)),
+        ]
+        examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
         self._kernel = compiled(worker, title, names, examples, lines, injected)
 
     def _stage(
@@ -96,7 +117,10 @@ class FusedBlocks(Step):
                     f"{prefix}old_{field}": array,
                     f"{prefix}none_{field}": array.dtype.type(declared.identity),
                 }
-                lines += [f"{prefix}old_{field}[lo:hi] = {prefix}none_{field}"]
+                lines += [
+                    "for j in range(lo, hi):",  # assigning to a slice costs more than a short loop
+                    f"    {prefix}old_{field}[j] = {prefix}none_{field}",
+                ]
         return scope, lines, varying
 
     def _arguments(self, pass_number: int) -> list[Any]:
@@ -110,26 +134,23 @@ class FusedBlocks(Step):
         """Boundaries (blocks + 1,) in positions of the enumerated type."""
         return self._batch.cuts
 
+    def _neighbours(self) -> np.ndarray:
+        """Boundaries (runs + 1,), in blocks, of the runs that are shuffled."""
+        count = len(self.cuts) - 1
+        runs = 1 if self._order == "fixed" else -(-count // neighbours(count))
+        length, longer = divmod(count, runs)
+        return np.cumsum([0, *[length + 1] * longer, *[length] * (runs - longer)])
+
     def _shuffled(self) -> np.ndarray:
-        """The order of blocks in this pass."""
-        worker, count = self._worker, len(self.cuts) - 1
-        if self._order == "fixed":
-            return np.arange(count)
-        runs = np.array_split(np.arange(count), -(-count // neighbours(count)))
-        return np.concatenate(
-            [
-                runs[i]
-                for i in permutation(key(worker.seed, "blocks", worker.pass_number), len(runs))
-            ]
-        )
+        """The order of runs in this pass."""
+        worker, count = self._worker, len(self._layout[0]) - 1
+        return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
 
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
-        worker, cuts, order = self._worker, self._batch.local_cuts, self._shuffled()
+        worker, cuts = self._worker, self._batch.local_cuts
         with worker.timed("compute"):
-            self._kernel(
-                order.astype(np.int64), cuts.astype(np.int64), *self._arguments(worker.pass_number)
-            )
-        worker.clock += len(order) - 1
+            self._kernel(self._shuffled(), *self._layout, *self._arguments(worker.pass_number))
+        worker.clock += len(cuts) - 2
         for walk in self.walks:
             worker.edges_visited += int(walk.layout.bounds[cuts[-1]])

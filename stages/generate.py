@@ -23,10 +23,10 @@ from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
-from tux.stages.plan import Plan, of_vertices
+from tux.stages.plan import Plan, of_lists, of_vertices
 from tux.stages.pull_rows import PullClient
 from tux.stages.scope import Scope, indented
-from tux.stages.tickets import Items, even_items, ranges
+from tux.stages.tickets import WEIGHT, Items, even_items, ranges
 
 ABREAST = 32
 """Vertices whose lists are made side by side: memory is asked for several at a time, and what is
@@ -57,15 +57,34 @@ class Generate(CallingStage):
     of the first list in turn, of several vertices side by side, so that they wait for memory
     together. What it must know it reads from the lists; `rng` goes on where it was.
 
+    Threads share the vertices for which lists are made; `use` runs on one. `racing=True` is the
+    program's word that `use` may run for several lists at once, in no order, each on rows that
+    others change meanwhile (Hogwild: Recht et al., NIPS 2011). With ``--racing`` all threads then
+    do so, and no two runs are the same. Totals are gathered without loss; other changes of the
+    context are refused.
+
     Without `use` (None) no rows come: the lists are the result. They are kept on disk
     (`tux.engine.spool`), and `Report.write` gets them at the run's end, all in one order.
     """
 
     def __init__(
-        self, make: Udf, use: Udf | None, over: str, *, rounds: int = 1, **lists: str | int
+        self,
+        make: Udf,
+        use: Udf | None,
+        over: str,
+        *,
+        rounds: int = 1,
+        racing: bool = False,
+        **lists: str | int,
     ) -> None:
         self.make, self.use, self.over, self.rounds, self.lists = make, use, over, rounds, lists
+        self.racing = racing
         self.label = f"Generate({named(make, use)})"
+        if racing and use is None:
+            raise ProgramError(
+                f"{self.label} has racing=True and changes no rows",
+                do="leave racing out: threads share `make` without it",
+            )
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """ProgramError: only a MiniBatch can prepare it, into several steps (`prepared`)."""
@@ -75,13 +94,31 @@ class Generate(CallingStage):
         )
 
     def check(self, worker: Worker) -> None:
-        """ProgramError where rows of the type do not come as they are touched."""
+        """ProgramError where rows of the type do not come as they are touched, or lists that race
+        would lose changes of the context.
+        """
         declared = worker.program.vertices.get(self.over)
         if declared is None or not declared.remote:
             raise ProgramError(
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
                 do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
+        lost = of_context(worker.program, self._calls_of(worker.program, self.use))
+        if self.racing and lost:
+            raise ProgramError(
+                f"{self.label} has racing=True, and {lost}",
+                do="gather totals only, by += and the like, or leave racing out",
+            )
+
+    def plan(self, program: Program, *, racing: bool = False) -> Plan:
+        """How threads share the lists; `racing`: by the user's word."""
+        calls, word = self._calls_of(program, self.use), self.racing
+        if not calls:
+            return Plan(why="no lists are used")
+        return of_lists(program, calls[0], word=word, racing=word and racing)
+
+    def _calls_of(self, program: Program, udf: Udf | None) -> list[Call]:
+        return [call for call in self.calls(program, "") if call.udf is udf]
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """`make` is called once for each vertex, whatever the number of workers, and so is `use`;
@@ -98,13 +135,12 @@ class Generate(CallingStage):
             if udf is not None and parameters(udf, self.label)
         ]
 
-    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
         """Lists are made by all threads; what uses them changes rows of any vertex."""
         make = [call for call in self.calls(program, role) if call.udf is self.make]
         out = {named(self.make): of_vertices(program, make)}
         if self.use is not None:
-            use = named(self.use)
-            out[use] = Plan(why=f"`{use}` changes rows of any {self.over}")
+            out[named(self.use)] = self.plan(program, racing=racing)
         return out
 
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
@@ -202,7 +238,8 @@ class Generate(CallingStage):
         self, worker: Worker, use: Udf, widths: dict[str, int]
     ) -> tuple[Callable[..., None], bool]:
         """The loop over lists, and whether it gets the ids of its rows."""
-        scope, table = Scope(worker, "exchange", self.label), worker.tables[self.over]
+        plan = self.plan(worker.program, racing=worker.racing and worker.threads.count > 1)
+        scope, table = Scope(worker, "exchange", self.label, plan), worker.tables[self.over]
 
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]
@@ -227,7 +264,11 @@ class Generate(CallingStage):
         kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indented(call)])
 
         def run(rows: Any, starts: np.ndarray, *others: Any) -> None:
-            kernel(Items(ranges(np.array([0]), np.array([len(starts)]))), rows, starts, *others)
+            count = len(starts)
+            whole = ranges(np.array([0]), np.array([count]))
+            # a list is much work
+            shared = even_items(0, count, np.arange(count + 1) * WEIGHT) if plan.threads else whole
+            kernel(Items(shared), rows, starts, *others)
 
         return run, scope.uses(ID)
 

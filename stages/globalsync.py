@@ -118,7 +118,7 @@ class GlobalSync(CallingStage):
             Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
         ]
 
-    def plans(self, program: Program, role: str) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
         """That of the aggregate."""
         calls = self.calls(program, role)
         return {"": of_vertices(program, calls)} if calls else {}

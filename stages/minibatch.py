@@ -63,7 +63,9 @@ class MiniBatch(Stage):
     (`tux.arrays.edges.TOGETHER`); a group larger than a block is one.
 
     With one worker, where nothing travels, the stages of all blocks are one compiled loop
-    (`tux.stages.fused`), so that blocks may be as small as a vertex.
+    (`tux.stages.fused`), so that blocks may be as small as a vertex. `awake` names a field of the
+    enumerated type, of dtype b1. It promises that the stages do nothing to vertices where the field
+    is False. The loop leaves out blocks that have no other vertices.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class MiniBatch(Stage):
         over: str = "",
         order: str = "shuffled",
         keep_groups: bool = False,
+        awake: str = "",
     ) -> None:
         for stage in stages:
             if not isinstance(stage, Stage):
@@ -88,6 +91,7 @@ class MiniBatch(Stage):
                 do="give a number; that of a parameter is vertices=self.NAME",
             )
         self.inside, self.over, self.order, self.keep_groups = stages, over, order, keep_groups
+        self.awake = awake
         self.size = Size(vertices, edges, blocks)
         self.label = f"MiniBatch({', '.join(stage.label for stage in stages)})"
         for stage in stages:
@@ -133,10 +137,11 @@ class MiniBatch(Stage):
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
         role = self._enumerated(worker.program, exchanges)
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
+        self._check_awake(worker.program, role)
         plan = Plan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
         if batch.several and can_be_fused(worker.program, worker.workers, self.inside, plan.role):
-            return FusedBlocks(worker, self.inside, batch, self.order)
+            return FusedBlocks(worker, self.inside, batch, self.order, self.awake)
         return BatchBlocks(
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
@@ -145,6 +150,16 @@ class MiniBatch(Stage):
         """Whether all blocks are one kernel, if there are several."""
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
+
+    def _check_awake(self, program: Program, role: str) -> None:
+        """ProgramError where `awake` is no field that the enumerated type has."""
+        vertex = program.edge.ends[program.edge.roles.index(role)]
+        flags = [name for name, f in program.vertices[vertex].fields.items() if f.dtype == "b1"]
+        if self.awake and self.awake not in flags:
+            raise ProgramError(
+                f"{self.label}: awake={self.awake!r} is no field of {vertex} with dtype b1",
+                do=f"name one of: {', '.join(flags) or 'none'}",
+            )
 
     def inner_role(self, program: Program, role: str) -> str:
         """The end that is enumerated; "" where edges are generated."""

@@ -209,6 +209,24 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
 
 
+def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
+    """A UDF on generated lists of vertices. `word`: by the program's word it may run in any order,
+    and meanwhile in others; `racing`: the user takes it at that.
+    """
+    if why := of_context(program, [call]):
+        return Plan(why=why)
+    for (row, name), kinds in call.effects.found.items():
+        if row != "tau" and (changing := sorted(kinds.keys() & CHANGES)) and not racing:
+            where = f"`{call.udf.__name__}` ({kinds[changing[0]]})"
+            do = (
+                "--racing lets all threads change them, in no order"
+                if word
+                else "if results bear any order, Generate(..., racing=True) says so"
+            )
+            return Plan(why=f"{where} changes {row}.{name} of vertices that other lists name: {do}")
+    return Plan("racing" if racing else "vertices", lanes=LANES)
+
+
 def one_thread(why: str, plan: Plan) -> Plan:
     """The same without threads."""
     return replace(plan, form="one thread", lanes=0, why=why)

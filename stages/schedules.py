@@ -32,6 +32,7 @@ def schedules(
     depth: int = 0,
     *,
     fused: bool = False,
+    racing: bool = False,
 ) -> Iterator[Scheduled]:
     """Each stage, then those inside it. `role`: the end that the mini-batch around `stages`
     enumerates; `fused`: it is one kernel.
@@ -44,17 +45,21 @@ def schedules(
                 plans = {"": Plan(why="blocks run one after the other")}
             elif isinstance(stage, CallingStage):
                 calls = stage.calls(program, role)
-                plans = {} if fused else stage.plans(program, role)
+                plans = {} if fused else stage.plans(program, role, racing=racing)
             inner = stage.inner_role(program, role)
         yield Scheduled(depth, stage, calls, plans)
-        yield from schedules(program, stage.inside, workers, inner, depth + 1, fused=is_fused)
+        yield from schedules(
+            program, stage.inside, workers, inner, depth + 1, fused=is_fused, racing=racing
+        )
 
 
-def serial(program: Program, cluster: Cluster) -> list[str]:
-    """One line for each stage of an epoch that stays on one thread."""
+def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[str]:
+    """One line for each stage of an epoch that stays on one thread; `racing`: the user lets
+    threads race.
+    """
     out: dict[str, None] = {}
     stages = stages_of(program, "stages", cluster)
-    for each in schedules(program, stages, cluster.workers):
+    for each in schedules(program, stages, cluster.workers, racing=racing):
         for plan in each.plans.values():
             if not plan.threads:
                 out[f"{_short(each.stage)} runs on {plan}"] = None

@@ -4,9 +4,13 @@ there is one.
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tux.engine.threads import Threads, Work
+from tux.stages import shared_kernel
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,6 +49,23 @@ def signals() -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home folder, which gensim asks for when it is imported."""
     monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """However little there is to do, all threads of a worker share it. The list gets the number of
+    threads each time that they do.
+    """
+    counts: list[int] = []
+    run = Threads.run
+
+    def counted(self: Threads, work: Work, stop: Callable[[], None]) -> None:
+        counts.append(self.count)
+        run(self, work, stop)
+
+    monkeypatch.setattr(shared_kernel, "SHORT", 0.0)
+    monkeypatch.setattr(Threads, "run", counted)
+    return counts
 
 
 @pytest.fixture(scope="session", autouse=True)

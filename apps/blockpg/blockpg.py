@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.blockpg.context import SPANNED
-from tux.apps.blockpg.coordinate import gather, scatter, step
+from tux.apps.blockpg.coordinate import gather, sweep
 from tux.apps.blockpg.logistic import attempt, follow, keep, measure, pass_on, wake, weigh
 from tux.apps.blockpg.passes import accept, decide, settle, settled
 from tux.apps.blockpg.penalties import lower
@@ -27,7 +27,7 @@ from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Barrier, Exchange, GlobalSync, MiniBatch, Score
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
 
 BLOCKS = 64  # of features in a pass, with several workers
 
@@ -95,6 +95,7 @@ class BlockPG(Program):
         used=mirror("f8"),
         before=master("f8", kept=False),
         moved=master("f8", KEPT, kept=False),
+        rests=master("i1", kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(**SPANNED, **JUDGED)
@@ -117,13 +118,9 @@ class BlockPG(Program):
         return [*stages, GlobalSync(started)]
 
     def stages(self, cluster):
-        blocks = self._blocks(cluster)
-        steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
         return [
             *([GlobalSync(lower)] if self.path > 1 else []),
-            MiniBatch(
-                *steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=bool(self.groups)
-            ),
+            *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
             Exchange(None, enter=measure),
             GlobalSync(decide, aggregate=displaced),

@@ -1,8 +1,28 @@
-"""A step along one feature, to the minimum of the quadratic model: gather, step, scatter."""
+"""Which features are to step, and a step along one, to the minimum of the quadratic model: gather,
+step, scatter.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+
+from tux.stages import Apply, Exchange, MiniBatch
+
+
+def look(feature, edges, tau):
+    """Before a full pass: the slope of the loss along a feature at rest."""
+    if feature.active or not tau.full:
+        return
+    g = np.float32(0)
+    for edge in edges:
+        g += edge.value * edge.sample.r
+    feature.g += g
+
+
+def rouse(feature, tau):
+    """A feature at rest is to step if its slope exceeds the penalty."""
+    if tau.full and not feature.active:
+        feature.active = feature.w != 0 or abs(feature.g) > tau.l1
 
 
 def gather(feature, edges, tau):
@@ -12,19 +32,20 @@ def gather(feature, edges, tau):
     if not (tau.full or feature.active):
         return
     g, s = np.float32(0), np.float32(0)
-    if feature.active:
+    if feature.active and tau.crowd == 0 and tau.floor == 0:
+        # u is then h times the same number everywhere, and scatter needs h too: less is fetched
+        for edge in edges:
+            g += edge.value * edge.sample.r
+            s += edge.value * edge.value * edge.sample.h
+        s *= np.float32(tau.stiff)
+    elif feature.active:
         for edge in edges:
             g += edge.value * edge.sample.r
             s += edge.value * edge.value * edge.sample.u
-    elif tau.crowd > 0:
-        for edge in edges:
-            g += edge.value * edge.sample.r
-            s += edge.value * edge.value * np.float32(tau.top * (1 + tau.crowd * edge.sample.near))
     else:
         for edge in edges:
             g += edge.value * edge.sample.r
-            s += edge.value * edge.value
-        s *= np.float32(tau.top)
+            s += edge.value * edge.value * np.float32(tau.top * (1 + tau.crowd * edge.sample.near))
     feature.g += g
     feature.s += s
 
@@ -56,3 +77,15 @@ def scatter(feature, edges):
     for edge in edges:
         edge.sample.m += edge.value * d
         edge.sample.r += edge.sample.h * (edge.value * d4)
+
+
+def sweep(blocks, *, groups):
+    """The stages of a pass over the features in `blocks` blocks (0: one by one, or a group at a
+    time). Only steps one by one must wait for each other; in a block those at rest are looked at
+    together with the others.
+    """
+    steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
+    if blocks or groups:
+        return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
+    looks = Exchange(look, split=True), Apply("feature", rouse)
+    return [*looks, MiniBatch(*steps, vertices=1, awake="active")]

@@ -48,7 +48,7 @@ def measure(sample, tau, p):
     sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]
-        for b in range(ALL):
+        for b in range(a, ALL):
             tau.curves[a, b] += sample.h * sample.moved[a] * sample.moved[b]
 
 

@@ -15,7 +15,7 @@ from tux.apps.blockpg.span import KEPT, direction
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
 # passes over active features go on while they gain this share of the last full one's gain, at most
 # so many
-SHARE, MOST = 0.1, 8
+SHARE, MOST = 0.3, 8
 # curvature after a pass that raised F, after another; its least share of weight
 STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4
 ROUNDING = 1e-14  # relative changes of F that mean nothing
@@ -38,7 +38,8 @@ def decide(tau, p):
             tau.F,
         )
     if tau.full:
-        tau.gained_full, tau.since, tau.full = gained, 0, False
+        # the first pass moves the samples most, and features at rest were looked at before it
+        tau.gained_full, tau.since, tau.full = gained, 0, bool(tau.last_mark == np.inf)
     else:
         tau.since += 1
         tau.full = bool(gained <= SHARE * tau.gained_full or tau.since >= MOST)
@@ -85,6 +86,8 @@ def accept(tau, p):
 
 def settle(feature, tau):
     """A feature goes where the search has led, or back."""
+    if feature.rests >= KEPT:
+        return
     if tau.undone:
         feature.w = feature.before
         for a in range(KEPT):

@@ -16,26 +16,38 @@ SHARES = (1.0, 0.5, 0.25, 0.125)  # of the model's minimiser that are tried
 RIDGE, REACH = 1e-8, 10.0  # of the scaled problem; the largest coefficient
 
 
-def displaced(feature, tau):
-    """A feature's part of the penalties, and of their slopes along its last displacements."""
+def displaced(feature, tau, p):
+    """A feature's part of the penalties, and of their slopes along its last displacements; none
+    where all these and the weight are 0.
+    """
     w = feature.w
+    if w == 0 and feature.rests >= KEPT:
+        return
     feature.moved[tau.at] = w - feature.before
+    feature.rests = feature.rests + 1 if w == 0 and feature.before == 0 else 0
     tau.absolute += abs(w)
     tau.square += w * w
     tau.nonzero += w != 0
     for a in range(KEPT):
         if w != 0:
             tau.signs[a] += feature.moved[a] if w > 0 else -feature.moved[a]
+        if p.l2 > 0:
             tau.pulls[a] += w * feature.moved[a]
-        for b in range(KEPT):
-            tau.norms[a, b] += feature.moved[a] * feature.moved[b]
+            for b in range(a, KEPT):
+                tau.norms[a, b] += feature.moved[a] * feature.moved[b]
+
+
+def whole(half):
+    """The symmetric matrix of which `half` has the sums on and above the diagonal."""
+    return half + half.T - np.diag(np.diag(half))
 
 
 def direction(tau, p):
     """The minimiser of the smooth model, bounded."""
-    x, curves, slopes = np.zeros(ALL), tau.curves.copy(), tau.slopes.copy()
     with np.errstate(all="ignore"):  # a pass may have gone beyond all numbers
-        curves[:KEPT, :KEPT] += p.l2 * tau.norms
+        tau.model[:], tau.model_slopes[:] = whole(tau.curves), tau.slopes
+        x, curves, slopes = np.zeros(ALL), tau.model.copy(), tau.slopes.copy()
+        curves[:KEPT, :KEPT] += p.l2 * whole(tau.norms)
         slopes[:KEPT] += p.l2 * tau.pulls + tau.l1 * tau.signs
     live = np.diag(curves) > 0
     if live.any() and np.isfinite(curves).all():
@@ -43,12 +55,13 @@ def direction(tau, p):
         small = curves[np.ix_(live, live)] * scale * scale[:, None] + RIDGE * np.eye(len(scale))
         solution = -np.linalg.solve(small, slopes[live] * scale) * scale
         x[live] = solution * min(1.0, REACH / max(np.abs(solution).max(), 1e-300))
-    tau.model[:], tau.model_slopes[:] = tau.curves, tau.slopes
     return x
 
 
 def reach(feature, tau):
     """A feature's part of the penalties at each share of the way."""
+    if feature.rests >= KEPT:
+        return
     x = 0.0
     for a in range(KEPT):
         x += tau.x[a] * feature.moved[a]

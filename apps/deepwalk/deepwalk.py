@@ -82,6 +82,7 @@ class DeepWalk(Walking, Embedding):
             learn,
             "node",
             rounds=self.walks,
+            racing=True,
             path="length",
             noise="pool",
         )

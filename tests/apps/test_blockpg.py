@@ -333,6 +333,7 @@ def test_masters_hold_what_mirrors_do_not():
         assert set(worker.server.tables["feature"].seen("apply")[0].names) == both | {
             "before",
             "moved",
+            "rests",
         }
 
 

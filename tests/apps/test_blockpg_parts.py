@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from blockpg_team import MADE, fit, found, unbalanced
 
-from tux.apps.blockpg import blockpg, logistic, quality, span, weights
+from tux.apps.blockpg import coordinate, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.program.report import Model
 from tux.run.export import export
@@ -45,24 +45,44 @@ def entries(values, **samples):
 
 
 def test_gather():
-    edges = entries([2, -1], r=[0.5, 0.25], u=[1.0, 3.0], near=[0, 2])
-    calm = {"full": False, "crowd": 0.0, "top": 0.25}
+    edges = entries([2, -1], r=[0.5, 0.25], u=[1.0, 3.0], h=[0.5, 1.0], near=[0, 2])
+    calm = {"full": False, "crowd": 0.0, "floor": 0.0, "stiff": 2.0, "top": 0.25}
     for active, tau, g, s in (
-        (True, calm, 0.75, 7.0),
+        (True, calm, 0.75, 6.0),
+        (True, calm | {"floor": 0.5}, 0.75, 7.0),
+        (True, calm | {"crowd": 0.5}, 0.75, 7.0),
         (False, calm, 0.0, 0.0),
         (False, calm | {"full": True}, 0.75, 1.25),
         (False, calm | {"full": True, "crowd": 0.5}, 0.75, 0.25 * (4 + 1 * 2)),
     ):
         feature = Row(active=active, g=0.0, s=0.0)
-        blockpg.gather(feature, edges, Row(**tau))
+        coordinate.gather(feature, edges, Row(**tau))
         assert (feature.g, feature.s) == pytest.approx((g, s))
+
+
+@pytest.mark.parametrize(
+    ("full", "active", "w", "g", "wakes"),
+    [
+        (True, False, 0.0, 0.75, True),
+        (True, False, 0.0, 0.25, False),
+        (True, False, 0.5, 0.25, True),  # a search has moved it
+        (False, False, 0.0, 0.75, False),
+        (True, True, 0.0, 0.25, True),
+    ],
+)
+def test_features_at_rest_wake_before_a_full_pass(full, active, w, g, wakes):
+    feature, tau = Row(active=active, w=w, g=0.0), Row(full=full, l1=0.5)
+    coordinate.look(feature, entries([2, -1], r=[g, g]), tau)
+    assert feature.g == (g if full and not active else 0)
+    coordinate.rouse(feature, tau)
+    assert feature.active == wakes
 
 
 @pytest.mark.parametrize("w", [-1.3, 0.0, 0.4])
 @pytest.mark.parametrize("g", [-3.0, -0.2, 0.9, 5.0])
 def test_step_goes_to_the_minimum_of_the_model(w, g):
     feature = Row(w=w, g=g, s=2.0, active=False)
-    blockpg.step(feature, Row(full=True, l1=1.0), Row(l2=0.5))
+    coordinate.step(feature, Row(full=True, l1=1.0), Row(l2=0.5))
     grid = np.concatenate([[0.0], np.linspace(-6, 6, 120_001)])
     model = g * (grid - w) + (grid - w) ** 2 + np.abs(grid) + 0.25 * grid**2
     assert feature.w == pytest.approx(grid[model.argmin()], abs=2e-4)
@@ -71,18 +91,35 @@ def test_step_goes_to_the_minimum_of_the_model(w, g):
 
 def test_step_leaves_what_is_at_rest():
     feature = Row(w=0.0, g=9.0, s=2.0, active=False)
-    blockpg.step(feature, Row(full=False, l1=1.0), Row(l2=0.0))
+    coordinate.step(feature, Row(full=False, l1=1.0), Row(l2=0.0))
     assert feature.w == 0 and not feature.active
 
 
 def test_scatter():
     edges = entries([2, -1], m=[1.0, 1.0], r=[0.5, 0.5], h=[0.25, 0.125])
     feature = Row(w=0.75, used=0.25)
-    blockpg.scatter(feature, edges)
+    coordinate.scatter(feature, edges)
     assert [edge.sample.m for edge in edges] == [2.0, 0.5] and feature.used == 0.75
     assert [edge.sample.r for edge in edges] == [0.5 + 0.25, 0.5 - 0.0625]
-    blockpg.scatter(feature, edges)
+    coordinate.scatter(feature, edges)
     assert [edge.sample.m for edge in edges] == [2.0, 0.5]
+
+
+def test_features_that_have_long_been_at_zero_add_nothing_to_sums():
+    """Each feature is passed over from the third pass on in which it stays at zero."""
+    rng = np.random.default_rng(0)
+    names = "absolute", "square", "nonzero"
+    tau = Row(at=0, x=rng.normal(size=span.ALL), **dict.fromkeys(names, 0.0))
+    tau.signs, tau.pulls, tau.norms = np.zeros(3), np.zeros(3), np.zeros((3, 3))
+    tau.lengths, tau.squares = np.zeros(4), np.zeros(4)
+    feature = Row(w=0.0, before=0.0, moved=rng.normal(size=3), rests=0)
+    for number, w in enumerate((2.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0)):
+        feature.w, tau.at = w, number % 3
+        span.displaced(feature, tau, Row(l2=1.0))
+        assert feature.rests == (0, 0, 1, 2, 3, 3, 0)[number]
+        feature.before = w
+    assert (tau.absolute, tau.square, tau.nonzero) == (3, 5, 2)
+    assert feature.moved.tolist() == [-1, 0, 0]
 
 
 def test_a_search_takes_the_minimum_of_a_quadratic():

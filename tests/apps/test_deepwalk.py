@@ -194,6 +194,14 @@ def test_communities_are_told_apart(k, slack):
     assert sum(records[-1]["edges_per_second"] > 0 for records in team.records) == k
 
 
+def test_vectors_that_race_tell_communities_apart(all_threads):
+    options = RunOptions(threads=4, racing=True)
+    worker = run(DeepWalk(**SMALL, batch=40), EDGES, options=options).worker
+    rows = worker.graph.vertices["node"].row_of
+    assert told_apart(worker.tables["node"].arrays["u"][rows]) > 0.95
+    assert len(all_threads) > 20
+
+
 def test_untrained_vectors_do_not_tell_them_apart():
     rng = np.random.default_rng(0)
     assert told_apart(rng.uniform(-1, 1, (80, 16))) < 0.7

@@ -22,6 +22,7 @@ from tux import (
     value,
 )
 from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
 from tux.engine.training import Training
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
 from tux.stages.minibatch import BatchBlocks
@@ -127,6 +128,67 @@ def test_fused_starts_from_what_other_stages_left():
     _, alone, _ = state(Steps(size=4))
     order = start(Steps(size=4), EDGES).graph.vertices["column"].row_of
     assert np.allclose(team.gather("column", "w"), alone["column", "w"][order])
+
+
+class Resting(Steps):
+    """Steps of columns that are awake: each rests after some steps."""
+
+    column = Vertex(awake=value("b1", init=True), **Steps.vertices["column"].fields)
+
+    def stages(self):
+        parts = Exchange(gather_awake, split=True), Apply("column", step_awake)
+        return [MiniBatch(*parts, vertices=self.size, awake="awake"), *super().stages()[1:]]
+
+
+def gather_awake(column, edges):
+    if column.awake:
+        for edge in edges:
+            column.g += edge.x
+            column.least = min(column.least, edge.x)
+
+
+def step_awake(column, tau, p):
+    if column.awake:
+        column.w -= p.rate * column.g + 0.01 * column.least
+        column.steps += 1
+        column.awake = column.steps < 3 and column.g > 0
+
+
+@both
+@pytest.mark.parametrize("size", [1, 5])
+def test_blocks_without_vertices_that_are_awake_are_left_out(monkeypatch, jit, size):
+    _, fused, clocks = state(Resting(size=size), jit, epochs=4)
+    monkeypatch.setattr(minibatch, "can_be_fused", lambda *_: False)
+    _, apart, others = state(Resting(size=size), jit, epochs=4)
+    assert clocks == others
+    for name, array in apart.items():
+        assert np.array_equal(fused[name], array), name
+    assert set(fused["column", "steps"].tolist()) == {1, 3} and not fused["column", "awake"].any()
+
+
+def test_a_block_that_is_left_out_is_not_visited():
+    """Steps that do not look at the field show which vertices they visit."""
+
+    class Asleep(Resting):
+        column = Vertex(awake=value("b1"), **Steps.vertices["column"].fields)
+
+        def stages(self):
+            batch, *after = Steps.stages(self)
+            return [MiniBatch(*batch.inside, vertices=1, awake="awake"), *after]
+
+    _, fused, _ = state(Asleep(), jit=False)
+    assert not fused["column", "steps"].any() and not fused["column", "seen"].any()
+
+
+@pytest.mark.parametrize("name", ["w", "nothing"])
+def test_awake_names_a_field_that_is_true_or_false(name):
+    class Wrong(Steps):
+        def stages(self):
+            return [MiniBatch(*super().stages()[0].inside, vertices=1, awake=name)]
+
+    program = Wrong()
+    with pytest.raises(ProgramError, match=f"awake='{name}' is no field of column with dtype b1"):
+        start(program, EDGES).prepare(program.stages())
 
 
 class InPlace(Steps):

@@ -285,7 +285,7 @@ def far_off(user, edges):
         ),
         (Exchange(same), "one thread: `same` (0) changes src.x, which is read by way of dst"),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_one_type(stage, told):
     assert plan(stage, One()) == told
@@ -309,7 +309,7 @@ def test_vertices_of_one_type(stage, told):
             "one thread: `far_off` (0) changes item.x, which other users may change too",
         ),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_two_types(stage, told):
     assert plan(stage, Two()) == told

@@ -56,14 +56,16 @@ class Stage(ABC):
     """One stage of a program, as the user declares it.
 
     `inside`: the stages of a composite one. `gathers`: the vertex type whose changes and deltas
-    this stage brings to the masters, or "". `held_out`: it visits held-out edges. `where`:
-    ``file:line`` of the declaration.
+    this stage brings to the masters, or "". `held_out`: it visits held-out edges. `racing`: by the
+    program's word threads may run it in no order, if the user says so too. `where`: ``file:line``
+    of the declaration.
     """
 
     label = "stage"
     inside: tuple[Stage, ...] = ()
     gathers = ""
     held_out = False
+    racing = False
     where: str
 
     def __new__(cls, *_: Any, **__: Any) -> Self:

@@ -136,7 +136,7 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) ->
     if plan.threads == 1 or not options.jit:
         return
     workers, has_test = plan.workers * plan.machines, inputs.test is not None
-    for line in serial(program, Cluster(workers, options.slack, has_test)):
+    for line in serial(program, Cluster(workers, options.slack, has_test), racing=options.racing):
         watch.say(line)
 
 

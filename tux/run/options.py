@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -20,8 +20,9 @@ from tux.io.detect import Form
 from tux.io.samples import FORMS
 from tux.io.text import OnBadRow
 from tux.partition import PARTITIONERS
-from tux.program.program import Program
+from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
+from tux.program.stage import Cluster, Stage
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -223,8 +224,22 @@ class RunOptions(Reading):
                 f"{type(program).__name__} monitors no metric, so --patience means nothing",
                 do="leave it out",
             )
+        if self.racing and not _may_race(program):
+            raise UsageError(
+                f"{type(program).__name__} has no stage that may race, so --racing means nothing",
+                do="leave it out: threads share the work without it",
+            )
         epochs = program.epochs if self.epochs is None else self.epochs
         return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
+
+
+def _may_race(program: Program) -> bool:
+    """Whether the program says of a stage that threads may run it in no order."""
+
+    def any_of(stages: Iterable[Stage]) -> bool:
+        return any(stage.racing or any_of(stage.inside) for stage in stages)
+
+    return any(any_of(stages_of(program, method, Cluster(has_test=True))) for method in STAGED)
 
 
 @dataclass(frozen=True)
