@@ -28,6 +28,7 @@ APPS = [
 def test_the_model_does_not_depend_on_threads(monkeypatch, app):
     monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 64)
+    monkeypatch.setattr(tickets, "LEAST", 128)
     shared, found, pool = [], [], Threads.run
     monkeypatch.setattr(
         Threads, "run", lambda self, work, stop: (shared.append(work), pool(self, work, stop))

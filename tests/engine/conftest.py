@@ -15,6 +15,7 @@ def shares(monkeypatch):
     """
     monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 4)
+    monkeypatch.setattr(tickets, "LEAST", 8)
     found, run = [], Threads.run
 
     def noted(self, work, stop):
