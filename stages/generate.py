@@ -23,7 +23,7 @@ from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
 from tux.stages.compile import Injected
 from tux.stages.generated import Generated, Kernels
-from tux.stages.plan import Plan, of_lists, of_vertices
+from tux.stages.plan import Plan, of_context, of_lists, of_vertices
 from tux.stages.pull_rows import PullClient
 from tux.stages.scope import Scope, indented
 from tux.stages.tickets import WEIGHT, Items, even_items, ranges
