@@ -217,7 +217,7 @@ def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
         return Plan(why=why)
     for (row, name), kinds in call.effects.found.items():
         if row != "tau" and (changing := sorted(kinds.keys() & CHANGES)) and not racing:
-            where = f"`{call.udf.__name__}` ({kinds[changing[0]]})"
+            where = f"`{call.udf.__name__}` ({os.path.basename(kinds[changing[0]])})"
             do = (
                 "--racing lets all threads change them, in no order"
                 if word

@@ -83,6 +83,13 @@ def gather(user, edges, tau):
         tau.seen += edge.error
 
 
+def warm(user, edges, tau, rng):
+    for edge in edges:
+        edge.item.bias += 0.01 * user.bias * rng.uniform()
+        user.bias -= 0.01 * edge.item.bias
+        tau.seen += edge.value
+
+
 def keep(user, tau, rng):
     user.mean = user.sum
     user.luck = rng.uniform()
@@ -145,6 +152,8 @@ class Ratings(Program):
         walk = MiniBatch(Exchange(learn, over="item"), Apply("item"), blocks=3, order="rotated")
         return [
             walk,
+            Exchange(warm, over="user", split=4),
+            Apply("item"),
             Exchange(gather, over="user", split=True),
             Apply("user", keep),
             GlobalSync(report, aggregate=spread),

@@ -283,6 +283,7 @@ def far_off(user, edges):
             Exchange(scatter),
             "one thread: `scatter` (0) changes dst.d, which other srcs may change too",
         ),
+        (Exchange(gather, split=8), "one thread: both ends of an edge are of one type"),
         (Exchange(same), "one thread: `same` (0) changes src.x, which is read by way of dst"),
     ],
     ids=lambda each: getattr(each, "label", ""),
@@ -298,6 +299,8 @@ def test_vertices_of_one_type(stage, told):
             Exchange(lists),
             "one thread: `lists` (0) changes item.m, which other users may change too",
         ),
+        (Exchange(lists, split=8), "cells, tickets of rows and columns"),
+        (Exchange(watch, split=8), "cells, tickets of rows, totals in lanes"),
         (Exchange(watch), "vertices, totals in lanes"),
         (Exchange(tallies), "one thread: `tallies` changes tau.s, a shared field (0)"),
         (Exchange(tallies, lanes=True), "vertices, totals in lanes"),
@@ -357,10 +360,10 @@ def test_masters():
 
 def test_lists():
     plans = Generate(make, use, "page", path=3).plans(One(), "")
-    assert [*map(str, plans.values())] == [
-        "vertices, totals in lanes",
-        "one thread: `use` changes rows of any page",
-    ]
+    lists, changes = map(str, plans.values())
+    assert lists == "vertices, totals in lanes"
+    assert changes.startswith("one thread: `use` (test_plan.py:")
+    assert ") changes path.page.x of vertices that other lists name" in changes
     (plan,) = Generate(tell, None, "page", path=3).plans(One(), "").values()
     assert str(plan).startswith("one thread: `tell` changes tau.s")
 
