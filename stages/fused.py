@@ -16,9 +16,10 @@ from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
 from tux.stages.apply import Apply
+from tux.stages.calling import CallingStage
 from tux.stages.compile import Injected
 from tux.stages.exchange import Exchange
-from tux.stages.plan import Plan
+from tux.stages.plan import Plan, together
 from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
@@ -72,6 +73,15 @@ class FusedBlocks(Step):
         self._worker, self._batch, self._order, self.walks = worker, batch, order, list[Walk]()
         self._purposes: list[np.uint64] = []
         self._bound: list[tuple[Any, ...]] = []
+        role = batch.role
+        self._claims = together(
+            [
+                c
+                for s in stages
+                if isinstance(s, CallingStage)
+                for c in s.calls(worker.program, role)
+            ]
+        )
         before: list[str] = []
         inside: list[str] = []
         layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
@@ -102,12 +112,12 @@ class FusedBlocks(Step):
         self, worker: Worker, stage: Any, prefix: str
     ) -> tuple[Scope, list[str], dict[str, Any]]:
         """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
+        plan = Plan(claims=self._claims)
         if isinstance(stage, Exchange):
-            plan = Plan()
             self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
             loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
             return loops.scope, along, loops.varying
-        scope = Scope(worker, stage.access, stage.label, prefix=prefix)
+        scope = Scope(worker, stage.access, stage.label, plan, prefix=prefix)
         lines: list[str] = stage.loop(scope)
         varying: dict[str, Any] = {}
         for field, declared in worker.tables[stage.over].declared.items():

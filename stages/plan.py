@@ -110,6 +110,24 @@ def claims(calls: Iterable[Call]) -> dict[str, Claim]:
     }
 
 
+def together(calls: Iterable[Call]) -> dict[str, Claim]:
+    """What each row is claimed where all these calls are one loop: a field that one of them writes,
+    or that is cleared behind an Apply, another may read.
+    """
+    found = writes(calls)
+    changed: dict[str, set[str]] = {}
+    for call in calls:
+        for row in call.shapes_by_row():
+            table, fields = _fields(call, row)
+            deltas = {name for name, declared in fields.items() if declared.kind == "delta"}
+            changed.setdefault(table, set()).update(deltas)
+    for table, fields_ in found.values():
+        changed[table] |= fields_.keys()
+    return {
+        name: Claim(frozenset(of), frozenset(changed[table])) for name, (table, of) in found.items()
+    }
+
+
 def _reads(calls: Iterable[Call], name: str) -> set[str]:
     """Fields that may be read by a row of this name, other than to change them."""
     out: set[str] = set()

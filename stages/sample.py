@@ -131,7 +131,7 @@ class Looked:
     runs instead when it is suspicious.
 
     What has been looked at is not again: the same kernel with the same parameters and sizes of
-    arrays. Until then `pending`, one thread at a time may call it.
+    arrays. Threads that share a call look at it first, and then `run` it.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Looked:
         source: str,
         injected: dict[str, Injected],
     ) -> None:
-        self._kernel, self._checked, self._source, self._injected = (
+        self._kernel, self.checked, self._source, self._injected = (
             kernel,
             checked,
             source,
@@ -152,9 +152,13 @@ class Looked:
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel, or the checked one."""
-        if self.pending and self._is_wrong(arguments):
-            self._checked()(*arguments)
-            return
+        if self.is_wrong(arguments):
+            self.checked()(*arguments)
+        else:
+            self.run(*arguments)
+
+    def run(self, *arguments: Any) -> None:
+        """Run the kernel, whose call has been looked at."""
         try:
             self._kernel(*arguments)
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -162,8 +166,10 @@ class Looked:
                 raise found from error
             raise
 
-    def _is_wrong(self, arguments: Sequence[Any]) -> bool:
-        """Look at a call, unless such a one has been looked at."""
+    def is_wrong(self, arguments: Sequence[Any]) -> bool:
+        """Look at a call, unless such a one has been looked at: whether it is suspicious."""
+        if not self.pending:
+            return False
         mark = _mark(self._kernel.__module__, arguments)
         wrong, steps = (
             (False, 1) if mark.exists() else suspicious(self._source, self._injected, arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +43,7 @@ class SharedKernel:
         self._arguments, self._scratch = dict(arguments), scratch
         self._lanes = lanes if lanes is not None and lanes.written else None
         self._bound: dict[tuple[int, bool], tuple[Any, ...]] = {}
-        self._rate = 1e-8  # seconds for an edge or a row: those of the last call
+        self._rate = 1.0  # seconds for an edge or a row: those of the last call
 
     def __call__(
         self, items: Items, *varying: Any, salt: int = 0, pass_number: int | None = None
@@ -61,8 +60,16 @@ class SharedKernel:
         if lanes is not None:
             lanes.start()
         size = int((items.array[:, HI] - items.array[:, LO]).sum())
-        call = partial(self._call, turns, items.array, varying, key, lanes is not None)
-        threads, start = self._threads(size, len(items.array)), time.perf_counter()
+        shared = turns, items.array, *varying, key
+        kernel, threads = self._built, self._threads(size, len(items.array))
+        if isinstance(kernel, Looked):
+            suspicious = kernel.is_wrong((*shared, *self._own(0, laned=lanes is not None)))
+            kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
+
+        def call(thread: int) -> None:
+            kernel(*shared, *self._own(thread, laned=lanes is not None))
+
+        start = time.perf_counter()
         if threads > 1:
 
             def stop() -> None:
@@ -79,23 +86,16 @@ class SharedKernel:
     def _threads(self, size: int, items: int) -> int:
         """How many threads run so many edges or rows. This decides times, not results."""
         threads = self._worker.threads
-        alone = isinstance(self._built, Looked) and self._built.pending or not self._worker.jit
-        if alone or not self._plan.threads or not threads.here() or size * self._rate < SHORT:
+        able = self._worker.jit and self._plan.threads and threads.here()
+        if not able or size * self._rate < SHORT:
             return 1
         return min(threads.count, items)
 
-    def _call(
-        self,
-        turns: np.ndarray,
-        items: np.ndarray,
-        varying: tuple[Any, ...],
-        key: np.uint64,
-        laned: bool,  # noqa: FBT001  bound by position for all threads
-        thread: int,
-    ) -> None:
+    def _own(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
+        """The bound arguments of one thread."""
         if (thread, laned) not in self._bound:
             self._bound[thread, laned] = self._of_thread(thread, laned=laned)
-        self._built(turns, items, *varying, key, *self._bound[thread, laned])
+        return self._bound[thread, laned]
 
     def _of_thread(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
         """The arguments of one thread."""
