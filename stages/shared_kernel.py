@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,10 +66,7 @@ class SharedKernel:
         if isinstance(kernel, Looked):
             suspicious = kernel.is_wrong((*shared, *self._own(0, laned=lanes is not None)))
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
-
-        def call(thread: int) -> None:
-            kernel(*shared, *self._own(thread, laned=lanes is not None))
-
+        call = partial(self._call, kernel, shared, lanes is not None)
         start = time.perf_counter()
         if threads > 1:
 
@@ -90,6 +88,15 @@ class SharedKernel:
         if not able or size * self._rate < SHORT:
             return 1
         return min(threads.count, items)
+
+    def _call(
+        self,
+        kernel: Callable[..., None],
+        shared: tuple[Any, ...],
+        laned: bool,  # noqa: FBT001  bound by position for all threads
+        thread: int,
+    ) -> None:
+        kernel(*shared, *self._own(thread, laned=laned))
 
     def _own(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
         """The bound arguments of one thread."""

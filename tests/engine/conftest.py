@@ -19,7 +19,7 @@ def shares(monkeypatch):
     found, run = [], Threads.run
 
     def noted(self, work, stop):
-        found.append(len(work.args[1]) if isinstance(work, partial) else 0)
+        found.append(len(work.args[1][1]) if isinstance(work, partial) else 0)
         run(self, work, stop)
 
     monkeypatch.setattr(Threads, "run", noted)

@@ -164,11 +164,11 @@ def test_bytes_of_one_synchronisation_by_hand():
 
 @pytest.mark.parametrize("slack", [0, 2])
 def test_bytes_of_blocks_by_hand(slack):
-    """As above, and where i2 could go a byte of which rows are touched; it goes up for u2 or u1,
-    by its home, and down for both.
+    """As above, and a byte of which rows are touched where i2 is; it goes up for u2 or u1, by its
+    home, and down for both.
     """
-    heads = (13 + 1) + 13 + (5 + 1) + 5
-    assert sent(CountByUser(), slack) == {"item": 4 * heads + 8 + 2 * 8}
+    heads = 13 + 13 + 5 + 5
+    assert sent(CountByUser(), slack) == {"item": 4 * heads + 3 * (8 + 1)}
 
 
 class Touch(Program):
