@@ -122,7 +122,7 @@ class EdgeLoops:
 
         call = self.scope.call(f, {**self._vertex(), **edges}, ids)
         if self.plan.form == "cells":
-            call = [*self._cell(), *call]
+            call = [*self._cell(), *indented(call)]
         return ["for v in range(lo, hi):", *indented(call)]
 
     def _cell(self) -> list[str]:
@@ -133,8 +133,7 @@ class EdgeLoops:
         return [
             f"part, end = items[item, {PART}], items[item, {PART_END}]",
             f"first, last = bounds[v * {parts} + part], bounds[v * {parts} + end]",
-            f"if first == last and (part > 0 or bounds[v * {parts}] < bounds[(v + 1) * {parts}]):",
-            "    continue",
+            f"if first < last or part == 0 and bounds[v * {parts}] == bounds[(v + 1) * {parts}]:",
         ]
 
     def score(self, f: Udf, out: np.ndarray) -> Loop:
