@@ -93,8 +93,10 @@ class Straggling(BlockPG):
 def trained(
     program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any
 ) -> list[dict[str, Any]]:
-    """The records of a run."""
-    return run(program, edges, options=RunOptions(epochs=epochs, every=NEVER, **options)).records
+    """The records of a run with one thread a worker."""
+    return run(
+        program, edges, options=RunOptions(epochs=epochs, every=NEVER, threads=1, **options)
+    ).records
 
 
 def when(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:

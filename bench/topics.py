@@ -1,7 +1,7 @@
 """LDA's samplers beside tomotopy in one run: tokens a second, and training seconds to a likelihood
 that is the same function for all.
 
-usage: python -m bench.topics [--data DIR] [--sets NAME,..] [--systems NAME,..] [--workers K,..]
+usage: python -m bench.topics [--data DIR] [--sets NAME,..] [--systems NAME,..] [--threads T,..]
 [--repeats N] [--large]
 
 DIR (default $TUX_TEST_DATA) holds corpora/kos and corpora/ap; without it corpora of their sizes are
@@ -12,8 +12,8 @@ takes to prepare, its first topics among it, which is not counted. Likelihoods a
 pass, outside the seconds: tomotopy's from its counts by `log_likelihood`; ours as recorded, which
 at the end of a run must be what the function makes of the model's counts. tomotopy (extra `bench`)
 runs with the same priors, which stay as they are, a weight of one for each token, and its parallel
-scheme "partition". `--large`: 50 million generated tokens, 500 topics, 20 passes on 2 workers, and
-the memory of all processes.
+scheme "partition", with as many workers as ours has threads. `--large`: 50 million generated
+tokens, 500 topics, 20 passes, and the memory of all processes.
 """
 
 from __future__ import annotations
@@ -161,13 +161,13 @@ def checked(told: float, found: float, system: str) -> None:
         )
 
 
-def ours(edges: EdgeData, setting: Setting, sampler: str, workers: int, seed: int) -> Run:
+def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: int) -> Run:
     """A run of tux."""
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
     result = run(
         program,
         edges,
-        options=RunOptions(workers=workers, epochs=setting.passes[sampler], seed=seed),
+        options=RunOptions(threads=threads, epochs=setting.passes[sampler], seed=seed),
     )
     assert result.worker is not None
     times, by_word = (
@@ -271,33 +271,33 @@ def compare(
     library = tomotopy() if "tomotopy" in systems else None
     texts = documents(edges) if library else []
     runs: dict[tuple[int, str], list[Run]] = {
-        (workers, system): [] for workers in crews for system in systems
+        (threads, system): [] for threads in crews for system in systems
     }
     for seed in range(repeats):
-        for (workers, system), found in runs.items():
+        for (threads, system), found in runs.items():
             if system == "tomotopy":
-                found.append(theirs(library, texts, setting, workers, seed))
+                found.append(theirs(library, texts, setting, threads, seed))
             else:
-                found.append(ours(edges, setting, system, workers, seed))
+                found.append(ours(edges, setting, system, threads, seed))
     ended = min(float(each.likelihoods[-1]) for found in runs.values() for each in found)
     target = setting.target if np.isfinite(setting.target) else ended
     least = {
         key: statistics.median(each.until(target)[0] for each in found)
         for key, found in runs.items()
     }
-    for (workers, system), found in runs.items():
+    for (threads, system), found in runs.items():
         speed = statistics.median(each.speed for each in found) / 1e6
         passes = statistics.median(each.until(target)[1] for each in found)
         last = statistics.median(float(each.likelihoods[-1]) for each in found)
         line = (
-            f"{name:<9} {setting.topics:>5} {workers:>8} {system:<9} {speed:>7.1f} {target:>8.3f} "
+            f"{name:<9} {setting.topics:>5} {threads:>8} {system:<9} {speed:>7.1f} {target:>8.3f} "
         )
         line += (
-            f"{_shown(least[workers, system], 12, 3)} {_shown(passes, 7, 0)} "
+            f"{_shown(least[threads, system], 12, 3)} {_shown(passes, 7, 0)} "
             f"{len(found[0].ends):>5}: {last:>8.3f} "
         )
-        peer = least.get((workers, "tomotopy"), float("inf"))
-        line += f"{_shown(peer / least[workers, system] if peer < float('inf') else peer, 8, 2)} "
+        peer = least.get((threads, "tomotopy"), float("inf"))
+        line += f"{_shown(peer / least[threads, system] if peer < float('inf') else peer, 8, 2)} "
         before = statistics.median(each.before for each in found)
         write(line + _shown(before or float("inf"), 7, 3) + "\n")
 
@@ -307,12 +307,12 @@ def _shown(number: float, width: int, digits: int) -> str:
     return f"{number:>{width}.{digits}f}" if number < float("inf") else f"{'-':>{width}}"
 
 
-def large(systems: Sequence[str], workers: int) -> None:
+def large(systems: Sequence[str], threads: int) -> None:
     """Print what a corpus takes that is larger than the caches, read from a file as users' are."""
     write(
         f"{LARGE.tokens:,} generated tokens, {LARGE.documents:,} documents, vocabulary "
         f"{LARGE.vocabulary:,}, K={LARGE.topics}: "
-        f"{PASSES} passes on {plural(workers, 'worker')}\n"
+        f"{PASSES} passes on {plural(threads, 'thread')}\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "corpus.parquet")
@@ -331,7 +331,7 @@ def large(systems: Sequence[str], workers: int) -> None:
                     program,
                     path,
                     options=RunOptions(
-                        workers=workers, epochs=PASSES, every=PASSES, deadline=3600.0
+                        threads=threads, epochs=PASSES, every=PASSES, deadline=3600.0
                     ),
                 ).records
             wall, last = time.perf_counter() - start, records[-1]
@@ -361,15 +361,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     arguments.add_argument("--sets", default=",".join(SETTINGS))
     arguments.add_argument("--systems", default="sparse,warp,tomotopy")
-    arguments.add_argument("--workers", default="", help="default 1,2; with --large 2")
+    arguments.add_argument("--threads", default="1,2", help="default 1,2")
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--large", action="store_true")
     given = arguments.parse_args(argv)
     systems = given.systems.split(",")
-    crews = [int(k) for k in (given.workers or ("2" if given.large else "1,2")).split(",")]
+    crews = [int(k) for k in given.threads.split(",")]
     if given.large:
-        for workers in crews:
-            large([system for system in systems if system != "tomotopy"], workers)
+        for threads in crews:
+            large([system for system in systems if system != "tomotopy"], threads)
         return
     library = tomotopy() if "tomotopy" in systems else None
     if "tomotopy" in systems:
@@ -381,7 +381,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     systems = [system for system in systems if library or system != "tomotopy"]
     write(f"median of {given.repeats}; beta {BETA}; `times`: how much sooner than tomotopy\n")
     write(
-        f"{'corpus':<9} {'K':>5} {'workers':>8} {'system':<9} {'Mtok/s':>7} {'target':>8} "
+        f"{'corpus':<9} {'K':>5} {'threads':>8} {'system':<9} {'Mtok/s':>7} {'target':>8} "
         f"{'s to target':>12} {'passes':>7} "
     )
     write(f"{'at the end':>15} {'times':>8} {'before':>7}\n")
