@@ -273,7 +273,8 @@ class ExchangeStep(Step):
         span = self.walk.groups(block)
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
-            return Items(*cells(*span, bounds, self.walk.layout.across, stream))
+            across = self.walk.layout.across
+            return Items(*cells(*span, bounds, across, stream, columns=plan.columns))
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))
         return self._ranges[span]

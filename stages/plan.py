@@ -215,11 +215,13 @@ def of_tiles(program: Program, call: Call, role: str) -> Plan:
 
 
 def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> Plan:
-    """A UDF per vertex that the program lets see one share of its edges at a time."""
-    claimed, why, found = claims(calls), of_context(program, calls, shared=lanes), writes(calls)
+    """A UDF per vertex that the program lets see one share of its edges at a time. Within one type
+    it sees all at once.
+    """
     first, second = program.edge.roles
     if program.edge.ends[0] == program.edge.ends[1]:
-        why = why or "both ends of an edge are of one type"
+        return of_vertices(program, calls, lanes=lanes)  # two tickets could be of the same rows
+    claimed, why, found = claims(calls), of_context(program, calls, shared=lanes), writes(calls)
     if why:
         return Plan(why=why, claims=claimed)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])

@@ -96,10 +96,11 @@ def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarra
 
 
 def cells(
-    lo: int, hi: int, bounds: np.ndarray, parts: int, stream: np.uint64
+    lo: int, hi: int, bounds: np.ndarray, parts: int, stream: np.uint64, *, columns: bool
 ) -> tuple[np.ndarray, int]:
-    """Ranges of the rows lo..hi by `parts` of the other end, with tickets of both, and the number
-    of tickets. `bounds` (rows * parts + 1,): running numbers of edges by row and part.
+    """Ranges of the rows lo..hi by `parts` of the other end, with tickets of the rows and, with
+    `columns`, of the parts; and the number of tickets. `bounds` (rows * parts + 1,): running
+    numbers of edges by row and part.
 
     There are as many ranges as parts, and cells come along the diagonals of this grid in random
     order. Few edges are one item.
@@ -118,7 +119,7 @@ def cells(
     at = permutation(stream + np.uint64(1), parts)[at]
     items = ranges(cuts[rows], cuts[rows + 1], at)
     items[:, PART_END] = at + 1
-    return with_tickets(items, rows, at)
+    return with_tickets(items, rows, at if columns else None)
 
 
 class Items(NamedTuple):

@@ -283,7 +283,11 @@ def far_off(user, edges):
             Exchange(scatter),
             "one thread: `scatter` (0) changes dst.d, which other srcs may change too",
         ),
-        (Exchange(gather, split=8), "one thread: both ends of an edge are of one type"),
+        (Exchange(gather, split=8), "vertices"),
+        (
+            Exchange(scatter, split=8),
+            "one thread: `scatter` (0) changes dst.d, which other srcs may change too",
+        ),
         (Exchange(same), "one thread: `same` (0) changes src.x, which is read by way of dst"),
     ],
     ids=lambda each: getattr(each, "label", ""),

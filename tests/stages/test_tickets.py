@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tux.rows.turns import FIRST, FIRST_NEED, SECOND, SECOND_NEED, TICKETS
-from tux.stages.tickets import needs, ranges, with_tickets
+from tux.stages.tickets import cells, needs, ranges, with_tickets
 
 LANES = 4  # fewer than in kernels, so that short lists use each of them several times
 
@@ -210,3 +210,12 @@ def test_an_end_without_tickets_is_not_waited_for():
     assert used == 1
     assert not items[:, FIRST].any()
     assert items[:, SECOND_NEED].tolist() == [0, 1, 2]
+
+
+def test_shares_of_an_end_that_no_udf_changes_have_no_tickets():
+    bounds = np.arange(4 * 2**12 + 1)  # an edge for each of 2**12 rows in each of 4 shares
+    held, _ = cells(0, 2**12, bounds, 4, np.uint64(1), columns=True)
+    free, used = cells(0, 2**12, bounds, 4, np.uint64(1), columns=False)
+    assert len(free) == 16 and used == 4 and free[:, FIRST].all() and held[:, SECOND].all()
+    assert not free[:, SECOND].any()
+    assert (free[:, :SECOND] == held[:, :SECOND]).all()  # the list and its order are the same

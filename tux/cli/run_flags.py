@@ -210,7 +210,8 @@ def _workers(flags: Flags) -> None:
         "--threads",
         metavar="N",
         type=at_least(1),
-        help="threads of each worker, for the same results in less time [default: all cores]",
+        help="threads of each worker, for the same results in less time [default: the machine's "
+        "cores, divided by its workers]",
     )
     add(
         "--racing",

@@ -35,8 +35,8 @@ MEMORY = "memory"
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
 
-
 MOST_THREADS = 1024
+"""Threads of a worker."""
 
 
 class Allowed(NamedTuple):
