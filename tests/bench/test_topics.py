@@ -73,7 +73,7 @@ def test_documents_are_given_token_by_token(topics):
 
 def test_a_table_without_tomotopy(topics, missing, capsys, tmp_path):
     topics.main(
-        ["--data", str(tmp_path), "--repeats", "1", "--workers", "1", "--systems", "warp,tomotopy"]
+        ["--data", str(tmp_path), "--repeats", "1", "--threads", "1", "--systems", "warp,tomotopy"]
     )
     told = capsys.readouterr().out
     assert "tomotopy is missing: pip install -e '.[bench]'" in told
@@ -84,9 +84,9 @@ def test_a_table_without_tomotopy(topics, missing, capsys, tmp_path):
 
 
 def test_a_large_corpus_is_read_from_its_file(topics, missing, capsys):
-    topics.main(["--large", "--systems", "warp", "--workers", "1"])
+    topics.main(["--large", "--systems", "warp", "--threads", "1"])
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "400 generated tokens, 30 documents, vocabulary 40, K=3: 2 passes on 1 worker"
+    assert told[0] == "400 generated tokens, 30 documents, vocabulary 40, K=3: 2 passes on 1 thread"
     system, *figures = told[-1].split()
     assert (system, len(figures)) == ("warp", 6)
 
