@@ -87,6 +87,32 @@ class Exchange(CallingStage):
                 f"{self.label} has once=True and walks edges",
                 do="visit the vertices alone: Exchange(None, enter=look, once=True)",
             )
+        self._check_words()
+
+    def _check_words(self) -> None:
+        """ProgramError for what `split` and `lanes` cannot say of this Exchange."""
+        split, number = self.split, not isinstance(self.split, bool | np.bool_)
+        if number and not (isinstance(split, int | np.integer) and split > 1):
+            raise ProgramError(
+                f"{self.label} has split={split!r}",
+                do="write split=True, or a whole number from 2: the most shares of a vertex's "
+                "edges, as in split=8",
+            )
+        if number and (self.enter or self.leave or not self._per_vertex):
+            raise ProgramError(
+                f"{self.label} has split={split}, and only a function with `edges`, without enter "
+                "and leave, is called for shares of a vertex's edges",
+                do="leave the number out; split=True is for several workers",
+            )
+        if not isinstance(self.lanes, bool | np.bool_):
+            raise ProgramError(
+                f"{self.label} has lanes={self.lanes!r}", do="write lanes=True, or leave it out"
+            )
+        if self.lanes and self.by_tile:
+            raise ProgramError(
+                f"{self.label} has lanes=True, and is called for each edge",
+                do="leave lanes out: it is for functions that are called for each vertex",
+            )
 
     def role(self, program: Program) -> str:
         """The enumerated end's name in UDFs; ProgramError where `over` names no end."""

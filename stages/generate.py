@@ -80,6 +80,10 @@ class Generate(CallingStage):
         self.make, self.use, self.over, self.rounds, self.lists = make, use, over, rounds, lists
         self.racing = racing
         self.label = f"Generate({named(make, use)})"
+        if not isinstance(racing, bool | np.bool_):
+            raise ProgramError(
+                f"{self.label} has racing={racing!r}", do="write racing=True, or leave it out"
+            )
         if racing and use is None:
             raise ProgramError(
                 f"{self.label} has racing=True and changes no rows",

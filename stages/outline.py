@@ -31,11 +31,13 @@ class Entry(NamedTuple):
     threads: list[tuple[str, str]]
 
 
-def outline(program: Program) -> dict[str, list[Entry]]:
-    """The stages that each method of STAGED returns, in a run of one worker with held-out edges.
+def outline(program: Program, *, racing: bool = False) -> dict[str, list[Entry]]:
+    """The stages that each method of STAGED returns, in a run of one worker with held-out edges;
+    `racing`: the user lets threads race.
 
     GlobalSync's function is ordinary Python, of which nothing is found.
     """
+    one = Cluster(has_test=True)
     return {
         method: [
             Entry(
@@ -44,7 +46,7 @@ def outline(program: Program) -> dict[str, list[Entry]]:
                 [(call.udf.__name__, _verbs(call)) for call in each.calls],
                 [(udf, str(plan)) for udf, plan in each.plans.items()],
             )
-            for each in schedules(program, stages_of(program, method, Cluster(has_test=True)), 1)
+            for each in schedules(program, stages_of(program, method, one), 1, racing=racing)
         ]
         for method in STAGED
     }

@@ -152,11 +152,11 @@ def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False)
             changing = kinds.keys() & CHANGES
             if not changing or declared.kind not in ("shared", "delta"):
                 continue
-            where = os.path.basename(kinds[min(changing)])
+            udf = f"{udf} ({os.path.basename(kinds[min(changing)])})"
             if declared.kind == "shared" and not shared:
-                return f"{udf} changes tau.{name}, a shared field ({where})"
+                return f"{udf} changes tau.{name}, a shared field"
             if declared.kind == "delta" and _other_than(kinds, declared.combine):
-                return f"{udf} does more with the total tau.{name} than to gather it ({where})"
+                return f"{udf} does more with the total tau.{name} than to gather it"
     return ""
 
 
@@ -241,10 +241,11 @@ def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
             do = (
                 "--racing lets all threads change them, in no order"
                 if word
-                else "if results bear any order, Generate(..., racing=True) says so"
+                else "Generate(..., racing=True) allows it, if results may depend on their order"
             )
             return Plan(why=f"{where} changes {row}.{name} of vertices that other lists name: {do}")
-    return Plan("racing" if racing else "vertices", lanes=LANES)
+    context = {row: claim for row, claim in claims([call]).items() if row == "tau"}
+    return Plan("racing" if racing else "vertices", lanes=LANES, claims=context)
 
 
 def one_thread(why: str, plan: Plan) -> Plan:

@@ -21,6 +21,13 @@ def test_apps(app, capsys):
     assert "each epoch:" in capsys.readouterr().out
 
 
+def test_racing_is_explained_where_it_is_given(capsys):
+    assert main(["run", "deepwalk", "--explain"]) == 0
+    assert "threads of learn: one thread: `learn`" in capsys.readouterr().out
+    assert main(["run", "deepwalk", "--explain", "--racing"]) == 0
+    assert "threads of learn: racing" in capsys.readouterr().out
+
+
 def test_stages_inside_others_and_what_is_not_understood(tmp_path, capsys):
     program = tmp_path / "odd.py"
     program.write_text(

@@ -104,6 +104,9 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf --epochs -1", "--epochs: at least 0 is needed", "--help"),
         ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),
         ("run mf --workers 0", "--workers: at least 1 is needed", "--help"),
+        ("run mf --threads 1025", "--threads: at most 1,024 is allowed, not 1025", "--help"),
+        ("run mf --racing=yes", "--racing: it takes no value, but is given 'yes'", "--help"),
+        ("run mf --explain --racing", "MF has no stage that may race", "leave it out"),
         (
             "run mf --nnodes 2 --node-rank 2 --rdzv localhost:1",
             "--node-rank 2 of --nnodes 2",

@@ -110,7 +110,11 @@ def test_plain_python_does_not_race(all_threads):
             "changes path.page.seen of vertices that other lists name: --racing lets all threads "
             "change them, in no order",
         ),
-        (Counted, True, "if results bear any order, Generate(..., racing=True) says so"),
+        (
+            Counted,
+            True,
+            "Generate(..., racing=True) allows it, if results may depend on their order",
+        ),
     ],
 )
 def test_the_plan_says_why_it_is_one_thread_and_what_to_do(program, racing, plan):

@@ -128,14 +128,17 @@ def odd_total(user, tau):
         (own_edge, "tiles"),
         (folds, "tiles, totals in lanes"),
         (reads_constant, "tiles, tickets of rows"),
-        (reads_total, "one thread: `reads_total` does more with the total tau.n than to gather it"),
-        (overwrites_total, "one thread: `overwrites_total` does more with the total tau.n"),
-        (other_fold, "one thread: `other_fold` does more with the total tau.n"),
+        (
+            reads_total,
+            "one thread: `reads_total` (0) does more with the total tau.n than to gather it",
+        ),
+        (overwrites_total, "one thread: `overwrites_total` (0) does more with the total tau.n"),
+        (other_fold, "one thread: `other_fold` (0) does more with the total tau.n"),
         (reads_extreme, "tiles, tickets of rows"),
-        (counts, "one thread: `counts` changes tau.s, a shared field (0)"),
+        (counts, "one thread: `counts` (0) changes tau.s, a shared field"),
         (reads_shared, "tiles, tickets of rows"),
         (odd, "tiles, tickets of rows and columns"),
-        (odd_total, "one thread: `odd_total` changes tau.s, a shared field (0)"),
+        (odd_total, "one thread: `odd_total` (0) changes tau.s, a shared field"),
     ],
     ids=lambda each: each.__name__ if callable(each) else "",
 )
@@ -306,9 +309,9 @@ def test_vertices_of_one_type(stage, told):
         (Exchange(lists, split=8), "cells, tickets of rows and columns"),
         (Exchange(watch, split=8), "cells, tickets of rows, totals in lanes"),
         (Exchange(watch), "vertices, totals in lanes"),
-        (Exchange(tallies), "one thread: `tallies` changes tau.s, a shared field (0)"),
+        (Exchange(tallies), "one thread: `tallies` (0) changes tau.s, a shared field"),
         (Exchange(tallies, lanes=True), "vertices, totals in lanes"),
-        (Exchange(None, enter=counts), "one thread: `counts` changes tau.s, a shared field (0)"),
+        (Exchange(None, enter=counts), "one thread: `counts` (0) changes tau.s, a shared field"),
         (Exchange(None, enter=counts, lanes=True), "vertices, totals in lanes"),
         (Exchange(unknown), "vertices"),
         (
@@ -369,7 +372,7 @@ def test_lists():
     assert changes.startswith("one thread: `use` (test_plan.py:")
     assert ") changes path.page.x of vertices that other lists name" in changes
     (plan,) = Generate(tell, None, "page", path=3).plans(One(), "").values()
-    assert str(plan).startswith("one thread: `tell` changes tau.s")
+    assert str(plan).startswith("one thread: `tell` (test_plan.py:")
 
 
 class Staged(Two):
@@ -389,7 +392,7 @@ class Staged(Two):
 
 def test_what_a_run_tells_of_one_thread():
     fused = "MiniBatch(Exchange(watch, over=user), ...) runs on one thread: "
-    alone = "Exchange(counts) runs on one thread: `counts` changes tau.s, a shared field "
+    alone = "Exchange(counts) runs on one thread: `counts` (test_plan.py:"
     told = serial(Staged(), Cluster())
     assert told[0] == f"{fused}blocks run one after the other"
     assert told[1].startswith(alone) and len(told) == 2

@@ -12,11 +12,11 @@ from tux.program.program import Program
 _TITLES = {"setup": "once", "stages": "each epoch", "evaluate": "after an epoch"}
 
 
-def explained(program: Program) -> int:
-    """Print the outline of a program; returns the exit code."""
+def explained(program: Program, *, racing: bool = False) -> int:
+    """Print the outline of a program, with or without --racing; returns the exit code."""
     from tux.stages.outline import outline
 
-    for method, entries in outline(program).items():
+    for method, entries in outline(program, racing=racing).items():
         if entries:
             show.say(f"{_TITLES[method]}:")
         for entry in entries:

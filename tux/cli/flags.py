@@ -42,12 +42,14 @@ def real(text: str) -> float:
     return number
 
 
-def at_least(low: int) -> Callable[[str], int]:
-    """Whole numbers from `low`."""
+def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
+    """Whole numbers from `low`, to `most` if there is one."""
 
     def read(text: str) -> int:
         if whole(text) < low:
             raise argparse.ArgumentTypeError(f"at least {low} is needed, not {text}")
+        if most is not None and whole(text) > most:
+            raise argparse.ArgumentTypeError(f"at most {most:,} is allowed, not {text}")
         return whole(text)
 
     return read
@@ -99,7 +101,9 @@ class Flags(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Argparse's report as a UsageError."""
-        raise UsageError(message.removeprefix("argument "), do=f"see {self.prog} --help")
+        what = message.removeprefix("argument ")
+        what = what.replace("ignored explicit argument", "it takes no value, but is given")
+        raise UsageError(what, do=f"see {self.prog} --help")
 
 
 def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, str] | None:

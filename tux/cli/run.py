@@ -75,8 +75,10 @@ def _train(source: Source, argv: list[str]) -> int:
     program = _made(source.program, parameters(args))
     if args.explain:
         from tux.cli.explain import explained
+        from tux.run.options import RunOptions
 
-        return explained(program)
+        RunOptions(racing=args.racing).of(program)
+        return explained(program, racing=args.racing)
     from tux.base.crash import advise
     from tux.run.session import run
 

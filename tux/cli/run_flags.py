@@ -16,6 +16,7 @@ from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
 from tux.run.inputs import judges
+from tux.run.options import MOST_THREADS
 from tux.run.samples import FORMS
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _workers(flags: Flags) -> None:
     add(
         "--threads",
         metavar="N",
-        type=at_least(1),
+        type=at_least(1, MOST_THREADS),
         help="threads of each worker, for the same results in less time [default: the machine's "
         "cores, divided by its workers]",
     )

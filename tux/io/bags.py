@@ -179,7 +179,10 @@ def _checked(
 ) -> Form:
     """The form. Raises UsageError for what does not go together, DataError if it is not found."""
     if form is None:
-        rule = f"Say which form it has: {', '.join(FIRST)}."
+        rule = (
+            f"Say which form it has: {', '.join(FIRST)}. A table is read without a vocabulary and "
+            "without stop words."
+        )
         raise DataError(
             f"{path} is not recognised as a file whose rows are bags of {ends[1]}s", do=rule
         )
