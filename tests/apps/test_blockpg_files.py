@@ -77,6 +77,7 @@ def test_predictions_are_the_models_probabilities(files, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == lines[1:4]
 
 
+@pytest.mark.slow
 def test_workers_and_tables_of_words(tmp_path):
     rng = np.random.default_rng(1)
     colour = rng.choice(["red", "green", "blue"], 300)
@@ -151,6 +152,7 @@ def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     assert w[1] > 0 > w[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")

@@ -233,6 +233,7 @@ def test_a_table_of_the_path():
     assert report.history(BlockPG(), records) == {} and weights.path([])["penalty_l1"] == []
 
 
+@pytest.mark.slow
 def test_an_export_is_a_fitted_estimator():
     """The lines that docs/blockpg.md shows."""
     LogisticRegression = pytest.importorskip("sklearn.linear_model").LogisticRegression

@@ -29,6 +29,7 @@ def vectors(worker):
     return [worker.tables["node"].arrays[field].tobytes() for field in ("u", "c")]
 
 
+@pytest.mark.slow
 def test_vectors_are_the_same_for_any_number_of_threads(all_threads):
     program = DeepWalk(walks=2, length=40, dimensions=8, window=3, pool=20, batch=600)
     one, *more = (

@@ -106,6 +106,7 @@ def alone():
     return reached(1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_many_workers_get_as_far_as_one(alone, k, slack):

@@ -115,6 +115,7 @@ def counts_own_in_document(word, edges, tau, p, rng):
         edge.topic = k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [counts_own, counts_own_in_document])
 def test_a_wrong_sampler_is_found_out(broken):
     assert max(sampled(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9

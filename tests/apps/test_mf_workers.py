@@ -113,6 +113,7 @@ def test_real_ratings(files, workers, real_data, tmp_path):
     assert best[1] < NEAR * best[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 4])
 def test_movielens_1m(workers, real_data):
     train, test = (

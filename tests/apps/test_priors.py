@@ -271,6 +271,7 @@ def corpus():
     return uneven()
 
 
+@pytest.mark.slow
 @either
 @pytest.mark.parametrize("workers", [1, 2])
 def test_priors_are_recovered_and_make_topics_likelier(corpus, kind, workers):

@@ -175,6 +175,7 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
 # The program: counts, likelihood, topics found.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_counts_are_true_after_every_epoch(k, slack):

@@ -88,6 +88,7 @@ def test_als_solves_least_squares_on_any_number_of_workers(k, slack):
     agrees_with_least_squares(als(3, k=k, slack=slack, by="bicut"))
 
 
+@pytest.mark.slow
 def test_compiled_als_solves_the_same():
     agrees_with_least_squares(als(3, k=2, slack=2, by="bicut", jit=True))
 

@@ -88,6 +88,7 @@ def test_lbfgs_takes_the_steps_of_the_textbook():
     np.testing.assert_allclose(team.history("gradient"), norms, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_lbfgs_from_the_command_line(tmp_path):
     """Compiled, in two processes: from a file of samples to margins of new ones."""
     rows = [

@@ -98,6 +98,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_types_and_fields_go_by_their_places(folder):
     edges, _, _ = known()
     stored = folder(ends=("source", "target"), name="stars")
@@ -107,6 +108,7 @@ def test_types_and_fields_go_by_their_places(folder):
     )
 
 
+@pytest.mark.slow
 def test_columns_that_no_program_reads_may_have_any_name():
     edges, _, _ = known()
     more = replace(

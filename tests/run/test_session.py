@@ -312,6 +312,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tux.cluster.prepare.cores", lambda: 2)
     for workers in (2, 3):
