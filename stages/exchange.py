@@ -174,8 +174,7 @@ class Exchange(CallingStage):
         calls = self.calls(program, role)
         if self.by_tile:
             return of_tiles(program, calls[0], role)
-        by_shares = self.split > 1 and self._per_vertex and not self.held_out
-        if by_shares and not (self.enter or self.leave):
+        if self.split > 1 and not self.held_out:
             return of_cells(program, calls, role, lanes=self.lanes)
         return of_vertices(program, calls, lanes=self.lanes)
 

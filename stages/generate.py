@@ -121,6 +121,9 @@ class Generate(CallingStage):
             return Plan(why="no lists are used")
         return of_lists(program, calls[0], word=word, racing=word and racing)
 
+    def _plan_of_make(self, program: Program) -> Plan:
+        return of_vertices(program, self._calls_of(program, self.make))
+
     def _calls_of(self, program: Program, udf: Udf | None) -> list[Call]:
         return [call for call in self.calls(program, "") if call.udf is udf]
 
@@ -140,9 +143,8 @@ class Generate(CallingStage):
         ]
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """Lists are made by all threads; what uses them changes rows of any vertex."""
-        make = [call for call in self.calls(program, role) if call.udf is self.make]
-        out = {named(self.make): of_vertices(program, make)}
+        """Of `make`, and of `use` if there is one."""
+        out = {named(self.make): self._plan_of_make(program)}
         if self.use is not None:
             out[named(self.use)] = self.plan(program, racing=racing)
         return out
@@ -209,7 +211,7 @@ class Generate(CallingStage):
         return chosen
 
     def _compile_make(self, worker: Worker, widths: dict[str, int]) -> Callable[..., None]:
-        plan = self.plans(worker.program, "")[named(self.make)]
+        plan = self._plan_of_make(worker.program)
         scope = Scope(worker, "exchange", self.label, plan)
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tux.program.fields import Field
 from tux.program.program import Program
 from tux.rows.table import Claim
+from tux.rows.turns import MOST_LANES
 from tux.stages.calls import Call
 
 CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
 """Kinds of effects by which a field may be another afterwards."""
 
-LANES, SHARED_LANES = 16, 8
+LANES, SHARED_LANES = MOST_LANES, 8
 """Copies of the context that items add to in turn, and where shared fields are copied too: numbers
 that do not depend on the threads, so that results do not either.
 """
@@ -37,10 +38,9 @@ REFRESHES = 4
 @dataclass(frozen=True)
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
-    the other, have tickets. `lanes`: copies of the context that items add
-    to, 0 if these may have none; `refreshes`: how often a pass folds them. `why`: what keeps the
-    kernel on one thread. `claims`: what each row is written to, by its name; a name that is missing
-    is claimed nothing of.
+    the other, have tickets. `lanes`: copies of the context that items add to, 0 if there are none;
+    `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread. `claims`:
+    which fields UDFs write, by the name of the row; of a row without a claim, they may write all.
     """
 
     form: str = "one thread"
@@ -246,8 +246,3 @@ def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
             return Plan(why=f"{where} changes {row}.{name} of vertices that other lists name: {do}")
     context = {row: claim for row, claim in claims([call]).items() if row == "tau"}
     return Plan("racing" if racing else "vertices", lanes=LANES, claims=context)
-
-
-def one_thread(why: str, plan: Plan) -> Plan:
-    """The same without threads."""
-    return replace(plan, form="one thread", lanes=0, why=why)

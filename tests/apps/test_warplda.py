@@ -216,7 +216,7 @@ KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, see
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_known_topics_are_found(k):
-    """By one of six chains, as one alone may join two topics for long."""
+    """By one of six chains: one in four joins two topics for long."""
     edges = bags(KNOWN.documents, KNOWN.words)
     by_document, by_word = (
         oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)

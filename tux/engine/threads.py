@@ -16,14 +16,13 @@ from queue import Empty, SimpleQueue
 import numpy as np
 
 from tux.base.errors import TuxError
-from tux.rows.turns import STRIDE, changed
+from tux.rows.turns import STRIDE, has_changed
 
 Work = Callable[[int], None]
 """What a thread is to do; it gets its number, 0 being the main thread's."""
 
 HEED = 0.1
 """Seconds after which a wait heeds a signal that came just before it began."""
-
 
 YIELDS = 50
 """Times that a thread offers its core to others before it sleeps: about 50 us."""
@@ -93,7 +92,7 @@ class Threads:
                 self._board[0] = job.number
                 job.do(0)
                 for thread in range(1, self.count):
-                    changed(self._board, thread * STRIDE, job.number - 1, YIELDS)
+                    has_changed(self._board, thread * STRIDE, job.number - 1, YIELDS)
                 while len(job.ended) < self.count:
                     with suppress(Empty):
                         job.changed.get(timeout=HEED)
@@ -131,7 +130,7 @@ def _serve(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> No
         job.do(number)
         done = job.number
         del job  # it holds arrays
-        changed(board, 0, done, YIELDS)
+        has_changed(board, 0, done, YIELDS)
 
 
 def _end(queues: list[SimpleQueue[_Job | None]]) -> None:

@@ -109,7 +109,7 @@ def _reached(turns, place, need):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def changed(board, at, value, yields):  # type: ignore[no-untyped-def]
+def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
     """Wait until ``board[at]`` is another number than `value`, for SPINS looks and then while the
     core is offered to others `yields` times; whether it is.
     """
