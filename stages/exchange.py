@@ -264,9 +264,9 @@ class ExchangeStep(Step):
         self._worker, self.walk, self._plan, self._kernel = worker, walk, plan, kernel
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
-    def tiles(self, block: Block | None = None) -> np.ndarray:
+    def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The block's tiles, of its share of the other end if it has one, in a random order of this
-        pass.
+        pass, and the boundaries of their runs.
 
         The order is random so that no tile is favoured by always coming last.
         """
@@ -290,11 +290,11 @@ class ExchangeStep(Step):
         """What the threads share of a block: its tiles in their order, or ranges of its rows."""
         bounds, plan = self.walk.layout.bounds, self._plan
         if self.walk.tiled:
-            tiles = self.tiles(block)
+            tiles, runs = self.tiles(block)
             row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
             items = ranges(bounds[tiles], bounds[tiles + 1])
             held = row if plan.rows else None, column if plan.columns else None
-            return Items(*with_tickets(items, *held))
+            return Items(*with_tickets(items, *held), runs)
         span = self.walk.groups(block)
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
