@@ -3,6 +3,7 @@ member are checked here before anything else uses them.
 
 Each class is the payload of a kind of message. `read` makes it of a message, and raises BadMessage,
 which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
+What a worker and its own server send each other may be the payload itself (`Message.payload`).
 
     kind           sender      receiver     decoded by            what is checked
     CONTRIBUTION   worker      server       Contribution.read     block, pass, round; touched rows;
