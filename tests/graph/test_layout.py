@@ -62,8 +62,9 @@ def test_grouped_is_a_stable_sort(graph):
 def test_tiles_hold_the_edges_between_two_ranges(graph, data):
     n, k, over, other = graph
     over_cuts, other_cuts = data.draw(cuts(n)), data.draw(cuts(k))
-    sorting = tiled(over, other, over_cuts, other_cuts)
-    order, bounds = sorting.order(), sorting.bounds
+    strip = data.draw(st.integers(1, 5))
+    sorting, bounds = tiled(over, other, over_cuts, other_cuts, strip)
+    order = sorting.order()
     columns = len(other_cuts) - 1
     assert sorted(order.tolist()) == list(range(len(over)))
     assert (
@@ -75,7 +76,10 @@ def test_tiles_hold_the_edges_between_two_ranges(graph, data):
         edges, (a, b) = order[lo:hi], divmod(tile, columns)
         assert ((over_cuts[a] <= over[edges]) & (over[edges] < over_cuts[a + 1])).all()
         assert ((other_cuts[b] <= other[edges]) & (other[edges] < other_cuts[b + 1])).all()
-        assert (np.diff(edges) > 0).all()  # within a tile, the order in which they came
+        strips = (other[edges] - other_cuts[b]) // strip
+        assert (np.diff(strips) >= 0).all()
+        # within a strip, the order in which they came
+        assert (np.diff(edges)[np.diff(strips) == 0] > 0).all()
 
 
 @checked

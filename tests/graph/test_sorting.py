@@ -45,9 +45,11 @@ def test_tiles_do_not_depend_on_threads(threads, monkeypatch):
     monkeypatch.setattr("tux.graph.layout.slices", lambda n: [slice(0, n // 3), slice(n // 3, n)])
     rng = np.random.default_rng(1)
     over, other = (rng.integers(0, n, 2000).astype(np.int32) for n in (50, 40))
-    found = tiled(over, other, np.array([0, 20, 50]), np.array([0, 5, 30, 40]))
+    found, bounds = tiled(over, other, np.array([0, 20, 50]), np.array([0, 5, 30, 40]), 10)
     tile = (over >= 20) * 3 + (other >= 5) + (other >= 30)
-    assert np.array_equal(found.order(), np.argsort(tile, kind="stable"))
+    strip = (other - np.array([0, 5, 30])[tile % 3]) // 10
+    assert np.array_equal(found.order(), np.lexsort((strip, tile)))
+    assert np.array_equal(np.diff(bounds), np.bincount(tile, minlength=6))
 
 
 def test_what_may_not_be_written_is_sorted_too():

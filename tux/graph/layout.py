@@ -23,6 +23,11 @@ TILE_BYTES = 1 << 20
 repeat on any machine.
 """
 
+STRIP_BYTES = 1 << 14
+"""Bytes of one end's rows whose edges lie together within a tile: half of a usual first-level
+cache.
+"""
+
 LAST_LEVEL_BYTES = 1 << 24
 """Bytes of rows that stay in a usual last-level cache beside everything else."""
 
@@ -63,25 +68,35 @@ def grouped(rows: np.ndarray, n: int) -> Sorting:
 
 
 def tiled(
-    over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
-) -> Sorting:
-    """The order of edges by tile: ranges of `over` between `over_cuts`, then of `other` between
-    `other_cuts`.
+    over: np.ndarray,
+    other: np.ndarray,
+    over_cuts: np.ndarray,
+    other_cuts: np.ndarray,
+    strip: int,
+) -> tuple[Sorting, np.ndarray]:
+    """The order of edges by tile, ranges of `over` between `over_cuts`, then of `other` between
+    `other_cuts`; and the bounds of the tiles. Within a tile, edges come by strips of so many rows
+    of `other`.
     """
-    tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
+    lengths = np.diff(other_cuts)
+    strips = int(max(1, -(-lengths.max(initial=0) // strip)))
+    tiles = (len(over_cuts) - 1) * len(lengths) * strips
     dtype = index_dtype(tiles)
     a = np.repeat(np.arange(len(over_cuts) - 1, dtype=dtype), np.diff(over_cuts))
-    a *= len(other_cuts) - 1
-    b = np.repeat(np.arange(len(other_cuts) - 1, dtype=dtype), np.diff(other_cuts))
+    a *= len(lengths) * strips
+    inside = np.arange(other_cuts[-1]) - np.repeat(other_cuts[:-1], lengths)
+    b = np.repeat(np.arange(len(lengths), dtype=dtype) * strips, lengths)
+    b += (inside // strip).astype(dtype)
     keys = np.empty(len(over), dtype)
     over, other = frozen(over), frozen(other)
     spread(lambda piece: _tiles(over[piece], other[piece], a, b, keys[piece]), slices(len(over)))
-    return Sorting(keys, tiles)
+    sorting = Sorting(keys, tiles)
+    return sorting, np.ascontiguousarray(sorting.bounds[::strips])
 
 
 @compiled
 def _tiles(over, other, a, b, keys):  # type: ignore[no-untyped-def]
-    """Write the tile of each edge to `keys`: that of its row of `over`, by `a`, and of `other`."""
+    """Write the strip of each edge to `keys`: that of its row of `over`, by `a`, and of `other`."""
     for i in range(len(keys)):
         keys[i] = a[over[i]] + b[other[i]]
 
@@ -97,6 +112,11 @@ def tile_rows(n: int, row_bytes: int) -> int:
     n rows.
     """
     return max(1, min(TILE_BYTES // 2 // max(row_bytes, 1), n // MIN_TILES))
+
+
+def strip_rows(row_bytes: int) -> int:
+    """Rows of one end in a strip: STRIP_BYTES' worth."""
+    return max(1, STRIP_BYTES // max(row_bytes, 1))
 
 
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError, ProgramError
-from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
+from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
 from tux.graph.sorting import Sorting, counted
 from tux.graph.topology import Topology, topology_of
@@ -168,13 +168,22 @@ class Edges:
                 if columns is None
                 else columns
             )
-            sorting = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            ends = self.end(role), self.end(self.other(role))
+            strip = strip_rows(row_bytes[1])
+            sorting, bounds = tiled(*ends, over_cuts, other_cuts, strip)
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1)
+            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1, bounds)
         return self.layouts[name]
 
-    def _arranged(self, sorting: Sorting, blocks: np.ndarray, across: int = 1) -> Layout:
-        bounds = sorting.bounds
+    def _arranged(
+        self,
+        sorting: Sorting,
+        blocks: np.ndarray,
+        across: int = 1,
+        bounds: np.ndarray | None = None,
+    ) -> Layout:
+        """The edges in an order; `bounds` of its groups: if not given, a group is a key."""
+        bounds = sorting.bounds if bounds is None else bounds
         if self.layouts or self.fixed:
             src, dst = sorting.moved(self.src), sorting.moved(self.dst)
             return Layout(src, dst, sorting.order(), bounds, blocks, across)
