@@ -293,7 +293,9 @@ class ExchangeStep(Step):
             return self._in_order(*self.tiles(block))
         if self.walk.tiled:  # of one tile there is one order
             if span not in self._ranges:
-                self._ranges[span] = self._in_order(np.arange(*span), np.array([0, 1]))
+                self._ranges[span] = self._in_order(
+                    np.arange(*span), np.array([0, span[1] - span[0]])
+                )
             return self._ranges[span]
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])

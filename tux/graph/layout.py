@@ -23,6 +23,11 @@ TILE_BYTES = 1 << 20
 repeat on any machine.
 """
 
+STRIP_BYTES = 1 << 14
+"""Bytes of one end's rows whose edges lie together within a tile: half of a usual first-level
+cache.
+"""
+
 LAST_LEVEL_BYTES = 1 << 24
 """Bytes of rows that stay in a usual last-level cache beside everything else."""
 
@@ -97,6 +102,11 @@ def tile_rows(n: int, row_bytes: int) -> int:
     n rows.
     """
     return max(1, min(TILE_BYTES // 2 // max(row_bytes, 1), n // MIN_TILES))
+
+
+def strip_rows(row_bytes: int) -> int:
+    """Rows of one end in a strip: STRIP_BYTES' worth."""
+    return max(1, STRIP_BYTES // max(row_bytes, 1))
 
 
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:
