@@ -17,6 +17,7 @@ from tux.arrays.ids import Ids, believed
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format, detect
 from tux.io.edge_table import read_edge_table
+from tux.io.field_values import field_values
 from tux.io.market import Market, read_market
 from tux.io.mat import read_mat_edges
 from tux.io.metis import Metis, read_metis
@@ -74,7 +75,12 @@ def _sized_graph(
         values = values if values is None else np.concatenate([values, sign * values[apart]])
         src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
     numbers = (
-        {name: values.astype(dtype) for name, dtype in fields.items()} if values is not None else {}
+        {}
+        if values is None
+        else {
+            name: field_values(values, name, np.dtype(dtype), path)
+            for name, dtype in fields.items()
+        }
     )
     vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
     return EdgeData.of(ends, src, dst, numbers, against=against, vertices=vertices)
