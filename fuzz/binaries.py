@@ -21,6 +21,7 @@ from fuzz.texts import LINES, ONE, TWO, edges, points, skipping, vertices
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.npy import map_npy, read_npy
 from tux.arrays.ragged import Lists
+from tux.io import detect, text
 from tux.io.mat import read_mat_edges, read_mat_labels
 from tux.io.read import read_edges
 from tux.io.sample_labels import read_sample_labels
@@ -279,7 +280,12 @@ def parsers(folder: Path) -> dict[str, Parser]:
     packed = [pack(LINES) for pack in PACKINGS]
 
     def unpacked(path: Path, content: bytes) -> object:
-        return read_edges(path, TWO, {}) if content in packed else edges(path, content)
+        # pyarrow never frees the room for a read that fails, so there is to be little
+        before, text.BLOCK, detect.HEAD = (text.BLOCK, detect.HEAD), 1 << 16, 1 << 10
+        try:
+            return read_edges(path, TWO, {}) if content in packed else edges(path, content)
+        finally:
+            text.BLOCK, detect.HEAD = before
 
     def matrix(path: Path, content: bytes) -> object:
         needed = content not in matrices and choice(content, 2) == 0

@@ -24,8 +24,9 @@ BLOCK = 16 << 20
 SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
 EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
+    r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
 )
+"""Digits can be matched in one way only: else a cell of very many would take very long."""
 NUMERIC = re.compile(f"{NUMBER.pattern}|{DECIMAL.pattern}", NUMBER.flags)
 """A number, perhaps one with a decimal comma, which is not read."""
 WHOLE = re.compile(r"-?\d+", re.ASCII)
