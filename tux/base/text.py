@@ -17,9 +17,10 @@ def one_line(text: str) -> str:
     Control characters, ends of lines and halves of surrogate pairs are written as in Python, and
     the middle of a longer text is left out.
     """
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    text = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
 
 
 def closest(word: str, among: Iterable[str]) -> str:
