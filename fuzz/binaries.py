@@ -27,6 +27,7 @@ from tux.io.read import read_edges
 from tux.io.sample_labels import read_sample_labels
 from tux.io.samples import read_samples
 
+NPY = 128  # bytes before the numbers of an array
 FEW = 0.2
 """Share of the inputs that Parquet gets: most of a call is Arrow's own."""
 
@@ -188,7 +189,13 @@ def _npz_input(archives: Sequence[dict[str, bytes]]) -> Callable[[Random, Sequen
                 case 2:
                     members[at] = name, rng.choice(_NPYS)
                 case _:
-                    members[at] = name, mutations.binary(rng, [content])
+                    inner = rng.random() < 0.7
+                    damaged = (
+                        mutations.behind(rng, content, NPY)
+                        if inner
+                        else mutations.binary(rng, [content])
+                    )
+                    members[at] = name, damaged
         return _zipped(members, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
 
     return make

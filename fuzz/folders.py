@@ -29,6 +29,7 @@ from tux.graph.partitioned import Partitioned, without_edges
 from tux.run.folder import App, Origin, Run, RunFolder, fill, model_file, read_ids, read_run
 from tux.run.pairs import read_pairs
 
+NPY = 128  # bytes before the numbers of an array
 FEW = 0.2
 """Share of the inputs that folders get: many files are opened for each."""
 
@@ -52,8 +53,13 @@ def _one_file(often: bytes) -> Callable[[Random, Sequence[bytes]], bytes]:
         name, _, content = chosen.partition(b"\n")
         if rng.random() < 0.05:  # what another file holds
             return name + b"\n" + rng.choice(samples).partition(b"\n")[2]
-        whole = name.endswith((b".json", b".jsonl"))
-        return name + b"\n" + (mutations.text if whole else mutations.binary)(rng, [content])
+        if name.endswith((b".json", b".jsonl")):
+            if rng.random() < 0.8:
+                return name + b"\n" + mutations.json_lines(rng, content)
+            return name + b"\n" + mutations.text(rng, [content])
+        if name.endswith(b".npy") and rng.random() < 0.8:
+            return name + b"\n" + mutations.behind(rng, content, NPY)
+        return name + b"\n" + mutations.binary(rng, [content])
 
     return make
 
@@ -175,10 +181,15 @@ def _spool_input(rng: Random, samples: Sequence[bytes]) -> bytes:
     files = parted(samples[0])
     at = rng.randrange(2)
     head, _, rows = files[at].partition(b"\n")
-    if rng.random() < 0.5:
-        head = mutations.text(rng, [head])
-    else:
-        rows = mutations.binary(rng, [rows])
+    match rng.randrange(5):
+        case 0:
+            head = mutations.text(rng, [head])
+        case 1 | 2:
+            head = mutations.json_lines(rng, head)
+        case 3:
+            rows = mutations.behind(rng, rows, 0)
+        case _:
+            rows = mutations.binary(rng, [rows])
     files[at] = head + b"\n" + rows
     if rng.random() < 0.3:  # all workers alike
         files[1 - at] = head + b"\n" + files[1 - at].partition(b"\n")[2]

@@ -285,6 +285,17 @@ def _controlled(message: Message) -> object:
     return control.as_error(found) if isinstance(found, Failed) else found
 
 
+def _control_input(rng: Random, samples: Sequence[bytes]) -> bytes:
+    """Bytes of a control that are damaged, or a control with other values."""
+    if rng.random() < 0.5:
+        return mutations.binary(rng, samples)
+    value = mutations.structured(rng, msgspec.msgpack.decode(rng.choice(samples)))
+    try:
+        return msgspec.msgpack.encode(value)
+    except (OverflowError, UnicodeEncodeError):  # which no message can have
+        return mutations.binary(rng, samples)
+
+
 def _read_control(content: bytes) -> object:
     return _controlled(Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8)]))
 
@@ -297,5 +308,5 @@ def parsers(folder: Path) -> dict[str, Parser]:
     controls = [msgspec.msgpack.encode(each) for each in CONTROLS]
     return {
         "frames": Parser(_valid(), _read_message, _message_input),
-        "control": Parser(controls, _read_control, mutations.binary),
+        "control": Parser(controls, _read_control, _control_input),
     }

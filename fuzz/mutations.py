@@ -4,10 +4,13 @@ is given alone, so that an input can be made again from its number.
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from random import Random
+from typing import Any
 
 Damage = Callable[[Random, bytes], bytes]
 
@@ -218,6 +221,78 @@ TEXT: tuple[Damage, ...] = (flip, byte, without, twice, truncated, token, token,
 TEXT += (lines, lines, marked)
 BINARY: tuple[Damage, ...] = (flip, flip, byte, byte, without, twice, truncated, integer, integer)
 BINARY += (integer, real, token, word)
+
+
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    1,
+    -1,
+    2,
+    7,
+    2**31,
+    2**62,
+    2**63,
+    -(2**63),
+    2**64,
+    10**400,
+)
+VALUES += (0.5, -0.0, 1e308, "", "a", "1", "user", "../a", "a\nb", "\0", "\ud800", "x" * 5000)
+VALUES += ([], {}, [[]], [0, 1], ["a"], {"a": 1}, {"a": {"a": []}}, [None])
+
+
+def _value(rng: Random) -> Any:
+    return deepcopy(rng.choice(VALUES))
+
+
+def structured(rng: Random, value: Any) -> Any:
+    """A value of JSON in which one value is another, is missing, or comes under another name; it
+    may be changed in its place.
+    """
+    inner = value
+    while True:
+        keys = [*inner] if isinstance(inner, dict) else [*range(len(inner))]
+        if not keys:
+            return _value(rng)
+        key = rng.choice(keys)
+        if isinstance(inner[key], dict | list) and rng.random() < 0.8:
+            inner = inner[key]
+            continue
+        chance = rng.random()
+        if chance < 0.1:
+            del inner[key]
+        elif chance < 0.2:
+            other = rng.choice(keys)
+            inner[key], inner[other] = inner[other], inner[key]
+        elif chance < 0.25 and isinstance(inner, dict):
+            inner[str(rng.choice(VALUES))[:20]] = inner.pop(key)
+        elif chance < 0.3 and isinstance(inner, list):
+            inner.append(_value(rng))
+        else:
+            inner[key] = _value(rng)
+        return value
+
+
+def json_lines(rng: Random, content: bytes) -> bytes:
+    """JSON, or lines of JSON, in which values are others."""
+    whole = content.rstrip().startswith(b"{\n") or content.count(b"\n") < 2
+    parts = [content] if whole else content.splitlines()
+    at = rng.randrange(len(parts))
+    value = json.loads(parts[at])
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if isinstance(value, dict | list):
+            value = structured(rng, value)
+    parts[at] = json.dumps(value, ensure_ascii=rng.random() < 0.5).encode(errors="surrogatepass")
+    return parts[0] if whole else b"".join(part + b"\n" for part in parts)
+
+
+def behind(rng: Random, content: bytes, head: int) -> bytes:
+    """Numbers behind a header of so many bytes are others; the length stays."""
+    data = content[head:]
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        data = rng.choice((flip, byte, integer, integer, integer))(rng, data)[: len(data)]
+    return content[:head] + data
 
 
 def damaged(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:

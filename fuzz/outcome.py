@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tux.base.errors import TuxError
+from tux.base.text import LONGEST
 
 ROOT = Path(__file__).parent.parent
-LONGEST = 2000  # characters of a line of an error
 
 
 class Fault(NamedTuple):

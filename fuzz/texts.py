@@ -91,6 +91,8 @@ def edges(path: Path, content: bytes) -> object:
         return read_edges(path, ONE if square else TWO, {})
     ends = (ONE, TWO)[choice(content, 2, "ends")]
     columns = (None, None, None, "1,2,3", "user,item,value")[choice(content, 5, "columns")]
+    if path.suffix in (".mtx", ".graph"):
+        columns, ends = None, (ONE, ONE, TWO)[choice(content, 3, "ends")]
     return read_edges(
         path,
         ends,

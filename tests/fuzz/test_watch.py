@@ -6,8 +6,9 @@ import pytest
 from faulty_parsers import SAMPLE, crash, error_of_tux, nothing, parsers, text, warning
 
 from fuzz import watch
-from fuzz.outcome import LONGEST, fault_of, wrong
+from fuzz.outcome import fault_of, wrong
 from tux.base.errors import DataError
+from tux.base.text import LONGEST
 
 COUNT = 100
 

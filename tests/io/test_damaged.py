@@ -41,7 +41,7 @@ def refused(read, words, where=""):
 
 @pytest.mark.parametrize("name", ["bags.txt", "bags.svm"])
 def test_a_head_of_very_many_digits_is_no_number_of_pairs(file, name):
-    path = file("9" * LONG + " 0:1 1:1 2:1 3:1 4:1\n" * 3, name)
+    path = file(("9" * LONG + " 0:1 1:1 2:1 3:1 4:1\n") * 3, name)
     assert detect(path) in (Format.SVM, Format.TEXT)
 
 

@@ -136,8 +136,8 @@ def read_edges(
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an
     id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
-    counted. Raises `DataError` with file and line, and `UsageError` for `columns` that can mean
-    nothing.
+    counted. A number of a matrix or a METIS graph that its field cannot hold is an error. Raises
+    `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.
     """
     format = detect(path) if format is None else format
     match format:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
+from tux.base.text import one_line
 from tux.io.cells import DECIMAL, MARK
 
 OnBadRow = Literal["stop", "skip"]
@@ -55,7 +56,7 @@ class Bad:
         if self.stop:
             raise DataError(why, where=where, do=ADVICE)
         self.count += 1
-        self.first = self.first or f"{where}: {why}"
+        self.first = self.first or one_line(f"{where}: {why}")
 
 
 def blocks(path: str) -> Iterator[bytes]:
