@@ -305,7 +305,7 @@ def damaged(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:
 def text(rng: Random, samples: Sequence[bytes]) -> bytes:
     """One of some samples of text, damaged; rarely a very long one, random bytes, or none."""
     chance = rng.random()
-    if chance < 0.004:
+    if chance < 0.002:
         return long(rng, rng.choice(samples))
     if chance < 0.01:
         return rng.randbytes(rng.randrange(120))

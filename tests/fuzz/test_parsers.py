@@ -2,18 +2,20 @@
 
 import pytest
 
+from fuzz import texts
 from fuzz.outcome import fault_of
 from fuzz.registry import MODULES
 
-INPUTS = 200
+MANY, FEW = 200, 100  # inputs; few of text, which takes longer
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_damaged_inputs_are_a_value_or_an_error_in_three_lines(module, tmp_path):
+    inputs = FEW if module is texts else MANY
     for name, parser in module.parsers(tmp_path).items():
         for sample in parser.samples:
             parser.read(sample)
-        for number in range(round(INPUTS * parser.share)):
+        for number in range(round(inputs * parser.share)):
             fault = fault_of(parser.read, parser.input(name, 0, number))
             assert fault is None, f"{name}, seed 0, input {number}: {fault.detail}"
 

@@ -10,7 +10,7 @@ from fuzz.outcome import fault_of, wrong
 from tux.base.errors import DataError
 from tux.base.text import LONGEST
 
-COUNT = 100
+COUNT = 130
 
 
 def found(name, limit=1.0):

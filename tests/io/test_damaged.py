@@ -168,6 +168,11 @@ def test_strings_beyond_unicode(file):
         refused(lambda path=path: read_npy(path), "no Unicode text")
 
 
+def test_an_old_name_of_a_dtype(file):
+    content = npy(np.arange(2)).replace(b"<i8", b"<a8")
+    refused(lambda: read_npy(file(content, "words.npy")), "its header is damaged")
+
+
 def test_bytes_are_text_in_utf_8(file):
     assert read_npy(file(npy(np.array(["ü".encode(), b"b"])), "w.npy")).tolist() == ["ü", "b"]
     assert read_npy(file(npy(np.array(["ü", "b"], ">U1")), "w.npy")).tolist() == ["ü", "b"]

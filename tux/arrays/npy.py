@@ -32,10 +32,12 @@ MAGIC = b"\x93NUMPY"
 LENGTHS = {b"\x01\x00": 2, b"\x02\x00": 4}  # bytes of the header's length, by the format's version
 HEADER_SIZE = 1 << 12  # of any array that is read here
 HEADER = re.compile(
-    rb"\{'descr': '(?P<descr>[<>|=]?[a-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
+    rb"\{'descr': '(?P<descr>[<>|=]?[b-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(\d{1,18}L?(, ?\d{1,18}L?)*,?)?)\),? ?\}\s*"
 )
-"""What numpy.save writes before arrays that are neither records nor objects."""
+"""What numpy.save writes before arrays that are neither records nor objects. (The dtype "a" is an
+old name, of which numpy warns.)
+"""
 
 
 def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
