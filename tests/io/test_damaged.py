@@ -185,8 +185,8 @@ def test_bytes_are_text_in_utf_8(file):
 def test_strings_and_names_of_parquet_that_are_not_utf_8(file, tmp_path):
     write_parquet(tmp_path / "good", {"name": np.array(["word", "other"], "T")})
     content = (tmp_path / "good").read_bytes()
-    refused(lambda: read_parquet(file(content.replace(b"name", b"n\xd1me"))), "no readable Parquet")
-    refused(lambda: read_parquet(file(content.replace(b"word", b"w\xd1rd"))), "no readable Parquet")
+    refused(lambda: read_parquet(file(content.replace(b"name", b"n\xd1me"))), "not UTF-8")
+    refused(lambda: read_parquet(file(content.replace(b"word", b"w\xd1rd"))), "not UTF-8")
 
 
 @pytest.mark.parametrize("damage", ["version", "name"])

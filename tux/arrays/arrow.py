@@ -249,9 +249,10 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
         with pq.ParquetFile(readable(path)) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path} is no readable Parquet file ({(str(error).splitlines() or ['damaged'])[0]})"
-        ) from None
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
+            raise DataError("a string is not UTF-8 text", where=str(path)) from None
+        said = (str(error).splitlines() or ["damaged"])[0]
+        raise DataError(f"{path} is no readable Parquet file ({said})") from None
 
 
 def whole(piece: Any) -> Any:
