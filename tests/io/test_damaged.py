@@ -17,6 +17,7 @@ from tux.io.bags import read_bags
 from tux.io.detect import Format, detect
 from tux.io.mat import read_mat_edges
 from tux.io.read import read_edges
+from tux.io.samples import read_samples
 from tux.io.text import NUMBER, NUMERIC
 from tux.io.vertex_columns import Wanted
 from tux.io.vertex_labels import read_vertex_labels
@@ -131,6 +132,11 @@ def test_sizes_of_a_matrix_that_are_no_integers(file):
     content[at + 8 : at + 16] = np.array([np.nan]).tobytes()
     path = file(bytes(content), "graph.mat")
     refused(lambda: read_mat_edges(path, ENDS), "numbers with a fraction where integers should be")
+
+
+def test_a_weight_that_single_precision_cannot_hold(file):
+    path = file("label,a,w\n0,1,1\n1,2,3.4028236e38\n")
+    refused(lambda: read_samples(path, form="table", weight="w"), "weight w is '3.4", ":3")
 
 
 # ---- text
