@@ -193,8 +193,10 @@ Reader = Callable[[Path, bytes], object]
 def parsers(folder: Path) -> dict[str, Parser]:
     """All of them by name; they write into `folder`."""
 
-    def of(samples: Sequence[bytes], read: Reader, name: str = "input.txt") -> Parser:
-        return Parser(samples, from_file(folder / name, in_blocks(read)))
+    def of(
+        samples: Sequence[bytes], read: Reader, name: str = "input.txt", share: float = 1.0
+    ) -> Parser:
+        return Parser(samples, from_file(folder / name, in_blocks(read)), share=share)
 
     return {
         "edges": of(EDGES, edges),
@@ -208,7 +210,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "lda-c": of(LDA_C, _bags("lda-c")),
         "svm-bags": of(SVM, _bags("svm")),
         "bags-detected": of(DOCWORD + LDA_C[:1], edges),
-        "documents": of(DOCUMENTS, _bags("text")),
+        "documents": of(DOCUMENTS, _bags("text"), share=0.5),  # a table of all characters each
         "vocabulary": of(VOCABULARY, lambda path, content: read_vocabulary(path)),
         "svm-samples": of(SVM, _samples("svm")),
         "table-samples": of(TABLES, _samples("table")),
