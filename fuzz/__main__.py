@@ -10,6 +10,7 @@ code is 1 if there is any. With --bounds, compiled loops check each index.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import sys
 import tempfile
 import time
@@ -80,6 +81,7 @@ def fuzzed(name: str, parser: Parser, asked: argparse.Namespace, variables: dict
 def replay(path: Path, known: dict[str, Parser]) -> int:
     """Read a kept input, whose file's name begins with that of its parser."""
     warnings.simplefilter("error")
+    faulthandler.enable()  # the input may crash this process
     fault = fault_of(known[path.name.split(".")[0]].read, path.read_bytes())
     print(f"{fault.kind}\n{fault.detail}" if fault else "no fault")
     return 1 if fault else 0
