@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz.outcome import fault_of
-from fuzz.parser import room
 
 PATIENCE = 20  # times the limit, for an input that may have to wait for the compiler
 MEMORY = 1 << 30  # bytes beyond what the process has before the first input
@@ -63,7 +62,8 @@ def main(task: Task) -> None:
     """Read the inputs."""
     warnings.simplefilter("error")
     with (
-        tempfile.TemporaryDirectory(prefix="tux-fuzz-", dir=room()) as folder,
+        # in the parent's folder, which it removes even if this process crashes
+        tempfile.TemporaryDirectory(dir=Path(task.progress).parent) as folder,
         open(task.faults, "a", encoding="utf-8") as faults,
         open(task.progress, "r+b") as file,
         open(task.crash, "w", encoding="utf-8") as crash,
