@@ -229,6 +229,27 @@ def test_closing_does_not_wait_for_the_dead(join, ipc):
     assert not done.is_alive()
 
 
+def test_closing_leaves_the_sockets_to_a_thread_that_still_serves(join, ipc):
+    held, served = threading.Event(), threading.Event()
+
+    def handle(message):
+        served.set()
+        held.wait(SOON)
+        one.send(up(1, 5))  # by sockets that must still be open
+        return True
+
+    one, two = join(ipc(2), handle={0: handle})
+    two.send(up(0, 0, 1))
+    served.wait(SOON)
+    one.close(0.0)
+    assert one._thread.is_alive() and not one.reactor.sockets._router.closed
+    held.set()
+    one._thread.join(SOON)
+    assert not one._thread.is_alive() and one.reactor.sockets._router.closed
+    assert one.inbox.empty(), "no error in the handler"
+    one.reactor.sockets.wake()  # harmless
+
+
 def test_closing_what_was_never_started_leaves_nothing(ipc, tmp_path):
     member = SocketThread(0, ipc(2), JOB, lambda message: False, partners=[], largest=SMALL)
     member.close(0.1)

@@ -45,7 +45,7 @@ class SocketThread:
         self._hand_over = HandOver(self.reactor.sockets.wake)
         self._absence = Absence()
         self._in_round = 0  # the thread that runs a round, by its number
-        self._stop = threading.Event()
+        self._stop, self._flush = threading.Event(), 0.0
         self._thread = threading.Thread(target=self._loop, name="tux sockets", daemon=True)
 
     @property
@@ -131,19 +131,26 @@ class SocketThread:
             raise
 
     def close(self, flush: float = 5.0) -> None:
-        """Send what is left, for at most `flush` seconds, and end the thread."""
+        """Send what is left, for at most `flush` seconds, and end the thread.
+
+        A thread that is in the midst of a handler then goes on, and closes the sockets when it is
+        over: nobody may close them while they are used.
+        """
+        self._flush = flush
         self._stop.set()
         self._hand_over.hand_over()
         self.reactor.sockets.wake()
-        if self._thread.ident is not None:
-            self._thread.join(flush + 1)
-        self.reactor.sockets.close(flush)
+        if self._thread.ident is None:
+            self.reactor.sockets.close(flush)
+        else:
+            self._thread.join(2 * flush + 1)
 
     def _loop(self) -> None:
         while not self._stop.is_set() or self.reactor.queued:
             self._hand_over.await_turn()
             with self._round():
                 self.reactor.round(_milliseconds(heartbeat.HEARTBEAT / 2))
+        self.reactor.sockets.close(self._flush)
 
     @contextmanager
     def _round(self) -> Iterator[None]:

@@ -155,10 +155,11 @@ class Sockets:
 
     def wake(self) -> None:
         """Let `poll` return, in whatever thread; if that many calls are waiting already, it will
-        return anyhow.
+        return anyhow. Nothing happens once the sockets are closed.
         """
         with self._wake_lock, suppress(zmq.Again):
-            self._wake.send(b"", _AT_ONCE)
+            if not self._wake.closed:
+                self._wake.send(b"", _AT_ONCE)
 
     def poll(self, milliseconds: int) -> bool:
         """Wait until something happens, and admit or refuse who has connected. Whether frames have
@@ -235,7 +236,8 @@ class Sockets:
 
     def close(self, flush: float) -> None:
         """Send what is left, for at most `flush` seconds, and close all sockets."""
-        self._wake.close(0)
+        with self._wake_lock:
+            self._wake.close(0)
         self._woken.close(0)
         for dealer in self._dealers.values():
             dealer.close(int(flush * 1000))
