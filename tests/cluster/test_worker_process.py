@@ -5,6 +5,7 @@ import types
 import msgspec
 import numpy as np
 import pytest
+from members import job_in
 
 from tux.base.errors import Refused
 from tux.cluster.control import Bye, Go, pack
@@ -16,27 +17,7 @@ from tux.protocol.message import BadMessage, Kind, Message
 @pytest.fixture
 def peer(tmp_path):
     """Worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
-    job = Job(
-        number=1,
-        graph="",
-        app="mf",
-        parameters={},
-        traits={},
-        workers=2,
-        launcher=f"ipc://{tmp_path}/launcher",
-        listen=f"ipc://{tmp_path}/{{}}",
-        secret=None,
-        seed=0,
-        slack=0,
-        jit=False,
-        check=False,
-        epochs=1,
-        every=1,
-        patience=0,
-        keep_best=False,
-        deadline=5,
-        largest=1000,
-    )
+    job = job_in(tmp_path)
     job.write(tmp_path)
     process = Peer(tmp_path, 0, Job.read(tmp_path))
     process.worker = types.SimpleNamespace(

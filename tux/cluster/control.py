@@ -19,6 +19,18 @@ MOST_BYTES = 1 << 20
 LONGEST = 20_000  # characters of a text about an error
 
 
+class Join(msgspec.Struct, tag="join", frozen=True):
+    """The command of another machine asks for the nonce of the job. `address`: where it listens."""
+
+    address: str
+
+
+class Welcome(msgspec.Struct, tag="welcome", frozen=True):
+    """The answer to Join."""
+
+    nonce: bytes
+
+
 class Hello(msgspec.Struct, tag="hello", frozen=True):
     """A worker is ready: its program is loaded, its part is laid out, its kernels are compiled."""
 
@@ -75,7 +87,7 @@ class Bye(msgspec.Struct, tag="bye", frozen=True):
     why: str = ""
 
 
-Control = Hello | Go | Beat | Record | Trained | Failed | Bye
+Control = Join | Welcome | Hello | Go | Beat | Record | Trained | Failed | Bye
 _decoder = msgspec.msgpack.Decoder(Control)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tux.cluster import joining
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
@@ -20,7 +21,7 @@ STARTING = 120.0
 class Job(msgspec.Struct, dict=True, kw_only=True):
     """What a worker must know: `job.json` in the job's folder."""
 
-    number: int  # 64 bits that every frame carries
+    nonce: bytes  # drawn by machine 0 at each start; b"": machine 0 has to be asked for it
     graph: str  # folder of the parts
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
@@ -55,6 +56,21 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     def write(self, folder: Path) -> None:
         """Write the job into a folder."""
         (folder / "job.json").write_bytes(msgspec.json.encode(self))
+
+    @cached_property
+    def number(self) -> int:
+        """64 bits that every frame carries."""
+        return joining.number(self._shared, self.nonce)
+
+    @property
+    def meeting(self) -> int:
+        """The number under which other machines ask for the nonce."""
+        return joining.number(self._shared, b"")
+
+    @property
+    def _shared(self) -> bytes:
+        """What all machines of the job know."""
+        return self.secret or self.launcher.encode()
 
     @cached_property
     def source(self) -> sources.Source:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending, ending_ignored
-from tux.cluster import agreement
+from tux.cluster import agreement, joining
 from tux.cluster.control import (
     Beat,
     Bye,
@@ -25,8 +26,10 @@ from tux.cluster.control import (
     Failed,
     Go,
     Hello,
+    Join,
     Record,
     Trained,
+    Welcome,
     as_error,
     control_in,
     epoch_of,
@@ -86,6 +89,7 @@ class Launcher(LocalWorkers):
             largest=job.largest,
             secret=job.secret,
             foreign=self._foreign,
+            outside=self._outside,
         )
 
     # ---- in the socket thread
@@ -96,6 +100,19 @@ class Launcher(LocalWorkers):
         if not isinstance(control, Beat):
             return False
         self._refusals.note(message.source, control)
+        return True
+
+    def _outside(self, frames: list[Any]) -> bool:
+        """Frames that are not of this job. If they are the command of another machine, which asks
+        for the nonce, it is answered; whether they are.
+        """
+        if not isinstance(join := joining.heard(frames, self.job), Join):
+            return False
+        answer = Bye("its job has all workers already") if self._begun else Welcome(self.job.nonce)
+        with suppress(Refused):  # what it says is no address
+            self.socket_thread.reactor.sockets.send_once(
+                join.address, joining.told(answer, self.job)
+            )
         return True
 
     def _foreign(self, message: Message) -> None:

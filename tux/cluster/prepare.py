@@ -4,7 +4,6 @@ for all workers, and makes the launcher that will start them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Callable
@@ -102,7 +101,7 @@ def _traits(
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
-    """The job's number, the addresses of the launcher and of this machine's workers, and the
+    """The job's nonce, the addresses of the launcher and of this machine's workers, and the
     secret.
     """
     launcher, listen, secret = (
@@ -110,18 +109,8 @@ def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
         if place
         else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
     )
-    return {"number": _number(place), "launcher": launcher, "listen": listen, "secret": secret}
-
-
-def _number(place: Place | None) -> int:
-    """The number in every frame of a job: drawn, or, on several machines, what all of them can
-    compute.
-    """
-    if place is None:
-        return secrets.randbits(63)
-    shared = place.secret or place.launcher.encode()
-    digest = hashlib.blake2b(shared, digest_size=8, person=b"tux job").digest()
-    return int.from_bytes(digest, "little") >> 1
+    nonce = b"" if place and place.rank else secrets.token_bytes(16)
+    return {"nonce": nonce, "launcher": launcher, "listen": listen, "secret": secret}
 
 
 def _row_bytes(part: Part) -> int:

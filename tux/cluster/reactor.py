@@ -8,18 +8,17 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tux.base.errors import PeerLost, Refused
 from tux.cluster import heartbeat
 from tux.cluster.control import Beat, pack
 from tux.cluster.heartbeat import Heartbeat
+from tux.cluster.joining import ANY
 from tux.cluster.sequence import Sequences
 from tux.cluster.wire import Sockets
 from tux.protocol.frames import checksum, decode, encode
 from tux.protocol.message import BadMessage, Kind, Message
-
-ANY = 2**32 - 1
-"""The largest number of a member that a frame can have."""
 
 
 class Reactor:
@@ -30,7 +29,8 @@ class Reactor:
     are the members that get a heartbeat from this one, and whose silence is delivered as PeerLost,
     unless `excused(member, seconds)`: a silence of so many seconds has a reason. `largest`: bytes
     of a buffer. `foreign(message)` gets the messages of this job that are not between its members
-    as this one counts them.
+    as this one counts them, `outside(frames)` what is not of this job; it returns True for what is
+    not to be counted as refused.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class Reactor:
         secret: bytes | None = None,
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
         foreign: Callable[[Message], None] = lambda message: None,
+        outside: Callable[[list[Any]], bool] = lambda frames: False,
     ) -> None:
         self.number, self.addresses, self.job, self.handle = number, addresses, job, handle
         self.partners, self._deliver = list(partners), deliver
-        self._excused, self._foreign = excused, foreign
+        self._excused, self._foreign, self._outside = excused, foreign, outside
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: remote messages go first
         self._held: list[Message] = []  # for members that cannot be reached yet
@@ -157,7 +158,8 @@ class Reactor:
             try:
                 message = self._checked(decode(frames, self.job, ANY))
             except Refused as error:
-                self._refuse(error.what.replace(" was refused", ""))
+                if not self._outside(frames):
+                    self._refuse(error.what.replace(" was refused", ""))
                 continue
             self.sequences.accept(message, self.name(self.number))
             self.heartbeat.heard[message.source] = time.monotonic()

@@ -40,17 +40,13 @@ from tux.cluster.control import (
 )
 from tux.cluster.heartbeat import HEARTBEAT
 from tux.cluster.job import STARTING, Job
+from tux.cluster.joining import ABSENT
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.model import model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program import sources
 from tux.protocol.message import BadMessage, Kind, Message
-
-ABSENT = (
-    "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
-    "all have the same key"
-)
 
 
 class Peer:
