@@ -8,7 +8,7 @@ import pytest
 from members import job_in
 
 from tux.base.errors import Refused
-from tux.cluster.control import Bye, Go, pack
+from tux.cluster.control import Beat, Bye, Go, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_process import Peer
 from tux.protocol.message import BadMessage, Kind, Message
@@ -88,3 +88,19 @@ def test_lists_are_taken_by_the_launcher_only(peer):
     peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
         peer._send_lists(worker)
+
+
+def test_workers_find_each_others_losses_and_silence(peer):
+    assert peer.socket_thread.reactor.partners == [1, 2]
+
+
+def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
+    peer.job = msgspec.structs.replace(peer.job, launcher_here=False)
+    life = peer.socket_thread.reactor.heartbeat
+    life.heard[1] = 0.0
+    arrives(peer, pack_beat(Beat(paused=True), 0, 2, 0))
+    assert peer._excused(1, 1.0) and peer._excused(2, 1.0) and life.heard[1] == 0.0
+    arrives(peer, pack_beat(Beat(), 0, 1, 0))
+    assert peer._excused(1, 1.0), "only the launcher says that it goes on"
+    arrives(peer, pack_beat(Beat(), 1, 2, 0))
+    assert not peer._excused(1, 1.0) and life.heard[1] > 0.0

@@ -15,7 +15,7 @@ from tux.graph.local import Graph
 from tux.program import sources
 
 STARTING = 120.0
-"""Seconds that workers may take to start, after the last one that has."""
+"""Seconds that workers of this machine may take to start in which none of them works."""
 
 
 class Job(msgspec.Struct, dict=True, kw_only=True):

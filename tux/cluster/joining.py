@@ -66,11 +66,11 @@ def ask(job: Job) -> bytes:
     """
     sockets = Sockets(job.listen, job.largest, job.secret, lambda what: None)
     try:
-        sockets.connect(job.workers, job.launcher)
+        sockets.dealers.connect(job.workers, job.launcher)
         left = job.deadline
         while left > 0:
             check_ending()
-            sockets.send(job.workers, told(Join(sockets.endpoint), job))
+            sockets.dealers.send(job.workers, told(Join(sockets.endpoint), job))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 if not sockets.poll(max(int(1000 * rest), 1)):

@@ -8,7 +8,6 @@ launcher ends the others when one is lost.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -31,10 +30,12 @@ from tux.cluster.control import (
     Trained,
     Welcome,
     as_error,
+    beat_in,
     control_in,
     epoch_of,
     pack,
 )
+from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
@@ -96,10 +97,9 @@ class Launcher(LocalWorkers):
 
     def _handle(self, message: Message) -> bool:
         """Take heartbeats; every other message is left to `epochs`."""
-        control = control_in(message)
-        if not isinstance(control, Beat):
+        if message.kind is not Kind.BEAT:
             return False
-        self._refusals.note(message.source, control)
+        self._refusals.note(message.source, beat_in(message))
         return True
 
     def _outside(self, frames: list[Any]) -> bool:
@@ -268,16 +268,13 @@ class Launcher(LocalWorkers):
         """Stop the workers of this machine; those of others are warned that they will hear nothing
         for a while.
         """
-        outbox = self.socket_thread.reactor.outbox
-        for rank in set(range(self.job.workers)) - set(self.ranks):
-            if self._addresses[rank]:
-                # the thread looks there twice a second
-                outbox.append(pack(Beat(paused=True), self.job.workers, rank))
-        for _ in range(10):
-            if not outbox:
-                break
-            time.sleep(0.1)
+        self.socket_thread.pause()
         super().pause()
+
+    def resume(self) -> None:
+        """Let the workers go on."""
+        super().resume()
+        self.socket_thread.resume()
 
     def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
         """Say goodbye to the workers that have said hello, and end all."""
@@ -303,10 +300,10 @@ class Launcher(LocalWorkers):
         """The next message; PeerLost as soon as a worker process ends, the error of a worker that
         fails.
 
-        DeadlinePassed after `seconds`, in which the time that this process was stopped does not
-        count.
+        DeadlinePassed after `seconds` in which no worker has worked; the time that this process
+        was stopped does not count.
         """
-        ended, left = False, seconds
+        ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
         while True:
             self._refusals.warn(self._own_beat())
             try:
@@ -316,8 +313,8 @@ class Launcher(LocalWorkers):
                 before, ended = ended, self.any_ended()
                 if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
-                left -= LOOK
-                if left <= 0:
+                deadline.waited(LOOK)
+                if deadline.left <= 0:
                     raise DeadlinePassed(
                         f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER
                     ) from None

@@ -1,5 +1,6 @@
 """The socket thread of a member, which runs the rounds of its reactor (`tux.cluster.reactor`): it
-sends and receives messages, runs the worker's server role, and exchanges heartbeats.
+sends and receives messages, and runs the worker's server role. Heartbeats are sent by a thread of
+their own (`tux.cluster.beat_thread`).
 
 So masters fold and answer while the worker computes. A worker that has nothing to compute runs the
 rounds itself, by `serve` (`tux.cluster.hand_over`). A round never touches rows that kernels read:
@@ -10,14 +11,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from tux.base.errors import DeadlinePassed
 from tux.cluster import heartbeat
+from tux.cluster.beat_thread import MOST_WAITING, BeatThread
+from tux.cluster.control import Beat
 from tux.cluster.hand_over import Absence, HandOver
+from tux.cluster.heartbeat import Deadline
 from tux.cluster.reactor import Reactor
 from tux.protocol.message import BadMessage, Message
 
@@ -37,11 +41,17 @@ class SocketThread:
         addresses: list[str],
         job: int,
         handle: Callable[[Message], bool],
+        partners: Sequence[int],
         **reactor: Any,
     ) -> None:
         self.number, self.addresses = number, addresses
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
-        self.reactor = Reactor(number, addresses, job, handle, self.inbox.put, **reactor)
+        self.reactor = Reactor(
+            number, addresses, job, handle, self.inbox.put, partners=partners, **reactor
+        )
+        dealers = self.reactor.sockets.more_dealers(MOST_WAITING)
+        self._beats = BeatThread(number, addresses, job, partners, dealers, self._beat)
+        self._paused = False
         self._hand_over = HandOver(self.reactor.sockets.wake)
         self._absence = Absence()
         self._in_round = 0  # the thread that runs a round, by its number
@@ -54,8 +64,27 @@ class SocketThread:
         return self.reactor.sockets.endpoint
 
     def start(self) -> None:
-        """Begin to send and receive."""
+        """Begin to send and receive, and to give signs of life."""
         self._thread.start()
+        self._beats.start()
+
+    def pause(self) -> None:
+        """Tell the partners that this member will be silent, because the user stops it."""
+        self._paused = True
+        self._beats.send_now()
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._paused = False
+
+    def _beat(self) -> Beat:
+        """The heartbeat that is due now."""
+        return Beat(
+            paused=self._paused,
+            works=self.reactor.activity.works(),
+            refused=self.reactor.refused,
+            last_refused=self.reactor.last_refused,
+        )
 
     def meet(self, addresses: list[str]) -> None:
         """The addresses of all workers are known."""
@@ -79,30 +108,44 @@ class SocketThread:
         """
         # counted by short waits, not by the clock, which also runs while this process is stopped
         left = seconds
-        while True:
-            try:
-                return _unless_error(self.inbox.get(timeout=min(left, heartbeat.HEARTBEAT)))
-            except Empty:
-                left -= heartbeat.HEARTBEAT
-                if left <= 0:
-                    raise self._too_late(seconds, waiting_for) from None
+        self.reactor.activity.begin_wait()
+        try:
+            while True:
+                try:
+                    return _unless_error(self.inbox.get(timeout=min(left, heartbeat.HEARTBEAT)))
+                except Empty:
+                    left -= heartbeat.HEARTBEAT
+                    if left <= 0:
+                        raise self._too_late(seconds, waiting_for) from None
+        finally:
+            self.reactor.activity.end_wait()
 
     def serve(self, seconds: float, waiting_for: str) -> Message:
-        """As `receive`, but this thread runs the rounds meanwhile, and keeps the sockets."""
+        """As `receive`, but this thread runs the rounds meanwhile, and keeps the sockets. The
+        deadline is one for silence: it begins anew while other members work.
+        """
         self._absence.end(time.thread_time())
-        left = seconds
+        if self.inbox.empty():
+            self.reactor.activity.begin_wait()
+            try:
+                self._serve(Deadline(seconds, self.reactor.heartbeat), waiting_for)
+            finally:
+                self.reactor.activity.end_wait()
+        return _unless_error(self.inbox.get())
+
+    def _serve(self, deadline: Deadline, waiting_for: str) -> None:
+        """Run rounds until there is a message."""
         while self.inbox.empty():
-            if left <= 0:
-                raise self._too_late(seconds, waiting_for)
-            start = time.monotonic()
-            if self._hand_over.take(min(left, heartbeat.HEARTBEAT)):
+            if deadline.left <= 0:
+                raise self._too_late(deadline.seconds, waiting_for)
+            start, left = time.monotonic(), min(deadline.left, heartbeat.HEARTBEAT)
+            if self._hand_over.take(left):
                 with self._round():
                     self.reactor.settle()
                     if self.inbox.empty():
                         self.reactor.round(_milliseconds(min(left, heartbeat.HEARTBEAT / 2)))
             # a round in which this process was stopped is not longer than others
-            left -= min(time.monotonic() - start, heartbeat.HEARTBEAT)
-        return _unless_error(self.inbox.get())
+            deadline.waited(min(time.monotonic() - start, heartbeat.HEARTBEAT))
 
     def arrived(self) -> Iterator[Message]:
         """The messages for the main thread that are there; errors of rounds as they are."""
@@ -141,6 +184,7 @@ class SocketThread:
         self._hand_over.hand_over()
         self.reactor.sockets.wake()
         if self._thread.ident is None:
+            self._beats.stop()
             self.reactor.sockets.close(flush)
         else:
             self._thread.join(2 * flush + 1)
@@ -150,6 +194,7 @@ class SocketThread:
             self._hand_over.await_turn()
             with self._round():
                 self.reactor.round(_milliseconds(heartbeat.HEARTBEAT / 2))
+        self._beats.stop()
         self.reactor.sockets.close(self._flush)
 
     @contextmanager

@@ -26,7 +26,7 @@ from tux.base.errors import Refused
 from tux.partition.compiled import compiled
 from tux.protocol.message import Kind, Message
 
-MAGIC, VERSION = b"tux\x00", 4
+MAGIC, VERSION = b"tux\x00", 5
 KINDS = tuple(Kind)  # by their numbers
 DTYPES = tuple(
     np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
