@@ -55,6 +55,5 @@ def job_in(folder, **changed):
         patience=0,
         keep_best=False,
         deadline=5,
-        largest=1000,
     )
     return Job(**fields | changed)

@@ -40,7 +40,6 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     patience: int
     keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
-    largest: int  # bytes of a message's buffer
     threads: int = 1  # of each worker on this machine
     # whether the launcher is a process of this machine, the parent of its workers
     launcher_here: bool = True

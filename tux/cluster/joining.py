@@ -18,7 +18,7 @@ from tux.base.signals import check_ending
 from tux.cluster import heartbeat
 from tux.cluster.control import Bye, Control, Join, Welcome, pack, unpack
 from tux.cluster.wire import Sockets
-from tux.protocol.frames import decode, encode
+from tux.protocol.frames import LARGEST, decode, encode
 from tux.protocol.message import Kind
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def ask(job: Job) -> bytes:
     """The nonce of the job, from the launcher of machine 0. Waits as long as the deadline of the
     job: the launcher may not be there yet, or an older one may be.
     """
-    sockets = Sockets(job.listen, job.largest, job.secret, lambda what: None)
+    sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
         sockets.dealers.connect(job.workers, job.launcher)
         left = job.deadline

@@ -58,7 +58,7 @@ JOIN = (
     "start the same command there with its --node-rank; see that its --rdzv and key are the same; "
     "or wait longer: --timeout SECONDS"
 )
-LONGER = "if it is not hung but slow, give it longer: --timeout SECONDS"
+LONGER = "all wait for a message; if the network is slow, give it longer: --timeout SECONDS"
 
 
 class Launcher(LocalWorkers):
@@ -87,7 +87,6 @@ class Launcher(LocalWorkers):
             job.number,
             self._handle,
             partners=range(job.workers),
-            largest=job.largest,
             secret=job.secret,
             foreign=self._foreign,
             outside=self._outside,
@@ -137,8 +136,8 @@ class Launcher(LocalWorkers):
         or DeadlinePassed if they don't.
 
         Those of this machine are watched, so the wait for them may be long. The wait for those of
-        the others begins when all of this one are there, anew with each that comes, and no wait
-        takes longer than the job's deadline.
+        the others begins when all of this one are there, anew with each that comes, and ends when
+        none has worked for the job's deadline.
         """
         super().start()
         self.socket_thread.start()
@@ -316,7 +315,9 @@ class Launcher(LocalWorkers):
                 deadline.waited(LOOK)
                 if deadline.left <= 0:
                     raise DeadlinePassed(
-                        f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER
+                        f"waited {seconds:.0f} s for {waiting_for}, and no worker was at work",
+                        where="the launcher",
+                        do=LONGER,
                     ) from None
                 continue
             check_ending()

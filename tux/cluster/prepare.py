@@ -19,7 +19,6 @@ from tux.cluster.place import Place
 from tux.engine.training import Training
 from tux.graph import store
 from tux.graph.partitioned import Partitioned
-from tux.graph.parts import Part
 from tux.program.sources import find
 
 
@@ -57,7 +56,6 @@ def prepare(
             traits=_traits(app, parameters, options, workers, machines, partitioned.digests),
             workers=workers * machines,
             threads=threads,
-            largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
             **_meeting(place, folder),
@@ -111,10 +109,3 @@ def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
     )
     nonce = b"" if place and place.rank else secrets.token_bytes(16)
     return {"nonce": nonce, "launcher": launcher, "listen": listen, "secret": secret}
-
-
-def _row_bytes(part: Part) -> int:
-    """More than any buffer of a message about this part can have."""
-    return max((max(len(t.rows), len(t.masters)) for t in part.types.values()), default=0) * (
-        1 << 16
-    )

@@ -17,7 +17,7 @@ from tux.cluster.heartbeat import Activity, Heartbeat
 from tux.cluster.joining import ANY
 from tux.cluster.sequence import Sequences
 from tux.cluster.wire import Sockets
-from tux.protocol.frames import checksum, decode, encode
+from tux.protocol.frames import LARGEST, checksum, decode, encode
 from tux.protocol.message import BadMessage, Kind, Message
 
 
@@ -28,7 +28,7 @@ class Reactor:
     from `deliver`, which otherwise gets it. `deliver` also gets the errors of rounds. `partners`
     are the members whose silence is delivered as PeerLost, unless `excused(member, seconds)`: a
     silence of so many seconds has a reason. They get a mark once an interval, by which they find
-    that a message before it was lost. `largest`: bytes of a buffer. `foreign(message)` gets the
+    that a message before it was lost. `largest`: bytes of a frame. `foreign(message)` gets the
     messages of this job that are not between its members as this one counts them,
     `outside(frames)` what is not of this job; it returns True for what is not to be counted as
     refused.
@@ -43,7 +43,7 @@ class Reactor:
         deliver: Callable[[Message | Exception], None],
         *,
         partners: Sequence[int],
-        largest: int,
+        largest: int = LARGEST,
         secret: bytes | None = None,
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
         foreign: Callable[[Message], None] = lambda message: None,

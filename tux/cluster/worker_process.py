@@ -68,7 +68,6 @@ class Peer:
             job.number,
             self._handle,
             partners=[member for member in range(job.workers + 1) if member != rank],
-            largest=job.largest,
             secret=job.secret,
             excused=self._excused,
         )
