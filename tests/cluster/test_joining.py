@@ -8,6 +8,8 @@ from members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DeadlinePassed, Refused
 from tux.cluster import heartbeat, joining
+from tux.cluster.follower_launcher import FollowerLauncher
+from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.socket_thread import SocketThread
 
@@ -53,6 +55,16 @@ def test_another_machine_asks_until_machine_0_is_there(tmp_path, machine0, monke
     launcher = machine0(job_in(tmp_path, nonce=b"the nonce"))
     thread.join(SOON)
     assert heard == [b"the nonce"] and launcher.reactor.refused == 0
+
+
+def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
+    job = job_in(tmp_path, nonce=b"the nonce")
+    machine0(job)
+    folder = tmp_path / "command"
+    folder.mkdir()
+    asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/asks")
+    with FollowerLauncher(asking, folder, ranks=[]):
+        assert Job.read(folder).number == job.number != asking.number
 
 
 def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):

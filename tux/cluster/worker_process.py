@@ -4,7 +4,8 @@ It finds its part and the program in the job's folder, and trains with its peers
 number of the process that started it.
 
 The main thread runs stages; the socket thread (`tux.cluster.socket_thread`) serves masters
-meanwhile and keeps in touch with the launcher. While the main thread waits, it does so itself. A
+meanwhile and keeps in touch with the launcher. While the main thread waits, it does so itself.
+Heartbeats are sent by a third thread (`tux.cluster.beat_thread`), from the start of the process. A
 worker whose launcher is gone ends by itself, and removes the job's folder.
 """
 
