@@ -2,13 +2,14 @@
 
 import errno
 import os
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
 
-from tux.base.disk import disk_error, replacing, writing
+from tux.base.disk import disk_error, new_folder, replacing, sync, writing
 from tux.base.errors import DiskError
 
 
@@ -53,6 +54,64 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     with replacing(tmp_path / "a") as part:
         part.write_text("new")
     assert (tmp_path / "a").read_text() == "new" and os.listdir(tmp_path) == ["a"]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the system is asked to do, in order, by the names of files without what is random."""
+    log, fsync, rename, replace = [], os.fsync, os.rename, os.replace
+
+    def name(path):
+        return re.sub(r"\.[0-9a-f]{8}\.", ".*.", os.path.basename(path))
+
+    def synced(number):
+        log.append(("fsync", name(os.readlink(f"/proc/self/fd/{number}"))))
+        fsync(number)
+
+    def moved(rename):
+        def call(source, target):
+            log.append(("rename", name(source), name(target)))
+            rename(source, target)
+
+        return call
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", moved(rename))
+    monkeypatch.setattr(os, "replace", moved(replace))
+    return log
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, calls):
+    with replacing(tmp_path / "a") as part:
+        part.write_text("new")
+    assert calls == [("fsync", ".a.*.part"), ("rename", ".a.*.part", "a"), ("fsync", tmp_path.name)]
+
+
+def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path, calls):
+    with new_folder(tmp_path / "f") as part:
+        (part / "inner").mkdir()
+        (part / "inner" / "a").write_text("new")
+    moved = ("rename", ".f.*.part", "f")
+    before, after = calls[: calls.index(moved)], calls[calls.index(moved) + 1 :]
+    assert sorted(before) == [("fsync", ".f.*.part"), ("fsync", "a"), ("fsync", "inner")]
+    assert before.index(("fsync", "a")) < before.index(("fsync", "inner"))
+    assert after == [("fsync", tmp_path.name)]
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    with pytest.raises(DiskError, match="f cannot be written"), new_folder(tmp_path / "f") as part:
+        (part / "a").write_text("new")
+        raise OSError(errno.ENOSPC, "full")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_system_that_syncs_no_folders_is_no_error(tmp_path, monkeypatch):
+    def refuse(number):
+        raise OSError(errno.EINVAL, "not a file")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    sync(tmp_path)
 
 
 def limited(folder, argv, size, **environment):

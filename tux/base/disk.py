@@ -1,5 +1,5 @@
-"""Writing files: whole under their names or not at all; and what an error of the system means for
-the user who has named the file or folder.
+"""Writing files and folders: whole under their names or not at all, and on the disk before they
+have their names; and what an error of the system means for the user who has named them.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 from tux.base.errors import DiskError, UsageError
 
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+UNABLE = (errno.EINVAL, errno.ENOTSUP)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = {
     **dict.fromkeys(FULL, "free space there, or write to another disk"),
@@ -50,17 +52,57 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block ends and removed if the block
     fails.
 
-    So nothing half-written ever lies under the final name. An OSError inside the block becomes a
-    `DiskError`.
+    So nothing half-written ever lies under the final name, not even after a power failure: the
+    file is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
     """
     final = Path(path)
-    part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    part = _beside(final)
     try:
         with writing(final):
             yield part
+            sync(part)
             os.replace(part, final)
+            sync(final.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """As `replacing`, for a folder of files that is not there yet; folders above it are made."""
+    final = Path(path)
+    part = _beside(final)
+    try:
+        with writing(final):
+            part.mkdir(parents=True)
+            yield part
+            for folder, _, names in os.walk(part):
+                for name in names:
+                    sync(Path(folder, name))
+                sync(folder)
+            part.rename(final)
+            sync(final.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _beside(final: Path) -> Path:
+    return final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk. Raises OSError.
+
+    Some network file systems cannot do this for a folder; then it is left to them.
+    """
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in UNABLE:
+            raise
+    finally:
+        os.close(number)
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

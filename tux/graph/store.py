@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import write_npy
-from tux.base.disk import replacing
+from tux.base.disk import writing
 from tux.base.errors import DataError
 from tux.graph.parts import Part, TypePart
 from tux.graph.stored_arrays import array, check_length, damaged, indices, lists
@@ -131,8 +131,9 @@ def save(
         [*classes],
         parts[0].has_test,
     )
-    with replacing(folder / MANIFEST) as written:
-        written.write_bytes(msgspec.json.encode(manifest))
+    # not synced: the folder of a job does not outlive it, and `tux partition` syncs its own
+    with writing(folder / MANIFEST):
+        (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
 def _save_type(

@@ -5,8 +5,6 @@ folder that `tux run` takes.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
-from tux.base.disk import check_new, disk_error
+from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
 from tux.graph.parts import cut
 from tux.graph.store import save
@@ -74,11 +72,8 @@ def write_folder(
     """Cut `edges` by `parts` (m,) and write what `tux run` takes. The folder is there whole or
     not at all. Raises `DiskError`.
     """
-    final = Path(path)
-    check_new(final)
-    part = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
-    try:
-        part.mkdir(parents=True)
+    check_new(Path(path))
+    with new_folder(path) as part:
         told: dict[str, Any] = {
             "digest": edges.digest(),
             "partitioner": partitioner,
@@ -87,8 +82,3 @@ def write_folder(
             "categories": edges.categories,
         }
         save(part, cut(edges, None, parts, k, seed), edges.ends, **told)
-        part.rename(final)
-    except OSError as error:
-        raise disk_error(final, error) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

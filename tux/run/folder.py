@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +20,7 @@ import numpy as np
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
-from tux.base.disk import replacing, writing
+from tux.base.disk import new_folder, replacing, sync, writing
 from tux.base.errors import DataError
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
@@ -121,22 +120,20 @@ class RunFolder:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
         then the fields kept.
 
-        Raises DiskError.
+        The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
         """
-        part = self.path / ".model.part"
-        with writing(self.path / "model"):
-            try:
-                part.mkdir()
-                for name, vertices in worker.graph.vertices.items():
-                    write_parquet(
-                        part / f"{name}.parquet",
-                        {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
-                    )
-                if context := _columns(worker, "tau"):
-                    write_parquet(part / "tau.parquet", context)
-                part.rename(self.path / "model")
-            finally:
-                shutil.rmtree(part, ignore_errors=True)
+        records = self.path / "metrics.jsonl"
+        if records.exists():
+            with writing(records):
+                sync(records)
+        with new_folder(self.path / "model") as part:
+            for name, vertices in worker.graph.vertices.items():
+                write_parquet(
+                    part / f"{name}.parquet",
+                    {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
+                )
+            if context := _columns(worker, "tau"):
+                write_parquet(part / "tau.parquet", context)
 
     def write_tables(self, tables: Tables) -> None:
         """Write each of the report's tables into `model/`. Raises DiskError."""
