@@ -5,6 +5,9 @@
     vertices    a UDF writes its own vertex, its edges and totals: ranges of vertices in any order
     cells       per vertex, which the program lets see one share of its edges at a time
                 (``split=8``): ranges of vertices by ranges of the other end, with tickets
+    blocks      the blocks of a mini-batch that are one kernel: side by side, and one that has rows
+                of an earlier block runs after it; vertices with many edges by shares of these
+                (``split=8``)
     racing      by the program's and the user's word, without any order
     one thread  everything else, with the reason
 
@@ -39,7 +42,8 @@ REFRESHES = 4
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
     the other, have tickets. `lanes`: copies of the context that items add to, 0 if there are none;
-    `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread. `claims`:
+    `refreshes`: how often a pass folds them. `shares`: whether threads may divide the edges of one
+    vertex of a block. `why`: what keeps the kernel on one thread. `claims`:
     which fields UDFs write, by the name of the row; of a row without a claim, they may write all.
     """
 
@@ -48,6 +52,7 @@ class Plan:
     columns: bool = False
     lanes: int = 0
     refreshes: int = 1
+    shares: bool = False
     why: str = ""
     claims: Mapping[str, Claim] = field(default_factory=dict)
 
@@ -61,7 +66,10 @@ class Plan:
         tickets = f", tickets of {' and '.join(held)}" if held else ""
         gathers = "tau" in self.claims and self.claims["tau"].writes
         lanes = ", totals in lanes" if self.lanes and gathers else ""
-        return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
+        shares = ", edges of a vertex in shares" if self.shares else ""
+        if not self.threads:
+            return f"one thread: {self.why}"
+        return f"{self.form}{tickets}{shares}{lanes}"
 
 
 def _name(call: Call, row: str) -> str:
@@ -227,6 +235,20 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
     count = SHARED_LANES if lanes else LANES
     return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
+
+
+def of_blocks(program: Program, calls: Sequence[Call], *, shares: bool) -> Plan:
+    """The stages of a mini-batch whose blocks are one kernel."""
+    claimed = together(calls)
+    if program.edge.ends[0] == program.edge.ends[1]:
+        return Plan(why="the blocks' vertices are also at the other end of edges", claims=claimed)
+    for call in calls:
+        for name in program.context.fields:
+            if changing := sorted(call.effects.of("tau", name).keys() & CHANGES):
+                place = os.path.basename(call.effects.of("tau", name)[changing[0]])
+                why = f"`{call.udf.__name__}` ({place}) changes tau.{name} in blocks"
+                return Plan(why=why, claims=claimed)
+    return Plan("blocks", shares=shares, claims=claimed)
 
 
 def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:

@@ -73,10 +73,15 @@ def scatter(feature, edges):
     d = feature.w - feature.used
     if d == 0:
         return
-    feature.used, d4 = feature.w, np.float32(d)
+    d4 = np.float32(d)
     for edge in edges:
         edge.sample.m += edge.value * d
         edge.sample.r += edge.sample.h * (edge.value * d4)
+
+
+def passed_on(feature):
+    """The samples have heard of the weight."""
+    feature.used = feature.w
 
 
 def sweep(blocks, *, groups):
@@ -84,7 +89,13 @@ def sweep(blocks, *, groups):
     time). Only steps one by one must wait for each other; in a block those at rest are looked at
     together with the others.
     """
-    steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
+    split = True if blocks else 8  # one by one, threads divide a feature's entries
+    steps = [
+        Exchange(gather, split=split),
+        Apply("feature", step),
+        Exchange(scatter, split=split),
+        Exchange(None, enter=passed_on),
+    ]
     if blocks or groups:
         return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
     looks = Exchange(look, split=True), Apply("feature", rouse)
