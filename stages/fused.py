@@ -1,17 +1,11 @@
 """A mini-batch of which nothing travels, as one compiled loop over its blocks: a block may be
-less work than a call from Python.
-
-Threads go through the list of blocks side by side: of each CHUNK blocks one thread after the other
-has its own. A block that has rows of the other end which an earlier one has too begins when that
-one has ended, so results are those of one block after the other. Vertices with many edges come
-first, if the program lets threads divide their edges (`tux.stages.shares`).
+less work than a call from Python. Where blocks seldom share rows, threads go through them side by
+side (`tux.stages.side_by_side`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,17 +16,16 @@ from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.rows.turns import FAILED, STRIDE, side_by_side
+from tux.rows.turns import side_by_side
 from tux.stages.apply import Apply
 from tux.stages.compile import Injected
 from tux.stages.exchange import Exchange
 from tux.stages.loops import EdgeLoops
 from tux.stages.plan import Plan
-from tux.stages.sample import Looked
 from tux.stages.scope import Scope, compiled, indented
-from tux.stages.shared_kernel import SHORT, scratch_apart
-from tux.stages.shares import Shares
-from tux.stages.waits import last_shared
+from tux.stages.shared_kernel import scratch_apart
+from tux.stages.side_by_side import STATE, SideBySide, last_shared, of_each_thread, seldom_shared
+from tux.stages.side_by_side import state as state_of
 from tux.stages.walk import Walk
 
 
@@ -54,22 +47,12 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
     return workers == 1 and bool(rows) and all(rows)
 
 
-CHUNK = 8
-"""Neighbouring blocks that one thread has: vertices of a cache line."""
-
-
-def neighbours(blocks: int) -> int:
+def neighbours(blocks: int, *, threads: bool = False) -> int:
     """Small blocks that one kernel works through are shuffled in runs of neighbours: memory is
-    read in streams, at twice the speed, and threads wait for each other only at their ends.
+    read in streams, at twice the speed. `threads`: if these go through them, they wait for each
+    other at the end of each run.
     """
-    return max(1, min(512, blocks // 16))
-
-
-def runs(count: int, order: str) -> np.ndarray:
-    """Boundaries (runs + 1,), in `count` blocks, of the runs that are shuffled."""
-    parts = 1 if order == "fixed" else -(-count // neighbours(count))
-    length, longer = divmod(count, max(parts, 1))
-    return np.cumsum([0, *[length + 1] * longer, *[length] * (parts - longer)])
+    return max(1, min(512 if threads else 64, blocks // 16))
 
 
 # of a block; for few vertices awake, calling the stages for the others would take most of the time
@@ -100,53 +83,51 @@ class FusedBlocks(Step):
     ) -> None:
         """Write and compile the loop; `stages` are those of `can_be_fused`."""
         self._worker, self._batch, self._plan, self._order = worker, batch, plan, order
-        self.walks = list[Walk]()
-        self._loops: EdgeLoops | None = None  # of an Exchange along edges
-        self._threads = worker.threads.count if worker.jit and plan.threads else 1
-        self._rate = 1.0  # seconds of a block: those of the last call
-        made = [self._stage(worker, stage, f"s{i}_") for i, stage in enumerate(stages)]
-        scopes, inside = [scope for scope, *_ in made], [line for each in made for line in each[1]]
-        varying = [each for *_, each in made]
-        self._layout: dict[str, Any] = {
-            "runs": runs(len(batch.local_cuts) - 1, order),
-            "cuts": batch.local_cuts.astype(np.int64),
-        }
-        if awake:
-            own = worker.graph.of_role(batch.role).name
-            self._layout["awake"] = worker.tables[own].arrays[awake]
-        shares = Shares(worker, stages, batch, plan, self._threads)
-        first = self._many(shares, "awake" if awake else "")
-        self._scopes, self._varying = [*scopes, *shares.scopes], [*varying, *shares.varying]
-        before = [line for scope in self._scopes for line in scope.before]
-        lines = [*before, *first, *_in_order(inside, awake=bool(awake), many=bool(first))]
-        injected: dict[str, Injected] = {}
-        for scope in self._scopes:
+        self.walks, self._scopes = list[Walk](), list[Scope]()
+        self._varying: list[tuple[Any, ...]] = []
+        self._bound: dict[int, list[tuple[Any, ...]]] = {}
+        self._along: EdgeLoops | None = None  # edges, if a stage goes along them
+        before: list[str] = []
+        inside: list[str] = []
+        names, injected = list[str](), dict[str, Injected]()
+        for number, stage in enumerate(stages):
+            scope, lines, varying = self._stage(worker, stage, f"s{number}_")
+            before += scope.before
+            inside += lines
             injected |= scope.injected
+            names += [*varying, f"{scope.prefix}key", *scope.arguments]
+            self._scopes.append(scope)
+            self._varying.append(tuple(varying.values()))
+        threads = plan.threads and self._seldom_shared()
+        layout = {"runs": self._runs(threads=threads), "cuts": batch.local_cuts.astype(np.int64)}
+        if awake:
+            layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
+        if threads:
+            layout["waits"] = self._waits(layout["runs"])
+        self._layout = tuple(layout.values())
+        first = ["lo, hi = cuts[b], cuts[b + 1]", *(ANY_AWAKE if awake else ())]
         title = f"MiniBatch({', '.join(stage.label for stage in stages)})"
-        arguments = self._arguments(1)
-        self._built = compiled(
-            worker, title, list(arguments), tuple(arguments.values()), lines, injected
-        )
+        loop = of_each_thread(inside, first) if threads else _one_by_one([*first, *inside])
+        names = [*(STATE if threads else ()), "order", *layout, *names]
+        state = state_of(0, 1, side_by_side(1)) if threads else ()
+        examples = (*state, np.zeros(1, np.int64), *self._layout, *self._arguments(0))
+        self._kernel = compiled(worker, title, names, examples, [*before, *loop], injected)
+        self._shared = SideBySide(self._kernel, worker.threads, jit=worker.jit) if threads else None
 
-    def _many(self, shares: Shares, awake: str) -> list[str]:
-        """What the kernel needs for threads; the lines for vertices with many edges, if any."""
-        loops, layout, cuts = self._loops, self._layout, self._batch.local_cuts
-        none = np.zeros(len(cuts) - 1, bool)
-        layout |= {"waits": np.zeros(len(none), np.int32), "apart": none}
-        if loops is None:
-            return []
-        others, rows = loops.other_ends(), loops.other_rows()
-        if self._plan.shares:
-            layout["apart"] = shares.find(loops.layout.bounds, others, rows)
-        if self._threads > 1:
-            edges, alone = loops.layout.bounds[cuts].astype(np.int64), layout["apart"]
-            layout["waits"] = last_shared(edges, alone, layout["runs"], others, rows)
-        if not layout["apart"].any():
-            return []
-        lines = shares.lines(awake)
-        layout |= shares.layout
-        layout["many_runs"] = runs(len(layout["many"]), self._order)
-        return lines
+    def _seldom_shared(self) -> bool:
+        """Whether threads pay: this depends on the graph alone, as the order of blocks does."""
+        if self._along is None:
+            return False
+        edges = int(self._along.layout.bounds[self._batch.local_cuts[-1]])
+        return seldom_shared(edges, len(self.cuts) - 1, self._along.other_rows())
+
+    def _waits(self, runs: np.ndarray) -> np.ndarray:
+        """What threads wait for before each block; with one thread, for nothing."""
+        cuts, along = self._batch.local_cuts, self._along
+        if self._worker.threads.count == 1 or along is None:
+            return np.zeros(len(cuts) - 1, np.int32)
+        edges = along.layout.bounds[cuts].astype(np.int64)
+        return last_shared(edges, runs, along.other_ends(), along.other_rows())
 
     def _stage(
         self, worker: Worker, stage: Any, prefix: str
@@ -155,12 +136,11 @@ class FusedBlocks(Step):
         plan = self._plan
         if isinstance(stage, Exchange):
             self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
-            loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
-            if stage.f is not None:
-                self._loops = loops
-            return loops.scope, along, loops.varying
+            loops, lines = stage.loops(worker, self.walks[-1], plan, prefix)
+            self._along = self._along if stage.f is None else loops
+            return loops.scope, lines, loops.varying
         scope = Scope(worker, stage.access, stage.label, plan, prefix=prefix)
-        lines: list[str] = stage.loop(scope)
+        lines = stage.loop(scope)
         varying: dict[str, Any] = {}
         for field, declared in worker.tables[stage.over].declared.items():
             if declared.kind == "delta" and stage.gather:
@@ -175,97 +155,57 @@ class FusedBlocks(Step):
                 ]
         return scope, lines, varying
 
-    def _arguments(self, threads: int) -> dict[str, Any]:
-        """The arguments of the first of so many threads by name, for this pass."""
-        number, prefixed = np.uint64(self._worker.pass_number), dict[str, Any]()
-        for scope, varying in zip(self._scopes, self._varying, strict=True):
-            prefixed |= {**varying, f"{scope.prefix}key": scope.purpose ^ number}
-            prefixed |= scope.arguments
-        orders = {"order": self._shuffled("blocks", len(self._layout["runs"]) - 1)}
-        if "many" in self._layout:
-            orders["many_order"] = self._shuffled("many", len(self._layout["many_runs"]) - 1)
-        state = {"thread": 0, "threads": threads, "turns": side_by_side(threads)}
-        seen = {"seen": np.zeros(threads, np.int64)}
-        return state | seen | orders | self._layout | prefixed
-
-    def _of_thread(self, thread: int, first: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments of another thread."""
-        own: dict[str, Any] = {
-            name: scratch_apart(first[name]) for s in self._scopes for name in s.scratch
-        }
-        own |= {"thread": thread, "seen": np.zeros_like(first["seen"])}
-        return tuple((first | own).values())
+    def _arguments(self, pass_number: int, thread: int = 0) -> list[Any]:
+        """The arguments of the stages in this pass, for one thread."""
+        if thread not in self._bound:
+            self._bound[thread] = [_of_thread(scope, thread) for scope in self._scopes]
+        out: list[Any] = []
+        each = zip(self._scopes, self._varying, self._bound[thread], strict=True)
+        for scope, varying, bound in each:
+            out += [*varying, scope.purpose ^ np.uint64(pass_number), *bound]
+        return out
 
     @property
     def cuts(self) -> np.ndarray:
         """Boundaries (blocks + 1,) in positions of the enumerated type."""
         return self._batch.cuts
 
-    def _shuffled(self, what: str, count: int) -> np.ndarray:
+    def _runs(self, *, threads: bool) -> np.ndarray:
+        """Boundaries (runs + 1,), in blocks, of the runs that are shuffled."""
+        count = len(self.cuts) - 1
+        runs = 1 if self._order == "fixed" else -(-count // neighbours(count, threads=threads))
+        length, longer = divmod(count, runs)
+        return np.cumsum([0, *[length + 1] * longer, *[length] * (runs - longer)])
+
+    def _shuffled(self) -> np.ndarray:
         """The order of runs in this pass."""
-        worker = self._worker
-        return permutation(key(worker.seed, what, worker.pass_number), count).astype(np.int64)
+        worker, count = self._worker, len(self._layout[0]) - 1
+        return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
 
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
         worker, cuts = self._worker, self._batch.local_cuts
         with worker.timed("compute"):
-            self._run(self._threads if self._rate * len(cuts) >= SHORT else 1)
+            layout, number = (self._shuffled(), *self._layout), worker.pass_number
+            if self._shared is None:
+                self._kernel(*layout, *self._arguments(number))
+            else:
+                self._shared(len(cuts) - 1, lambda t: (*layout, *self._arguments(number, t)))
         worker.clock += len(cuts) - 2
         for walk in self.walks:
             worker.edges_visited += int(walk.layout.bounds[cuts[-1]])
 
-    def _run(self, threads: int) -> None:
-        kernel, pool = self._built, self._worker.threads
-        threads = threads if pool.here() else 1
-        first = self._arguments(threads)
-        if isinstance(kernel, Looked):
-            suspicious = kernel.is_wrong(tuple(first.values()))
-            kernel = kernel.checked() if suspicious else kernel.run
-            first["threads"] = threads = 1 if suspicious else threads
-        start = time.perf_counter()
-        if threads > 1:
-            others = [self._of_thread(thread, first) for thread in range(1, threads)]
 
-            def stop() -> None:
-                first["turns"][FAILED * STRIDE] = 1
-
-            each = [tuple(first.values()), *others]
-            pool.run(partial(_call, kernel, each), stop)
-        else:
-            kernel(*first.values())
-        self._rate = (time.perf_counter() - start) * threads / len(self._batch.local_cuts)
-
-
-def _call(kernel: Callable[..., None], arguments: Sequence[tuple[Any, ...]], thread: int) -> None:
-    kernel(*arguments[thread])
-
-
-def _in_order(inside: list[str], *, awake: bool, many: bool) -> list[str]:
-    """The loop over runs of blocks, and in each over this thread's blocks; `many`: vertices with
-    many edges come before.
-    """
-    block = [
-        *(["if apart[b]:", "    continue"] if many else []),
-        "lo, hi = cuts[b], cuts[b + 1]",
-        *(ANY_AWAKE if awake else ()),
-        "if threads > 1 and not passed(turns, seen, thread, threads, base + waits[b]):",
-        "    return",
-        *inside,
-        "if threads > 1:",
-        "    tell(turns, thread, base + b + 1 - begin)",
-    ]
-    run = [
-        "begin, end = runs[order[i]], runs[order[i] + 1]",
-        "if threads > 1 and not passed(turns, seen, thread, threads, base):",
-        "    return",
-        f"tell(turns, thread, base + min({CHUNK} * thread, end - begin))",
-        f"for c in range(begin + {CHUNK} * thread, end, {CHUNK} * threads):",
-        f"    for b in range(c, min(c + {CHUNK}, end)):",
+def _one_by_one(block: Sequence[str]) -> list[str]:
+    """The loop over the runs of an order, and over the blocks b of each."""
+    return [
+        "for i in range(len(order)):",
+        "    for b in range(runs[order[i]], runs[order[i] + 1]):",
         *indented(indented(block)),
-        "    if threads > 1:",
-        f"        tell(turns, thread, base + min(c + {CHUNK} * threads, end) - begin)",
-        "base += end - begin",
-        "tell(turns, thread, base)",
     ]
-    return ["base = ended" if many else "base = 0", "for i in range(len(order)):", *indented(run)]
+
+
+def _of_thread(scope: Scope, thread: int) -> tuple[Any, ...]:
+    """What a scope has bound, as one thread gets it."""
+    own = {name: scratch_apart(scope.arguments[name]) for name in scope.scratch if thread}
+    return tuple((scope.arguments | own).values())

@@ -57,7 +57,7 @@ class EdgeLoops:
         self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
 
     def _row(self, role: str, index: str) -> Callable[[], str]:
-        return lambda: self.scope.row(self.scope.vertices(self.types[role]), index, role)
+        return lambda: self.scope.row(self.worker.tables[self.types[role]], index, role)
 
     def _edge(self) -> Names:
         """Names of a per-edge UDF: both ends and the edge."""
@@ -124,15 +124,6 @@ class EdgeLoops:
         if self.plan.form == "cells":
             call = [*self._cell(), *indented(call)]
         return ["for v in range(lo, hi):", *indented(call)]
-
-    def of_share(self, f: Udf) -> list[str]:
-        """f(row `at`, the edges first..last of its vertex). No UDF that draws random numbers."""
-        other = self.edges.other(self.role)
-        table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
-        span = f"{ends}, {self.prefix}index, first, last"
-        of_other = self.worker.tables[self.types[other]]
-        edges = {"edges": lambda: self.scope.edges(table, other, of_other, span)}
-        return self.scope.call(f, {self.role: self._row(self.role, "at"), **edges}, lambda: "0, 0")
 
     def other_ends(self) -> np.ndarray:
         """The rows (m,) of the other end, edge by edge in the order of the layout."""

@@ -25,7 +25,6 @@ from tux.stages.generate import Generate
 from tux.stages.plan import Plan as ThreadPlan
 from tux.stages.plan import of_blocks
 from tux.stages.repeat import Repeat
-from tux.stages.shares import may_be_shared
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
 
@@ -164,7 +163,7 @@ class MiniBatch(Stage):
             if isinstance(stage, CallingStage)
             for call in stage.calls(program, role)
         ]
-        return of_blocks(program, calls, shares=may_be_shared(program, self.inside, role))
+        return of_blocks(program, calls)
 
     def _check_awake(self, program: Program, role: str) -> None:
         """ProgramError where `awake` is no field that the enumerated type has."""

@@ -6,8 +6,7 @@
     cells       per vertex, which the program lets see one share of its edges at a time
                 (``split=8``): ranges of vertices by ranges of the other end, with tickets
     blocks      the blocks of a mini-batch that are one kernel: side by side, and one that has rows
-                of an earlier block runs after it; vertices with many edges by shares of these
-                (``split=8``)
+                of an earlier block runs after it; on one thread where they share many rows
     racing      by the program's and the user's word, without any order
     one thread  everything else, with the reason
 
@@ -38,12 +37,15 @@ REFRESHES = 4
 """Times in a pass that lanes with copies of shared fields learn of each other."""
 
 
+SHARED = "or one thread where blocks share many rows"
+"""What the source of a program cannot tell of blocks."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
     the other, have tickets. `lanes`: copies of the context that items add to, 0 if there are none;
-    `refreshes`: how often a pass folds them. `shares`: whether threads may divide the edges of one
-    vertex of a block. `why`: what keeps the kernel on one thread. `claims`:
+    `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread. `claims`:
     which fields UDFs write, by the name of the row; of a row without a claim, they may write all.
     """
 
@@ -52,7 +54,6 @@ class Plan:
     columns: bool = False
     lanes: int = 0
     refreshes: int = 1
-    shares: bool = False
     why: str = ""
     claims: Mapping[str, Claim] = field(default_factory=dict)
 
@@ -66,10 +67,9 @@ class Plan:
         tickets = f", tickets of {' and '.join(held)}" if held else ""
         gathers = "tau" in self.claims and self.claims["tau"].writes
         lanes = ", totals in lanes" if self.lanes and gathers else ""
-        shares = ", edges of a vertex in shares" if self.shares else ""
-        if not self.threads:
-            return f"one thread: {self.why}"
-        return f"{self.form}{tickets}{shares}{lanes}"
+        if self.form == "blocks":
+            return f"blocks side by side, {SHARED}"
+        return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
 
 
 def _name(call: Call, row: str) -> str:
@@ -237,7 +237,7 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
 
 
-def of_blocks(program: Program, calls: Sequence[Call], *, shares: bool) -> Plan:
+def of_blocks(program: Program, calls: Sequence[Call]) -> Plan:
     """The stages of a mini-batch whose blocks are one kernel."""
     claimed = together(calls)
     if program.edge.ends[0] == program.edge.ends[1]:
@@ -248,7 +248,7 @@ def of_blocks(program: Program, calls: Sequence[Call], *, shares: bool) -> Plan:
                 place = os.path.basename(call.effects.of("tau", name)[changing[0]])
                 why = f"`{call.udf.__name__}` ({place}) changes tau.{name} in blocks"
                 return Plan(why=why, claims=claimed)
-    return Plan("blocks", shares=shares, claims=claimed)
+    return Plan("blocks", claims=claimed)
 
 
 def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:

@@ -58,7 +58,6 @@ class Scope:
             prefix,
         )
         self.plan = plan or Plan()
-        self.apart: dict[str, Table] = {}  # tables that stand for those of the worker
         self.arguments: dict[str, Any] = {}
         self.injected: dict[str, Injected] = {}
         self.before: list[str] = []
@@ -126,8 +125,6 @@ class Scope:
 
     def vertices(self, name: str) -> Table:
         """The rows of a vertex type that the UDFs see."""
-        if name in self.apart:
-            return self.apart[name]
         return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
 
     def _tau(self) -> str:

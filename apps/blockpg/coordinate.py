@@ -73,15 +73,10 @@ def scatter(feature, edges):
     d = feature.w - feature.used
     if d == 0:
         return
-    d4 = np.float32(d)
+    feature.used, d4 = feature.w, np.float32(d)
     for edge in edges:
         edge.sample.m += edge.value * d
         edge.sample.r += edge.sample.h * (edge.value * d4)
-
-
-def passed_on(feature):
-    """The samples have heard of the weight."""
-    feature.used = feature.w
 
 
 def sweep(blocks, *, groups):
@@ -89,13 +84,7 @@ def sweep(blocks, *, groups):
     time). Only steps one by one must wait for each other; in a block those at rest are looked at
     together with the others.
     """
-    split = True if blocks else 8  # one by one, threads divide a feature's entries
-    steps = [
-        Exchange(gather, split=split),
-        Apply("feature", step),
-        Exchange(scatter, split=split),
-        Exchange(None, enter=passed_on),
-    ]
+    steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
     if blocks or groups:
         return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
     looks = Exchange(look, split=True), Apply("feature", rouse)

@@ -14,8 +14,8 @@ items in a row that one thread should run, as they touch the same rows: most are
     2       the number of lanes: run i waits for run i - lanes, whose lane it has; 0: for none
     3...    turns of the lanes, then of the tickets
 
-Threads that go through one list side by side (`tux.stages.fused`) take no items: `turns` then has
-at 3 + t how far thread t has got.
+Threads that go through blocks side by side (`tux.stages.side_by_side`) take no items: `turns` then
+has at 3 + t how far thread t has got.
 """
 
 from __future__ import annotations
@@ -211,6 +211,8 @@ def passed(turns, seen, thread, threads, need):  # type: ignore[no-untyped-def]
     """Wait until all other threads have got as far as `need`; False if one has failed. `seen`
     (threads,): how far each was when this thread looked last.
     """
+    if _look(turns, FAILED * STRIDE) != 0:
+        return False
     for other in range(threads):
         spins = 0
         while other != thread and seen[other] < need:
