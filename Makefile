@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-all test-cpus bench simulate kills clean
+.PHONY: demo test test-slow test-all test-cpus bench simulate kills fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -42,6 +42,12 @@ simulate: $(VENV)/installed-test
 # Fifty runs in a row that are killed at random moments; nothing may be left of any.
 kills: $(VENV)/installed-test
 	$(BIN)/python tests/kill_loop.py --runs 50
+
+# Damaged inputs for every parser: INPUTS for each, and a tenth of them with indices checked in compiled loops.
+INPUTS ?= 100000
+fuzz: $(VENV)/installed-test
+	$(BIN)/python -m fuzz --inputs $(INPUTS)
+	$(BIN)/python -m fuzz --inputs $$(($(INPUTS) / 10)) --seed 1 --bounds
 
 clean:
 	rm -rf $(VENV) build *.egg-info

@@ -125,7 +125,7 @@ def compare(rank: int, count: int) -> tuple[float, float]:
         worker.tables["item"].arrays,
     )
     state = [copied(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
-    tiles = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
+    tiles, _ = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
     constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
     ours, theirs = median_seconds(
         7,

@@ -3,7 +3,8 @@
 up      Contribution: block, pass, round; touched rows; weights; changes and deltas of the rows
 down    Answer: the blocks that any worker sent; touched rows; value and shared fields of the rows
 
-Both are in `tux.protocol.payloads`.
+Both are in `tux.protocol.payloads`. What a worker and its own server send each other is handed over
+as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.block import Block
-from tux.protocol.encoding import Arrays
+from tux.protocol.encoding import Arrays, pack, picked
 from tux.protocol.message import Kind, Message
 from tux.protocol.payloads import Answer, Contribution
 from tux.protocol.replicas import NO_ROWS
@@ -50,6 +51,8 @@ class ApplySync(Fold[Contribution]):
         )
         self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
         self._again = again
+        # this worker's own part comes last: the others' parts are on their way meanwhile
+        self._homes = [*(w for w in range(worker.workers) if w != worker.rank), worker.rank]
         self._weights = worker.graph.counts(over).astype(np.float32)
         self.sync_id = worker.register(self)
 
@@ -63,10 +66,10 @@ class ApplySync(Fold[Contribution]):
         """
         worker, block_rows = self._worker, self._rows
         mirrors, number = worker.mirrors[self.table], block.number if block else ALL
-        numbers = np.array([number])
+        numbers = (number,)
         head = number, worker.pass_number, block.round if block else 0
         weighted = worker.server.needs_weights(self.table)
-        for home in range(worker.workers):
+        for home in self._homes:
             rows, touched, weights = block_rows.up(home, numbers), None, None
             if isinstance(block_rows, TouchedRows):
                 at, which = places(rows, block_rows.here(block))
@@ -76,24 +79,44 @@ class ApplySync(Fold[Contribution]):
                 weights = self._weights[rows]
             if not self._gather:
                 rows, weights = NO_ROWS, weights[:0] if weights is not None else None
-            fields = mirrors.pack(rows, (self.sync_id, home))
-            if home != worker.rank:
+            fields = mirrors.take(rows, (self.sync_id, home))
+            arrays: Arrays = []
+            own = None
+            if home == worker.rank:
+                masters = block_rows.down(home, numbers)
+                masters = masters[touched.places] if touched is not None else masters
+                sent = picked(fields, masters if self._gather else NO_ROWS)
+                own = Contribution(*head, masters, weights, sent)
+            else:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-            sent = Contribution.arrays(head, touched, weights, fields)
+                arrays = Contribution.arrays(head, touched, weights, pack(fields))
             worker.enqueue(
-                Message(Kind.CONTRIBUTION, worker.rank, home, clock, self.sync_id, sent),
+                Message(
+                    Kind.CONTRIBUTION,
+                    worker.rank,
+                    home,
+                    clock,
+                    self.sync_id,
+                    arrays,
+                    payload=own,
+                ),
                 self.table,
             )
         return worker.workers
 
     def read(self, server: Server, message: Message) -> Contribution:
         """On the home: what a contribution carries, checked."""
+        if message.payload is not None:
+            own: Contribution = message.payload
+            return own
         masters = server.masters[self.table]
         return Contribution.read(
             message, self._rows, masters.up, gather=self._gather, weighted=masters.needs_weights
         )
 
-    def serve(self, server: Server, clock: int, contributions: list[Contribution]) -> list[Arrays]:
+    def serve(
+        self, server: Server, clock: int, contributions: list[Contribution]
+    ) -> list[Arrays | Answer]:
         """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
         masters = server.masters[self.table]
         masters.fold(
@@ -136,18 +159,23 @@ class ApplySync(Fold[Contribution]):
 
     def _answer(
         self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None
-    ) -> Arrays:
+    ) -> Arrays | Answer:
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
         said = None
         if touched is not None:
             at, _ = places(rows, touched)
             said, rows = Touched(at, len(rows)), rows[at]
-        if worker != server.rank:
-            server.bytes_dense[self.table] += len(rows) * masters.row_bytes
-        return Answer.arrays(numbers, said, masters.read(rows))
+        fields = masters.flagged(rows)
+        if worker == server.rank:
+            own = self._rows.up(worker, numbers)
+            return Answer(picked(fields, own[said.places] if said is not None else own))
+        server.bytes_dense[self.table] += len(rows) * masters.row_bytes
+        return Answer.arrays(numbers, said, pack(fields))
 
     def install(self, message: Message) -> None:
         """On the worker: take the answer of one home."""
         mirrors = self._worker.mirrors[self.table]
-        answer = Answer.read(message, self._rows, mirrors.down)
+        answer: Answer = message.payload
+        if answer is None:
+            answer = Answer.read(message, self._rows, mirrors.down)
         mirrors.install((self.sync_id, message.source), answer.fields)

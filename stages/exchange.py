@@ -264,9 +264,9 @@ class ExchangeStep(Step):
         self._worker, self.walk, self._plan, self._kernel = worker, walk, plan, kernel
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
-    def tiles(self, block: Block | None = None) -> np.ndarray:
+    def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The block's tiles, of its share of the other end if it has one, in a random order of this
-        pass.
+        pass, and the boundaries of their runs.
 
         The order is random so that no tile is favoured by always coming last.
         """
@@ -288,14 +288,15 @@ class ExchangeStep(Step):
 
     def items(self, block: Block | None = None) -> Items:
         """What the threads share of a block: its tiles in their order, or ranges of its rows."""
-        bounds, plan = self.walk.layout.bounds, self._plan
-        if self.walk.tiled:
-            tiles = self.tiles(block)
-            row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
-            items = ranges(bounds[tiles], bounds[tiles + 1])
-            held = row if plan.rows else None, column if plan.columns else None
-            return Items(*with_tickets(items, *held))
-        span = self.walk.groups(block)
+        bounds, plan, span = self.walk.layout.bounds, self._plan, self.walk.groups(block)
+        if self.walk.tiled and span[1] - span[0] > 1:
+            return self._in_order(*self.tiles(block))
+        if self.walk.tiled:  # of one tile there is one order
+            if span not in self._ranges:
+                self._ranges[span] = self._in_order(
+                    np.arange(*span), np.array([0, span[1] - span[0]])
+                )
+            return self._ranges[span]
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
             across = self.walk.layout.across
@@ -303,6 +304,14 @@ class ExchangeStep(Step):
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))
         return self._ranges[span]
+
+    def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
+        """Tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
+        bounds, plan = self.walk.layout.bounds, self._plan
+        row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
+        items = ranges(bounds[tiles], bounds[tiles + 1])
+        held = row if plan.rows else None, column if plan.columns else None
+        return Items(*with_tickets(items, *held), runs)
 
     def run(self, block: Block | None = None) -> None:
         """Walk the block's edges."""

@@ -1,6 +1,6 @@
-"""Lanes: copies of the context to which the items of a kernel add in turn.
+"""Lanes: copies of the context to which the runs of items of a kernel add in turn.
 
-Item i of the list has lane i mod the number of lanes, so what a lane holds in the end depends on
+Run i of the list has lane i mod the number of lanes, so what a lane holds in the end depends on
 the list alone, and not on how many threads ran it. Then the lanes are folded into the context in
 their order. Fields that no UDF of the kernel writes have one copy for all.
 """

@@ -7,6 +7,8 @@ touched rows, a message says which rows of the route are meant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tux.engine.worker import Worker
@@ -15,7 +17,7 @@ from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows
 
-EVERY = np.array([ALL])
+EVERY = (ALL,)
 
 
 class AllRows:
@@ -45,11 +47,11 @@ class AllRows:
         """Rows of this worker."""
         return slice(0, self.n_train)
 
-    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+    def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """This worker's rows in these blocks whose masters are on `home`."""
         return self.routes.up(home, EVERY)
 
-    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+    def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
         return self.routes.down(worker, EVERY)
 
@@ -69,11 +71,11 @@ class BlockRows(AllRows):
         assert block is not None
         return slice(*block.rows)
 
-    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+    def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """This worker's rows in these blocks whose masters are on `home`."""
         return self.routes.up(home, numbers)
 
-    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+    def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
         return self.routes.down(worker, numbers)
 

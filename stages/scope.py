@@ -26,6 +26,7 @@ from tux.stages.random_sources import refuse_unseeded
 from tux.stages.sample import Looked
 from tux.stages.shared_kernel import SharedKernel
 from tux.stages.texts import refuse_texts
+from tux.stages.tickets import Items
 
 
 class Scope:
@@ -131,7 +132,7 @@ class Scope:
             self._once(f"{self.prefix}tau = {self.row(self.tau, '0')}")
             return f"{self.prefix}tau"
         self.inside = [
-            f"tau = tau_lane({self.table(self.tau, kind='lane')}, item % {self.plan.lanes or 1})"
+            f"tau = tau_lane({self.table(self.tau, kind='lane')}, run % {self.plan.lanes or 1})"
         ]
         return "tau"
 
@@ -183,8 +184,8 @@ class Scope:
     def kernel(self, varying: dict[str, Any], loop: list[str]) -> SharedKernel:
         """Compile a kernel that the worker's threads share: for each item lo..hi, `loop`.
 
-        ``kernel(turns, items, *varying, key, *arguments)``; `varying`: names and examples of what
-        changes from call to call. The random key is (stage, pass, `salt`).
+        ``kernel(turns, runs, items, *varying, key, *arguments)``; `varying`: names and examples of
+        what changes from call to call. The random key is (stage, pass, `salt`).
         """
         own = (
             Lanes(self.tau, *self._context(), self.plan.lanes)
@@ -193,18 +194,23 @@ class Scope:
         )
         if own is not None:
             self.arguments["tau_arrays"] = own.one
-        shared = {"turns": fresh(0, 0), "items": np.zeros((1, WIDTH), np.int64)}
+        none = Items(np.zeros((1, WIDTH), np.int64))
+        shared = {"turns": fresh(0, 0), "runs": none.bounds(), "items": none.array}
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [
             *self.before,
             "while True:",
-            "    item = take(turns)",
-            "    if item >= len(items) or not begin(turns, items, item):",
-            "        break",
-            f"    lo, hi = items[item, {LO}], items[item, {HI}]",
-            *indented([*self.inside, *loop]),
-            "    finish(turns, items, item)",
+            "    run = take(turns)",
+            "    if run + 1 >= len(runs) or not begin_run(turns, run):",
+            "        return",
+            "    for item in range(runs[run], runs[run + 1]):",
+            "        if not begin(turns, items, item):",
+            "            return",
+            f"        lo, hi = items[item, {LO}], items[item, {HI}]",
+            *indented(indented([*self.inside, *loop])),
+            "        finish(turns, items, item)",
+            "    end_run(turns, run)",
         ]
         built = compiled(self.worker, self.stage, names, examples, body, self.injected)
         return SharedKernel(

@@ -61,8 +61,9 @@ class SharedKernel:
         if lanes is not None:
             lanes.start()
         size = int((items.array[:, HI] - items.array[:, LO]).sum())
-        shared = turns, items.array, *varying, key
-        kernel, threads = self._built, self._threads(size, len(items.array))
+        runs = items.bounds()
+        shared = turns, runs, items.array, *varying, key
+        kernel, threads = self._built, self._threads(size, len(runs) - 1)
         if isinstance(kernel, Looked):
             suspicious = kernel.is_wrong((*shared, *self._own(0, laned=lanes is not None)))
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
@@ -81,13 +82,13 @@ class SharedKernel:
         if lanes is not None:
             lanes.fold()
 
-    def _threads(self, size: int, items: int) -> int:
-        """How many threads run so many edges or rows. This decides times, not results."""
+    def _threads(self, size: int, runs: int) -> int:
+        """How many threads share so many edges or rows. This decides times, not results."""
         threads = self._worker.threads
         able = self._worker.jit and self._plan.threads and threads.here()
         if not able or size * self._rate < SHORT:
             return 1
-        return min(threads.count, items)
+        return min(threads.count, runs)
 
     def _call(
         self,

@@ -123,10 +123,17 @@ def cells(
 
 
 class Items(NamedTuple):
-    """A list of items (n, WIDTH), and how many tickets they hold."""
+    """A list of items (n, WIDTH), how many tickets they hold, and the boundaries (runs + 1,) of the
+    runs that threads take; () if each item is one.
+    """
 
     array: np.ndarray
     tickets: int = 0
+    runs: np.ndarray | tuple[()] = ()
+
+    def bounds(self) -> np.ndarray:
+        """The boundaries of the runs, in items."""
+        return np.arange(len(self.array) + 1) if isinstance(self.runs, tuple) else self.runs
 
     def pieces(self, most: int, least: int) -> list[Items]:
         """The list; or, if it holds no tickets, up to `most` lists of `least` items or more."""

@@ -138,8 +138,8 @@ def deltas_reordered(original):
         if message.kind is Kind.CONTRIBUTION and len(same) > 1:
             i, j = same[-2:]
             queue[i], queue[j] = (
-                queue[i]._replace(arrays=queue[j].arrays),
-                queue[j]._replace(arrays=queue[i].arrays),
+                queue[i]._replace(arrays=queue[j].arrays, payload=queue[j].payload),
+                queue[j]._replace(arrays=queue[i].arrays, payload=queue[i].payload),
             )
 
     return send

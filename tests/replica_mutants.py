@@ -24,23 +24,23 @@ def _kept(picked, keep):
     )
 
 
-@mutant(Mirrors, "pack")
+@mutant(Mirrors, "take")
 def base_does_not_move_with_a_push(original):
     """What has been sent is sent again."""
 
-    def pack(mirrors, rows, channel, *, deltas=True):
+    def take(mirrors, rows, channel, *, deltas=True):
         before = {name: base[rows] for name, base in mirrors.base.items()}
         up = original(mirrors, rows, channel, deltas=deltas)
         for name, base in mirrors.base.items():
             base[rows] = before[name]
         return up
 
-    return pack
+    return take
 
 
-@mutant(Mirrors, "pack")
+@mutant(Mirrors, "take")
 def deltas_stay_after_a_push(original):
-    def pack(mirrors, rows, channel, *, deltas=True):
+    def take(mirrors, rows, channel, *, deltas=True):
         deltas_of = [array for name, array, _ in mirrors._up if name not in mirrors.base]
         before = [array[rows] for array in deltas_of]
         up = original(mirrors, rows, channel, deltas=deltas)
@@ -48,7 +48,7 @@ def deltas_stay_after_a_push(original):
             array[rows] = old
         return up
 
-    return pack
+    return take
 
 
 @mutant(Mirrors, "install")
@@ -115,7 +115,7 @@ def answered_changes_stay_pending(original):
     def install(mirrors, channel, down):
         before = {name: pending.copy() for name, pending in mirrors.pending.items()}
         sent = mirrors._sent[channel]
-        sent[0] = [Picked(each.rows[:0], each.values[:0], each.width) for each in sent[0]]
+        sent[0] = [NEVER] * len(sent[0])
         original(mirrors, channel, down)
         assert all((pending == before[name]).all() for name, pending in mirrors.pending.items())
 
@@ -150,14 +150,14 @@ def contributions_are_not_dirty(original):
     return fold
 
 
-@mutant(Masters, "read")
+@mutant(Masters, "flagged")
 def dirty_for_the_first_only(original):
-    def read(masters, rows):
+    def flagged(masters, rows):
         answer = original(masters, rows)
         masters.clear_dirty()
         return answer
 
-    return read
+    return flagged
 
 
 @mutant(Table, "clear_deltas")
@@ -190,7 +190,8 @@ def answer_of_one_home_installed_for_another(original):
         rows = lambda home: len(sync._rows.routes.up(home, np.array([ALL])))  # noqa: E731
         other = (message.source + 1) % sync._worker.workers
         fits = (
-            not sync._rows.masked
+            message.payload is None
+            and not sync._rows.masked
             and len(message.arrays[0]) == 1
             and rows(other) == rows(message.source)
         )

@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("partition", "tux", "stages", "apps", "tests", "bench")
+FOLDERS = ("partition", "tux", "stages", "apps", "tests", "bench", "fuzz")
 BELOW = {
     "partition": (),
     "base": ("partition",),
@@ -29,8 +29,9 @@ BELOW = {
     "run": ("stages", "cluster", "synthetic"),
     "cli": ("run",),
     "apps": ("run",),
-    "tests": ("bench",),
+    "tests": ("bench", "fuzz"),
     "bench": ("apps", "cli"),
+    "fuzz": ("apps", "cli"),
 }
 """By package: what it may import besides itself, and what these may. CONTRIBUTING.md shows it as a
 picture.
@@ -43,10 +44,10 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(parent.is_symlink() for parent in path.parents)
 }
-ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench")]
+ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz")]
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 MODULES = {
-    ("" if name.startswith(("tux/", "bench/")) else "tux.")
+    ("" if name.startswith(("tux/", "bench/", "fuzz/")) else "tux.")
     + name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
     for name in FILES
     if not name.startswith("tests/")

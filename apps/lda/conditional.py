@@ -11,6 +11,15 @@ from tux.apps.lda.priors import scaled
 GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums first
 
 
+def room(p):
+    """Arrays for a word's q (K,), for their sums by group, and for the shares of a document's
+    topics (K,). They are one allocation, as a word may occur only a few times.
+    """
+    groups = (p.topics + GROUP - 1) // GROUP
+    both = np.empty(2 * p.topics + groups, np.float32)
+    return both[: p.topics], both[2 * p.topics :], both[p.topics : 2 * p.topics]
+
+
 def weight(word, k, tau):
     """q_k of a word."""
     return (np.float32(word.n[k]) + tau.beta) / (np.float32(tau.n[k]) + tau.smooth)
@@ -46,21 +55,26 @@ def added(q, lean, first, n):
     return part
 
 
-def draw(document, q, sums, whole, old, own, alpha, p, rng, lean=None):
-    """A topic for an occurrence in a document. The list still counts its topic `old` (-1: none
-    yet), of which q is `own`.
+def draw(document, q, sums, shares, whole, old, own, alpha, p, rng, lean=None):
+    """A topic for an occurrence in a document; its place in the document's list, -1 where that is
+    not known; and the place of the topic `old` that the occurrence has (-1: none yet), of which q
+    is `own`. The list still counts it. `shares` (K,) is room.
     """
     topics, times, size = document.topics, document.times, document.size
-    listed = -own
+    listed, place = -own, 0
     for i in range(size):
-        listed += times[i] * q[topics[i]]
+        share = times[i] * q[topics[i]]
+        place = i if topics[i] == old else place
+        shares[i] = share
+        listed += share
     u = np.float32(rng.uniform()) * (listed + alpha * whole)
     if u < listed:
+        shares[place] -= own
         for i in range(size):
-            u -= times[i] * q[topics[i]] - (own if topics[i] == old else np.float32(0))
+            u -= shares[i]
             if u < 0:
-                return np.int64(topics[i])
-        return np.int64(topics[size - 1])
+                return np.int64(topics[i]), i, place
+        return np.int64(topics[size - 1]), size - 1, place
     u, g = (u - listed) / alpha, 0
     while g < len(sums) - 1 and u >= sums[g]:
         u -= sums[g]
@@ -68,7 +82,7 @@ def draw(document, q, sums, whole, old, own, alpha, p, rng, lean=None):
     k = g * GROUP
     while k < min((g + 1) * GROUP, p.topics) - 1 and u >= scaled(q[k], lean, k):
         u, k = u - scaled(q[k], lean, k), k + 1
-    return np.int64(k)
+    return np.int64(k), -1, place
 
 
 def count(word, q, sums, k, step, tau, lean=None):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.apps.lda.conditional import GROUP, count, draw, weigh
-from tux.apps.lda.topic_lists import add, drop
+from tux.apps.lda.conditional import count, draw, room, weigh
+from tux.apps.lda.topic_lists import add, move
 from tux.apps.lda.topics import Corpus, Topics
 from tux.apps.lda.warplda import WarpLDA
 from tux.program.fields import mirror
@@ -36,11 +36,12 @@ MANY, EACH = 1_000_000, 5_000
 
 def begin(word, edges, tau, p, rng):
     """Give each occurrence of a word its first topic, given those that have one already."""
-    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    q, sums, shares = room(p)
     whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), alpha, p, rng)
-        add(edge.document, k)
+        none = np.float32(0)
+        k, at, _ = draw(edge.document, q, sums, shares, whole, -1, none, alpha, p, rng)
+        add(edge.document, k, at)
         edge.topic = k
         whole += count(word, q, sums, k, 1, tau)
 
@@ -57,16 +58,15 @@ def sample_unevenly(word, edges, tau, p, rng):
 
 def resample(word, edges, tau, p, rng, lean):
     """`sample` with the topics' `lean`, or None."""
-    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    q, sums, shares = room(p)
     whole, alpha = weigh(word, q, sums, tau, p, lean), tau.alpha_mean
     for edge in edges:
         old = np.int64(edge.topic)
         whole += count(word, q, sums, old, -1, tau, lean)
-        k = draw(edge.document, q, sums, whole, old, q[old], alpha, p, rng, lean)
+        k, to, at = draw(edge.document, q, sums, shares, whole, old, q[old], alpha, p, rng, lean)
         whole += count(word, q, sums, k, 1, tau, lean)
         if k != old:
-            drop(edge.document, old)
-            add(edge.document, k)
+            move(edge.document, at, k, to)
             edge.topic = k
 
 

@@ -5,11 +5,8 @@ first `size` count, in any order.
 from __future__ import annotations
 
 
-def drop(document, k):
-    """One occurrence less of topic k, which is in the document's list."""
-    i = 0
-    while document.topics[i] != k and i < document.size - 1:
-        i += 1
+def drop(document, i):
+    """One occurrence less of the topic at place i."""
     document.times[i] -= 1
     if document.times[i] == 0:
         document.size -= 1
@@ -19,12 +16,27 @@ def drop(document, k):
         )
 
 
-def add(document, k):
-    """One occurrence more of topic k."""
-    i = 0
-    while i < document.size and document.topics[i] != k:
-        i += 1
-    if i == document.size:
-        document.topics[i], document.times[i] = k, 0
-        document.size += 1
+def add(document, k, i=-1):
+    """One occurrence more of topic k, which is at place i; -1: it is to be looked for, and may not
+    be there.
+    """
+    if i < 0:
+        i = 0
+        while i < document.size and document.topics[i] != k:
+            i += 1
+        if i == document.size:
+            document.topics[i], document.times[i] = k, 0
+            document.size += 1
     document.times[i] += 1
+
+
+def move(document, i, k, j):
+    """One occurrence less of the topic at place i, and one more of topic k, which is at place j; -1
+    as for `add`: then the list may be full before.
+    """
+    if j >= 0:
+        add(document, k, j)
+        drop(document, i)
+    else:
+        drop(document, i)
+        add(document, k)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.conditional import GROUP, count, draw, weigh
+from tux.apps.lda.conditional import count, draw, room, weigh
 from tux.apps.lda.metropolis import COUNTED, PROPOSED, TOPIC, walk
 from tux.apps.lda.topic_lists import add
 from tux.apps.lda.topics import Topics
@@ -34,11 +34,12 @@ SPREAD = 64
 
 def begin(word, edges, tau, p, rng):
     """Give each occurrence of a word its first topic, given those that have one already."""
-    q, sums = np.empty(p.topics, np.float32), np.empty((p.topics + GROUP - 1) // GROUP, np.float32)
+    q, sums, shares = room(p)
     whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), alpha, p, rng)
-        add(edge.document, k)
+        none = np.float32(0)
+        k, at, _ = draw(edge.document, q, sums, shares, whole, -1, none, alpha, p, rng)
+        add(edge.document, k, at)
         edge.z[TOPIC] = edge.z[PROPOSED] = k
         whole += count(word, q, sums, k, 1, tau)
 

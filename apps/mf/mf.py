@@ -58,15 +58,13 @@ def renorm(v, p):
 
 
 def advance(v, group, other, dot, err, step, p):
-    """Follow one group of v's dimensions through a step: its G and norm. `other`: the other
-    end's norm. Returns the step's factor.
+    """Follow one group of v's dimensions through a step: its G and norm; neither changes if the
+    step is 0. `other`: the other end's norm. Returns the step's factor.
     """
-    if step == 0:
-        return step
     norm, factor = v.norm[group], step / np.sqrt(v.G[group])
     slope = p.reg * norm - err * dot
     square = p.reg * slope + err * (err * other - p.reg * dot)
-    v.G[group] += square
+    v.G[group] += square if step > 0 else np.float32(0)  # a choice, not a branch
     v.norm[group] = norm - factor * (slope + slope - factor * square)
     return factor
 
@@ -90,9 +88,10 @@ def sgd(user, item, rating, tau, p):
         advance(item, 1, u1, dot - warm, err, rest, p),
     )
     for k in range(active):
-        x, y = user.f[k], item.f[k]
-        user.f[k] = x - (user_warm if k < p.warm else user_rest) * (p.reg * x - err * y)
-        item.f[k] = y - (item_warm if k < p.warm else item_rest) * (p.reg * y - err * x)
+        # In 32 bits, as wide as the factors: vectors of 64-bit numbers hold half as many.
+        x, y, first = user.f[k], item.f[k], np.int32(k) < np.int32(p.warm)
+        user.f[k] = x - (user_warm if first else user_rest) * (p.reg * x - err * y)
+        item.f[k] = y - (item_warm if first else item_rest) * (p.reg * y - err * x)
 
 
 def finish(tau, p):
@@ -125,7 +124,9 @@ class MF(Program):
     )
 
     def setup(self):
-        return [Exchange(count), GlobalSync(moments), Apply("user", begin), Apply("item", begin)]
+        # In the order of `sgd`, so that edges are held in one order alone.
+        moment = [Exchange(count, over="item"), GlobalSync(moments)]
+        return [*moment, Apply("user", begin), Apply("item", begin)]
 
     def stages(self):
         batch = MiniBatch(

@@ -1,5 +1,7 @@
 """The sampler of LDA visits states as the posterior says: against enumeration of small corpora."""
 
+from types import SimpleNamespace as Row
+
 import lda_oracle as oracle
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from lda_team import bags, tokens
 from programs import drive, start
 
 from tux.apps.lda import conditional, lda
-from tux.apps.lda.lda import LDA, add, count, draw, drop, weigh
+from tux.apps.lda.conditional import count, draw, room, weigh
+from tux.apps.lda.lda import LDA
+from tux.apps.lda.topic_lists import move
 from tux.program.stage import Cluster
 from tux.stages import Exchange
 
@@ -82,36 +86,51 @@ def test_states_are_visited_likewise(options):
 
 
 def test_states_are_visited_likewise_with_several_groups(monkeypatch):
-    for module in (conditional, lda):  # both take the constant by its name
-        monkeypatch.setattr(module, "GROUP", 2)
+    monkeypatch.setattr(conditional, "GROUP", 2)
     assert sampled(33, 600, jit=False) > 0.001
+
+
+def test_an_occurrence_moves_within_a_full_list():
+    document = Row(topics=np.array([5, 6]), times=np.array([1.0, 1.0]), size=2)
+    move(document, 0, 7, -1)  # a new topic, for which there is room only afterwards
+    assert dict(zip(document.topics, document.times, strict=True)) == {6: 1.0, 7: 1.0}
+    move(document, 0, document.topics[1], 1)
+    assert document.size == 1 and document.times[0] == 2.0
 
 
 def counts_own(word, edges, tau, p, rng):
     """`sample` that leaves the token in the counts of its word and topic while it draws."""
-    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
+    q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
-        k = draw(edge.document, q, sums, whole, old, q[old], tau.alpha_mean, p, rng)
+        own, alpha = q[old], tau.alpha_mean
+        k, to, at = draw(edge.document, q, sums, shares, whole, old, own, alpha, p, rng)
         whole += count(word, q, sums, old, -1, tau)
         whole += count(word, q, sums, k, 1, tau)
-        drop(edge.document, old)
-        add(edge.document, k)
+        move(edge.document, at, k, to)
         edge.topic = k
+
+
+def place_of(document, k):
+    """Where a topic stands in a document's list."""
+    i = 0
+    while document.topics[i] != k:
+        i += 1
+    return i
 
 
 def counts_own_in_document(word, edges, tau, p, rng):
     """`sample` that leaves the token in the counts of its document while it draws."""
-    q, sums = np.empty(p.topics, np.float32), np.empty(1, np.float32)
+    q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
         whole += count(word, q, sums, old, -1, tau)
-        k = draw(edge.document, q, sums, whole, -1, np.float32(0), tau.alpha_mean, p, rng)
+        none, alpha = np.float32(0), tau.alpha_mean
+        k, to, _ = draw(edge.document, q, sums, shares, whole, -1, none, alpha, p, rng)
         whole += count(word, q, sums, k, 1, tau)
-        drop(edge.document, old)
-        add(edge.document, k)
+        move(edge.document, place_of(edge.document, old), k, to)
         edge.topic = k
 
 

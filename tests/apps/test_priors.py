@@ -164,19 +164,35 @@ LEAN = np.array([2.0, 0.5, 1.25, 0.25])
 
 
 def test_draw_takes_each_topic_in_its_share(monkeypatch):
-    for module in (conditional, lda):  # both take the constant by its name
-        monkeypatch.setattr(module, "GROUP", 2)
+    monkeypatch.setattr(conditional, "GROUP", 2)
     q, p = np.array([0.4, 1.5, 0.7, 1.1]), Row(topics=4)
     document = Row(topics=np.array([3, 1, 0]), times=np.array([2, 1, 0]), size=2)
-    sums = np.add.reduceat(q * LEAN, [0, 2])
+    sums, room = np.add.reduceat(q * LEAN, [0, 2]), np.empty(4)
     share = (np.array([0, 1, 0, 2]) + 0.6 * LEAN) * q
-    draws = [
-        lda.draw(document, q, sums, sums.sum(), -1, 0.0, 0.6, p, Fixed((i + 0.5) / FINE), LEAN)
-        for i in range(FINE)
-    ]
+    draws, places, _ = zip(
+        *(
+            conditional.draw(
+                document, q, sums, room, sums.sum(), -1, 0.0, 0.6, p, Fixed((i + 0.5) / FINE), LEAN
+            )
+            for i in range(FINE)
+        ),
+        strict=True,
+    )
     np.testing.assert_allclose(
         np.bincount(draws, minlength=4) / FINE, share / share.sum(), atol=2.5 / FINE
     )
+    listed = [(k, i) for k, i in zip(draws, places, strict=True) if i >= 0]
+    assert set(listed) == {(3, 0), (1, 1)}
+
+
+@pytest.mark.parametrize("u", [0.05, 0.3, 0.5, 0.7, 0.95])
+def test_draw_leaves_out_the_occurrence_itself(u):
+    """Its topic is in the list once; of the list, only the others are drawn."""
+    q, p = np.array([0.4, 1.5, 0.7]), Row(topics=3)
+    document = Row(topics=np.array([2, 1, 0]), times=np.array([1.0, 1.0, 2.0]), size=3)
+    none = np.zeros(1)
+    k, to, at = conditional.draw(document, q, none, np.empty(3), 1e-9, 1, q[1], 1e-9, p, Fixed(u))
+    assert at == 1 and (k, to) == ((2, 0) if u < 0.7 / 1.5 else (0, 2))
 
 
 def test_a_document_proposes_and_accepts_by_its_alphas():

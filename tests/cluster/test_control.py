@@ -53,6 +53,9 @@ KINDS = [
 ]
 
 
+NOT_UTF_8 = msgspec.msgpack.encode(Bye("text")).replace(b"text", b"t\xffxt")
+
+
 def carrying(content, *more):
     """A control message with these bytes in it."""
     return Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
@@ -103,8 +106,16 @@ def test_what_is_of_another_type(content):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x81", b"\xc1", b'{"type": "beat"}', b"GET / HTTP/1.1\r\n\r\n", b"\x91" * 100_000],
-    ids=["nothing", "map cut short", "no type", "JSON", "HTTP", "deep nesting"],
+    [
+        b"",
+        b"\x81",
+        b"\xc1",
+        b'{"type": "beat"}',
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x91" * 100_000,
+        NOT_UTF_8,
+    ],
+    ids=["nothing", "map cut short", "no type", "JSON", "HTTP", "deep nesting", "no UTF-8"],
 )
 def test_what_is_no_control_at_all(content):
     refused(carrying(content))

@@ -27,6 +27,7 @@ from tux import (
 )
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
+from tux.graph import layout
 from tux.stages import (
     Apply,
     Exchange,
@@ -181,6 +182,18 @@ def test_ratings_give_the_same_bits_for_any_number_of_threads(shares, many_ratin
         other, told = trained(Ratings(), *many_ratings, threads=threads)
         assert bits(other) == bits(worker) and told == records
         assert len(shares) >= 8 and min(shares) > 1
+
+
+def test_runs_of_tiles_give_the_same_bits_for_any_number_of_threads(
+    shares, many_ratings, monkeypatch
+):
+    monkeypatch.setattr(layout, "LAST_LEVEL_BYTES", 0)  # as if the rows were too many for it
+    worker, records = trained(Ratings(), *many_ratings, threads=1)
+    for threads in (2, 3, 8):
+        shares.clear()
+        other, told = trained(Ratings(), *many_ratings, threads=threads)
+        assert bits(other) == bits(worker) and told == records
+        assert shares and min(shares) > 1
 
 
 @pytest.mark.parametrize(("slack", "by"), [(0, "bicut"), (2, "bicut"), (0, "random")])

@@ -118,16 +118,19 @@ def test_tiles_fit_the_cache_and_are_several(n, row_bytes):
 
 @checked
 @given(st.integers(0, 6), st.integers(0, 40), st.integers(1, 9), st.booleans(), st.booleans())
-def test_tiles_come_along_the_diagonals_of_the_grid(before, rows, across, by_column, large):
+def test_tiles_come_along_the_diagonals_of_the_grid_or_in_runs(
+    before, rows, across, by_column, large
+):
     first, last = before * across, (before + rows) * across
     row_bytes = (1, 2) if by_column else (2, 1)
     row_bytes = tuple(b * LAST_LEVEL_BYTES for b in row_bytes) if large else row_bytes
-    order = tile_order(key(0), first, last, across, row_bytes)
+    order, runs = tile_order(key(0), first, last, across, row_bytes)
     assert sorted(order.tolist()) == list(range(first, last))
-    assert np.array_equal(order, tile_order(key(0), first, last, across, row_bytes))
+    assert np.array_equal(order, tile_order(key(0), first, last, across, row_bytes)[0])
     lines, others = (rows, across) if not by_column else (across, rows)
     line, other = np.divmod(order - first, across)[:: -1 if by_column else 1]
     if not large:  # a diagonal is as long as the grid's shorter side
+        assert np.array_equal(runs, np.arange(len(order) + 1))
         apart = min(lines, others)
         for at in range(0, len(order), max(apart, 1)):
             assert len(set(line[at : at + apart])) == len(set(other[at : at + apart])) == apart
@@ -136,6 +139,14 @@ def test_tiles_come_along_the_diagonals_of_the_grid(before, rows, across, by_col
     groups = max(1, round(lines / ABREAST))
     seen = [set(part) for part in np.split(line, np.flatnonzero(np.diff(_group(line, groups))) + 1)]
     assert sum(map(len, seen)) == len(set(line)) and max(map(len, seen), default=0) < 2 * ABREAST
+    assert runs[0] == 0 and runs[-1] == len(order)
+    if not rows:
+        return
+    # a run is a range of the other end with all lines of the group, in one order
+    orders = {tuple(line[lo:hi].tolist()) for lo, hi in zip(runs[:-1], runs[1:], strict=True)}
+    assert {frozenset(each) for each in orders} == {frozenset(each) for each in seen}
+    assert len(orders) == len(seen)
+    assert all(len(set(other[lo:hi])) == 1 for lo, hi in zip(runs[:-1], runs[1:], strict=True))
 
 
 def _group(line, groups):
@@ -148,7 +159,7 @@ def _group(line, groups):
 
 
 def test_orders_of_tiles_differ_by_key():
-    one, other = (tile_order(key(seed), 0, 64, 8, (LAST_LEVEL_BYTES, 1)) for seed in (0, 1))
+    one, other = (tile_order(key(seed), 0, 64, 8, (LAST_LEVEL_BYTES, 1))[0] for seed in (0, 1))
     assert not np.array_equal(one, other)
 
 
@@ -195,7 +206,7 @@ def test_rounds_share_out_the_tiles(rows, across, rounds):
     assert sorted(np.concatenate(parts).tolist()) == list(range(across))
     for row_bytes in ((1, 1), (LAST_LEVEL_BYTES, 1), (1, LAST_LEVEL_BYTES)):
         walked = [
-            tile_order(key(0), 0, rows * across, across, row_bytes, columns) for columns in parts
+            tile_order(key(0), 0, rows * across, across, row_bytes, columns)[0] for columns in parts
         ]
         assert sorted(np.concatenate(walked).tolist()) == list(range(rows * across))
         assert all(

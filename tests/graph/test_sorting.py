@@ -5,7 +5,7 @@ import pytest
 
 from tux.graph import sorting
 from tux.graph.layout import tiled
-from tux.graph.sorting import Sorting, counted, index_dtype
+from tux.graph.sorting import InnerSorting, Sorting, counted, index_dtype
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -60,3 +60,19 @@ def test_what_may_not_be_written_is_sorted_too():
 @pytest.mark.parametrize(("m", "dtype"), [(0, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
 def test_index_dtype(m, dtype):
     assert sorting.index_dtype is index_dtype and index_dtype(m) == dtype
+
+
+@pytest.mark.parametrize("far", [1, 1000])  # keys side by side, and keys that are compared
+def test_the_order_within_groups_is_stable(far):
+    rng = np.random.default_rng(5)
+    keys = (rng.integers(0, 9, 300) * far).astype(np.int32)
+    bounds = np.array([0, 0, 1, 40, 40, 220, 300, 300])
+    sorting = InnerSorting(keys, bounds)
+    expected = np.concatenate(
+        [
+            lo + np.argsort(keys[lo:hi], kind="stable")
+            for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
+    )
+    for column in (np.arange(300), np.arange(600.0).reshape(300, 2), keys):
+        assert np.array_equal(sorting.moved(column), column[expected])

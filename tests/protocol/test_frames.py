@@ -97,6 +97,7 @@ messages = st.builds(
     sync_id=st.integers(0, 2**32 - 1),
     sequence=st.integers(0, 2**64 - 1),
     arrays=some_arrays,
+    payload=st.none(),
 )
 
 

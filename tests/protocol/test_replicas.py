@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from team import all_dirty, opened, relaxed
 
 from tux.program.fields import delta, master, mirror, shared, value
-from tux.protocol.encoding import unpack
+from tux.protocol.encoding import NEVER, pack, picked, unpack
 from tux.protocol.replicas import NO_EDGES, Masters, Mirrors
 from tux.rows.table import Table
 
@@ -235,6 +235,37 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
         0
     ].tolist() == [100]
+
+
+@pytest.mark.parametrize("changed", [(), (1,), (0, 1, 2)], ids=str)
+def test_what_is_handed_over_is_what_would_be_sent(changed):
+    fields = {"x": shared("i8", 2), "y": value("i8"), "n": delta("i8")}
+    at, shown, kept = rows(0, 1, 2), [], []
+    for in_place in (True, False):
+        mirrors, masters = Mirrors(table(3, **fields)), Masters(table(3, **fields))
+        own = mirrors.table.arrays
+        own["x"][list(changed), 1], own["n"][list(changed)] = 5, 7
+        taken = mirrors.take(at, CHANNEL)
+        if in_place:
+            sent = picked(taken, at)
+            assert [each is NEVER for each in sent] == [not changed] * 2
+        else:
+            sent = unpack(pack(taken), masters.up, at)
+        masters.fold([(at, sent, None)])
+        with masters.changing(at):
+            masters.table.arrays["y"][list(changed)] += 3
+        mirrors.install(
+            CHANNEL,
+            picked(masters.flagged(at), at)
+            if in_place
+            else unpack(masters.read(at), mirrors.down, at),
+        )
+        masters.clear_dirty()
+        shown.append([array.tolist() for array in own.values()])
+        kept.append([array.tolist() for array in masters.table.arrays.values()])
+        own["x"] += 1  # what was handed over does not change with the rows
+        assert all(not each.values.flags.writeable for each in sent)
+    assert shown[0] == shown[1] and kept[0] == kept[1]
 
 
 def test_answers_of_two_homes_and_two_synchronisations_are_kept_apart():

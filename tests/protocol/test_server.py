@@ -7,6 +7,7 @@ import pytest
 
 from tux.base.errors import Refused
 from tux.protocol.message import Kind, Message
+from tux.protocol.payloads import Answer
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Pull
 from tux.rows.table import Table
@@ -70,6 +71,22 @@ def test_contributions_are_answered_when_all_are_there(server):
         (each.kind, each.dest, each.clock, each.arrays[0].tolist()) for each in server.sent
     ] == [(Kind.ANSWER, 0, 4, [7]), (Kind.ANSWER, 1, 4, [7])]
     assert server.bytes_sent == {"item": 8}, "what stays on this worker is not counted"
+
+
+class AnswersInPlace(Sum):
+    """What the own worker gets is no message's arrays."""
+
+    def serve(self, server, clock, contributions):
+        return [Answer([]), *super().serve(server, clock, contributions)[1:]]
+
+
+def test_the_own_worker_is_handed_its_answer_as_it_is(server):
+    server.syncs[FOLD] = AnswersInPlace()
+    for source in (0, 1):
+        server.handle(message(Kind.CONTRIBUTION, FOLD, source=source, value=3))
+    own, other = server.sent
+    assert own.payload == Answer([]) and len(own.arrays) == 0
+    assert other.payload is None and other.arrays[0].tolist() == [6]
 
 
 @pytest.mark.parametrize("kind", [Kind.PULL_REQUEST, Kind.PUSH])

@@ -4,12 +4,15 @@ and types that must stay whole.
 
 import numpy as np
 import pytest
+from numba import njit
 from programs import both, column, drive, start
 from team import trained
 
 from tux import Edge, Program, Vertex, delta, mirror, param, shared
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, ProgramError
+from tux.rows.edge_slice import compiled_edges
+from tux.rows.table import RowSpec
 from tux.stages import Apply, Exchange, MiniBatch
 
 # bag 0: 2 x word 0, 1 x word 1; bag 1: nothing of word 1 (0 times); bag 2: 3 x word 1, 1 x word 2
@@ -179,3 +182,22 @@ def test_replicas_of_a_vertex_draw_other_numbers():
     team = trained(Draws(), data, 1, by=[0] * 20 + [1] * 20)
     first, second = (worker.graph.edges.fields["place"].tolist() for worker in team.workers)
     assert len(first) == len(second) == 20 and first != second
+
+
+@pytest.mark.parametrize("ragged", [True, False])
+def test_lists_of_the_next_neighbour_are_fetched_ahead(ragged):
+    values, ends = np.arange(1.0, 4.0), np.array([2, 0, 2], np.int32)
+    held = (values, np.arange(4)) if ragged else values.reshape(3, 1)
+    of_edge, of_bag = RowSpec("edge", (), "none"), RowSpec("bag", ("held",), "held")
+    edges = compiled_edges(of_edge, "bag", of_bag)
+
+    @njit
+    def kernel(bags, ends):
+        whole = 0.0
+        for edge in edges((), bags, ends, (), 0, len(ends)):
+            whole += edge.bag.held[0]
+        return whole
+
+    assert kernel((held,), ends) == 7.0
+    (code,) = kernel.inspect_llvm().values()
+    assert ("llvm.prefetch" in code) == ragged

@@ -212,6 +212,7 @@ def rewritten(folder, old, new):
     [
         lambda folder: rewritten(folder, '"epochs": 3,\n    "seconds"', '"seconds"'),
         lambda folder: rewritten(folder, '"load": ', '"load": "x", "more": '),
+        lambda folder: rewritten(folder, '"seconds": ', f'"score": 1{"0" * 400},\n"seconds": '),
         lambda folder: (folder / "metrics.jsonl").write_bytes(b'{"epoch": "\xff"}\n'),
         lambda folder: (folder / "metrics.jsonl").write_text('{"epoch": 1}\n'),
     ],

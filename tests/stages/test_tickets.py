@@ -11,7 +11,7 @@ import pytest
 from tux.rows.turns import FIRST, FIRST_NEED, SECOND, SECOND_NEED, TICKETS
 from tux.stages.tickets import cells, needs, ranges, with_tickets
 
-LANES = 4  # fewer than in kernels, so that short lists use each of them several times
+LANES = 2  # fewer than in kernels, so that short lists use each of them several times
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Rules:
     row_as_column: bool = False
     early: bool = False  # turns are passed on before entries are written
     takes_in_two: bool = False  # the next index is read, and then set
+    lane_of_a_tile: bool = False  # a lane is passed on after each tile, not after the run
 
 
 @dataclass
@@ -44,21 +45,28 @@ def change(values, i):
 def serial(tiles):
     """The cells after all tiles in the order of the list."""
     cells = {}
-    for i, tile in enumerate(tiles):
-        places = places_of(tile, i)
-        read = [cells.get(place, 0) for place in places]
-        cells |= dict(zip(places, change(read, i), strict=True))
+    for number, members in enumerate(runs_of(tiles)):
+        for i in members:
+            places = places_of(tiles[i], number)
+            read = [cells.get(place, 0) for place in places]
+            cells |= dict(zip(places, change(read, i), strict=True))
     return cells
 
 
-def places_of(tile, i):
-    """The cells of a tile: of its row, its column and its lane. In a graph of one type, where
+def runs_of(tiles):
+    """The tiles of each run: every third run has up to three that follow each other."""
+    cuts = [at for at in range(len(tiles)) if at % 5 in (0, 1, 2)]
+    return [range(lo, hi) for lo, hi in zip(cuts, [*cuts, len(tiles)][1:], strict=True)]
+
+
+def places_of(tile, number):
+    """The cells of a tile: of its row, its column and its run's lane. In a graph of one type, where
     ranges are given as texts, rows and columns are the same.
     """
     row, column = tile
     if isinstance(row, str):
-        return [*dict.fromkeys([row, column]), ("lane", i % LANES)]
-    return [("row", row), ("column", column), ("lane", i % LANES)]
+        return [*dict.fromkeys([row, column]), ("lane", number % LANES)]
+    return [("row", row), ("column", column), ("lane", number % LANES)]
 
 
 def tickets(tiles, rules):
@@ -74,8 +82,6 @@ def tickets(tiles, rules):
             waits["row", row] = int(need[0][i])
         if rules.columns:
             waits["column", row if rules.row_as_column else column] = int(need[1][i])
-        if rules.lanes:
-            waits["lane", i % LANES] = i // LANES
         out.append(waits)
     return out
 
@@ -83,40 +89,55 @@ def tickets(tiles, rules):
 def one_type(tiles, rules):
     """The same where both ends take tickets of one array: a tile on the diagonal takes one."""
     out, given = [], {}
-    for i, tile in enumerate(tiles):
+    for tile in tiles:
         waits = {place: given.get(place, 0) for place in dict.fromkeys(tile)}
         given |= {place: need + 1 for place, need in waits.items()}
-        out.append(waits | ({("lane", i % LANES): i // LANES} if rules.lanes else {}))
+        out.append(waits)
     return out
 
 
 def thread(shared, tiles, waits, rules):
     """The steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
+    runs = runs_of(tiles)
     while True:
-        i = shared.next
+        number = shared.next
         if rules.takes_in_two:
             yield True
-        shared.next = i + 1
+        shared.next = number + 1
         yield True
-        if i >= len(tiles):
+        if number >= len(runs):
             return
-        for place, need in waits[i].items():
-            while shared.turns.get(place, 0) != need:
-                yield False
-            yield True
-        places = places_of(tiles[i], i)
-        read = [shared.cells.get(place, 0) for place in places]
+        lane, entered = ("lane", number % LANES), number // LANES
+        while rules.lanes and shared.turns.get(lane, 0) != entered:
+            yield False
         yield True
-        passed = [*waits[i]]
-        for place in passed if rules.early else ():
-            shared.turns[place] = shared.turns.get(place, 0) + 1
-            yield True
-        for place, value in zip(places, change(read, i), strict=True):
-            shared.cells[place] = value
-            yield True
-        for place in () if rules.early else passed:
-            shared.turns[place] = shared.turns.get(place, 0) + 1
-            yield True
+        for i in runs[number]:
+            yield from visit(shared, tiles[i], i, number, waits[i], rules)
+            if rules.lane_of_a_tile:
+                shared.turns[lane] = shared.turns.get(lane, 0) + 1
+        if not rules.lane_of_a_tile:
+            shared.turns[lane] = shared.turns.get(lane, 0) + 1
+        yield True
+
+
+def visit(shared, tile, i, number, waits, rules):
+    """The steps of tile i, of run `number`."""
+    for place, need in waits.items():
+        while shared.turns.get(place, 0) != need:
+            yield False
+        yield True
+    places = places_of(tile, number)
+    read = [shared.cells.get(place, 0) for place in places]
+    yield True
+    for place in waits if rules.early else ():
+        shared.turns[place] = shared.turns.get(place, 0) + 1
+        yield True
+    for place, value in zip(places, change(read, i), strict=True):
+        shared.cells[place] = value
+        yield True
+    for place in () if rules.early else waits:
+        shared.turns[place] = shared.turns.get(place, 0) + 1
+        yield True
 
 
 def run(tiles, count, seed, rules):
@@ -180,6 +201,7 @@ MUTANTS = {
     "turns are passed on too early": {"early": True},
     "needs of later tiles": {"needs": later},
     "an index is given to two threads": {"takes_in_two": True},
+    "a run's lane is passed on before its end": {"lane_of_a_tile": True},
 }
 
 

@@ -248,10 +248,19 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
     try:
         with pq.ParquetFile(readable(path)) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{path} is no readable Parquet file ({str(error).splitlines()[0]})"
-        ) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
+            raise DataError("a string is not UTF-8 text", where=str(path)) from None
+        said = (str(error).splitlines() or ["damaged"])[0]
+        raise DataError(f"{path} is no readable Parquet file ({said})") from None
+
+
+def whole(piece: Any) -> Any:
+    """The same batch or table of a Parquet file. Raises ArrowInvalid for strings that are not UTF-8
+    and for indices that are outside: reading does not look.
+    """
+    piece.validate(full=True)
+    return piece
 
 
 def parquet_names(path: str | os.PathLike[str]) -> list[str]:
@@ -279,7 +288,7 @@ def parquet_edges(
             for name, kind in zip(names, kinds, strict=True)
         ]
         done = 0
-        for batch in file.iter_batches(ROWS, columns=list(names)):
+        for batch in map(whole, file.iter_batches(ROWS, columns=list(names))):
             try:
                 columns = [
                     batch.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)
@@ -343,8 +352,8 @@ def read_parquet(
                 where=str(path),
                 do=f"It has {', '.join(file.schema_arrow.names)}.",
             )
-        table = file.read(columns=None if columns is None else list(columns))
-    return {name: _array(table.column(name)) for name in table.column_names}
+        table = whole(file.read(columns=None if columns is None else list(columns)))
+        return {name: _array(table.column(name)) for name in table.column_names}
 
 
 def _array(column: Any) -> Any:

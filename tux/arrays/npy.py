@@ -25,21 +25,24 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 # What zipfile raises about bytes that are no archive, or one packed in a way it cannot read
 # (RuntimeError).
 DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+LAST = 0x10FFFF  # of the characters of Unicode
 PIECE = 1 << 24  # bytes read at a time
 
 MAGIC = b"\x93NUMPY"
 LENGTHS = {b"\x01\x00": 2, b"\x02\x00": 4}  # bytes of the header's length, by the format's version
 HEADER_SIZE = 1 << 12  # of any array that is read here
 HEADER = re.compile(
-    rb"\{'descr': '(?P<descr>[<>|=]?[a-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
+    rb"\{'descr': '(?P<descr>[<>|=]?[b-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(\d{1,18}L?(, ?\d{1,18}L?)*,?)?)\),? ?\}\s*"
 )
-"""What numpy.save writes before arrays that are neither records nor objects."""
+"""What numpy.save writes before arrays that are neither records nor objects. (The dtype "a" is an
+old name, of which numpy warns.)
+"""
 
 
 def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
-    """The one array of a .npy file: numbers or strings of fixed length, of at most `most`
-    dimensions. Raises `DataError` for any other, such as objects.
+    """The one array of a .npy file: numbers or strings of fixed length ("U", also where the file
+    has bytes), of at most `most` dimensions. Raises `DataError` for any other, such as objects.
     """
     head_of(path, 1)  # raises if there is no such file
     with open(readable(path), "rb") as file:
@@ -176,4 +179,19 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
         raise DataError(
             f"{array.nbytes:,} bytes are announced, but there are {done:,}", where=where
         )
-    return np.ascontiguousarray(array.T) if fortran else array
+    array = np.ascontiguousarray(array.T) if fortran else array
+    return _text(array, where) if dtype.kind in "SU" else array
+
+
+def _text(array: np.ndarray, where: str) -> np.ndarray:
+    """Strings of fixed length as "U": those of bytes are UTF-8. DataError for what is no text."""
+    if array.dtype.kind == "S":
+        try:
+            return np.strings.decode(array, "utf-8")
+        except UnicodeDecodeError:
+            raise DataError("an array of bytes that are not UTF-8 text", where=where) from None
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    codes = native.reshape(-1).view(np.uint32) if native.nbytes else np.empty(0, np.uint32)
+    if ((codes > LAST) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+        raise DataError("an array of strings that are no Unicode text", where=where)
+    return native

@@ -62,7 +62,7 @@ def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
     try:
         with zipfile.ZipFile(readable(path)) as archive:
             return all(name.endswith(".npy") for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except _zip_faults():
         return True  # damaged, which reading it will tell
 
 
@@ -84,19 +84,22 @@ def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
     return _member(path) if head.startswith(ZIP) else None
 
 
-def _member(path: str | os.PathLike[str]) -> Unpacked:
-    """The one file in a zip file, but for folders and what macOS adds."""
+def _zip_faults() -> tuple[type[Exception], ...]:
+    """What zipfile raises about bytes that are no zip file, or one that it cannot read: of a member
+    without a name an IndexError.
+    """
     import zipfile
     import zlib
 
-    damaged = (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-    )
+    own = (zipfile.BadZipFile, zlib.error, EOFError)
+    return (*own, NotImplementedError, RuntimeError, ValueError, IndexError, OSError)
+
+
+def _member(path: str | os.PathLike[str]) -> Unpacked:
+    """The one file in a zip file, but for folders and what macOS adds."""
+    import zipfile
+
+    damaged = _zip_faults()
     try:
         archive = zipfile.ZipFile(readable(path))
         members = [
@@ -107,7 +110,7 @@ def _member(path: str | os.PathLike[str]) -> Unpacked:
         if len(members) == 1 and not members[0].flag_bits & ENCRYPTED:
             return Unpacked(archive.open(members[0]), damaged, archive)
         archive.close()
-    except (OSError, *damaged) as error:
+    except damaged as error:
         raise DataError(
             f"{path} is no readable zip file ({error})", do="Fetch or write the file again."
         ) from None

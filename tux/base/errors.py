@@ -4,19 +4,22 @@ its exit code.
 
 from __future__ import annotations
 
+from tux.base.text import one_line
+
 
 class TuxError(Exception):
     """Base of all errors that are told to the user without a traceback.
 
     `what` is the one-line statement, `where` names the place (``file:line``, a UDF, or worker and
-    host), `do` says what would help. `str(error)` joins those that are given, one per line.
+    host), `do` says what would help. Each is made one line (`tux.base.text.one_line`), as words of
+    files may be in it. `str(error)` joins those that are given, one per line.
     """
 
     exit_code = 1
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        super().__init__(what)
-        self.what, self.where, self.do = what, where, do
+        self.what, self.where, self.do = one_line(what), one_line(where), one_line(do)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         return "\n".join(

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
+
+LONGEST = 2000  # characters of a line of a message
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def one_line(text: str) -> str:
+    """A message as one line of at most `LONGEST` characters, whatever words of files are in it.
+
+    Control characters, ends of lines and halves of surrogate pairs are written as in Python, and
+    the middle of a longer text is left out.
+    """
+    text = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
 
 
 def closest(word: str, among: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ def of_run(folder: str) -> dict[str, str]:
     try:
         return _of_run(read_run(folder), len(read_metrics(folder)), _speed(folder))
     # JSON, but of something else
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"not what a run writes: {type(error).__name__}: {error}"
         raise DataError(what, where=str(Path(folder, "run.json"))) from None
 

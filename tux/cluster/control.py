@@ -95,7 +95,7 @@ def unpack(message: Message) -> Control:
         raise BadMessage(message, "it is not one small array")
     try:
         return _decoder.decode(message.arrays[0].tobytes())
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadMessage(message, str(error)) from None
 
 

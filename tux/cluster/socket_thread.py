@@ -22,6 +22,27 @@ from tux.cluster.reactor import Reactor
 from tux.protocol.message import BadMessage, Message
 
 
+class Round:
+    """A round of the thread that has taken the sockets: its body. `thread` is the number of the
+    thread that runs one, or 0.
+
+    A class, as it is entered several times a clock: what contextlib makes of a generator takes
+    longer.
+    """
+
+    __slots__ = ("_hand_over", "thread")
+
+    def __init__(self, hand_over: HandOver) -> None:
+        self._hand_over, self.thread = hand_over, 0
+
+    def __enter__(self) -> None:
+        self.thread = threading.get_ident()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.thread = 0
+        self._hand_over.leave()
+
+
 class SocketThread:
     """The socket thread of one member of a job; `reactor` are the further arguments of its
     `Reactor`.
@@ -44,7 +65,7 @@ class SocketThread:
         self.reactor = Reactor(number, addresses, job, handle, self.inbox.put, **reactor)
         self._hand_over = HandOver(self.reactor.sockets.wake)
         self._absence = Absence()
-        self._in_round = 0  # the thread that runs a round, by its number
+        self._round = Round(self._hand_over)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="tux sockets", daemon=True)
 
@@ -65,12 +86,12 @@ class SocketThread:
     def send(self, message: Message) -> None:
         """Send a message. Its arrays must not be written after this call."""
         self.reactor.queue(message)
-        if self._in_round == threading.get_ident():
+        if self._round.thread == threading.get_ident():
             return  # it leaves in this round
         if not self._hand_over.take_if_free():
             self.reactor.sockets.wake()
             return
-        with self._round():
+        with self._round:
             self.reactor.flush()
 
     def receive(self, seconds: float, waiting_for: str) -> Message:
@@ -96,7 +117,7 @@ class SocketThread:
                 raise self._too_late(seconds, waiting_for)
             start = time.monotonic()
             if self._hand_over.take(min(left, heartbeat.HEARTBEAT)):
-                with self._round():
+                with self._round:
                     self.reactor.settle()
                     if self.inbox.empty():
                         self.reactor.round(_milliseconds(min(left, heartbeat.HEARTBEAT / 2)))
@@ -108,7 +129,7 @@ class SocketThread:
         """The messages for the main thread that are there; errors of rounds as they are."""
         self._absence.end(time.thread_time())
         if self._hand_over.take_if_free():
-            with self._round():
+            with self._round:
                 self.reactor.round(0)
         while not self.inbox.empty():
             yield _unless_error(self.inbox.get())
@@ -142,18 +163,8 @@ class SocketThread:
     def _loop(self) -> None:
         while not self._stop.is_set() or self.reactor.queued:
             self._hand_over.await_turn()
-            with self._round():
+            with self._round:
                 self.reactor.round(_milliseconds(heartbeat.HEARTBEAT / 2))
-
-    @contextmanager
-    def _round(self) -> Iterator[None]:
-        """A round of the thread that has taken the sockets."""
-        self._in_round = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._in_round = 0
-            self._hand_over.leave()
 
     def _too_late(self, seconds: float, waiting_for: str) -> DeadlinePassed:
         return DeadlinePassed(

@@ -60,6 +60,7 @@ class ClockLoop:
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
         self._ran = (0, 0)  # clock and position of the segment that ran last
+        self._looked = False  # whether what arrived while it ran has been taken
         # the clock of the last answer, by synchronisation and sender
         self._answered: dict[tuple[int, int], int] = {}
 
@@ -68,11 +69,10 @@ class ClockLoop:
         self._look_ahead()
         while True:
             self._install()
-            finished = self.clock.finished
-            self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
             ready = self.clock.next_segment()
             if ready is not None:
-                self._run_segment(*ready)
+                if not self._has_news():
+                    self._run_segment(*ready)
             elif self._keeping:
                 yield from self._keep()
             elif self._next is not None and self._may_start(self._next):
@@ -91,6 +91,16 @@ class ClockLoop:
                 self._look_ahead()
             else:
                 yield
+
+    def _has_news(self) -> bool:
+        """Whether messages have arrived since a segment has run; they are taken. To look takes a
+        round of the sockets, so a worker to which no answer is to come does not look.
+        """
+        if self._looked or not self.clock.waits:
+            return False
+        self._looked = True
+        self.worker.inbox.extend(self.worker.arrived())
+        return bool(self.worker.inbox)
 
     def _start(self, task: ClockTask) -> None:
         self._tasks[self.clock.start(len(task.segments))] = task
@@ -127,6 +137,8 @@ class ClockLoop:
 
     def _may_start(self, task: ClockTask) -> bool:
         """Whether the next clock may start: by the slack, and by what stands between the clocks."""
+        finished = self.clock.finished
+        self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
         beside = not task.waits and not any(
             other.alone or other.visit != task.visit and self.clock.segments_left(number)
             for number, other in self._tasks.items()
@@ -151,6 +163,7 @@ class ClockLoop:
             )
             worker.send_enqueued()
         self.clock.ran(number, answers)
+        self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:
         """Let the rows hold what clock `number` has gathered, and that alone."""
@@ -177,7 +190,8 @@ class ClockLoop:
     def _install(self) -> None:
         """Put the answers that have arrived into the rows. What belongs to a later pass stays."""
         worker, later = self.worker, []
-        worker.inbox.extend(worker.arrived())
+        if not worker.inbox:
+            return
         while worker.inbox:
             message = worker.inbox.popleft()
             if message.kind is Kind.ANSWER or message.kind is Kind.PULL_ANSWER:

@@ -183,7 +183,7 @@ def _head(file: BinaryIO) -> Head:
     file.seek(0)
     try:
         head = msgspec.json.decode(file.readline(LONGEST), type=Head)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _damaged() from None
     if not head.widths or min(head.widths.values()) < 0:
         raise _damaged()

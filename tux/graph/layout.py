@@ -23,6 +23,11 @@ TILE_BYTES = 1 << 20
 repeat on any machine.
 """
 
+STRIP_BYTES = 1 << 14
+"""Bytes of one end's rows whose edges lie together within a tile: half of a usual first-level
+cache.
+"""
+
 LAST_LEVEL_BYTES = 1 << 24
 """Bytes of rows that stay in a usual last-level cache beside everything else."""
 
@@ -99,6 +104,11 @@ def tile_rows(n: int, row_bytes: int) -> int:
     return max(1, min(TILE_BYTES // 2 // max(row_bytes, 1), n // MIN_TILES))
 
 
+def strip_rows(row_bytes: int) -> int:
+    """Rows of one end in a strip: STRIP_BYTES' worth."""
+    return max(1, STRIP_BYTES // max(row_bytes, 1))
+
+
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:
     """`cuts` with each range cut evenly into ranges of at most `most`."""
     pieces = [
@@ -117,7 +127,7 @@ def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray
 
 
 ABREAST = 8
-"""Ranges of an end that does not stay in the last-level cache whose tiles take turns."""
+"""Ranges of the end with more bytes that meet one range of the other end in a run."""
 
 
 def diagonals(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -137,26 +147,33 @@ def tile_order(
     across: int,
     row_bytes: tuple[int, int],
     columns: np.ndarray | None = None,
-) -> np.ndarray:
-    """The tiles first..last, whole rows of a grid `across` tiles wide, or some of its `columns`,
-    along the diagonals of the grid, with its rows and columns in random order.
+) -> tuple[np.ndarray, np.ndarray]:
+    """The tiles first..last, whole rows of a grid `across` tiles wide, or some of its `columns`, in
+    a random order; and the boundaries (runs + 1,) of the runs that one thread should take, as they
+    share a range.
 
-    `row_bytes`: of all rows of either end. Where these do not stay in the last-level cache, the
-    ranges of the end with more bytes come in groups of about ABREAST, so that this end is fetched
-    from memory once.
+    `row_bytes`: of all rows of either end. Where these stay in the last-level cache, tiles come
+    along the diagonals of the grid, each a run. Else the ranges of the end with more bytes come in
+    groups of about ABREAST, which are fetched from memory once and stay in that cache: with each
+    range of the other end, which stays in the second-level cache, a group makes a run. All runs of
+    a group have its ranges in the same order, so that threads follow one another.
     """
     tiles = np.arange(first, last).reshape(-1, max(across, 1))
     tiles = tiles if columns is None else tiles[:, columns]
     tiles = tiles.T if row_bytes[1] > row_bytes[0] else tiles
-    lines, count = permutation(stream, len(tiles)), 1
-    if sum(row_bytes) > LAST_LEVEL_BYTES:
-        count = max(1, round(len(tiles) / ABREAST))
-    inner = np.argsort(uniforms(stream, np.arange(1, count + 1), tiles.shape[1]), axis=1)
-    found = [np.empty(0, np.int64)]
-    for group, order in zip(np.array_split(lines, count), inner, strict=True):
-        a, b = diagonals(len(group), tiles.shape[1])
-        found.append(tiles[group[a], order[b]])
-    return np.concatenate(found)
+    lines, width = permutation(stream, len(tiles)), tiles.shape[1]
+    if sum(row_bytes) <= LAST_LEVEL_BYTES:
+        a, b = diagonals(len(tiles), width)
+        order = np.argsort(uniforms(stream, np.array([1]), width)[0])
+        return tiles[lines[a], order[b]], np.arange(tiles.size + 1)
+    groups = np.array_split(lines, max(1, round(len(tiles) / ABREAST)))
+    inner = np.argsort(uniforms(stream, np.arange(1, len(groups) + 1), width), axis=1)
+    found = [
+        tiles[np.ix_(group, order)].T.reshape(-1)
+        for group, order in zip(groups, inner, strict=True)
+    ]
+    sizes = np.repeat([len(group) for group in groups], width)
+    return np.concatenate(found), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def blocks_by_vertices(n: int, size: int) -> np.ndarray:

@@ -13,9 +13,9 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError, ProgramError
-from tux.graph.layout import Layout, grouped, refine, tile_rows, tiled
+from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
 from tux.graph.parts import Part, TypePart, seeded_order, without_rows
-from tux.graph.sorting import Sorting, counted
+from tux.graph.sorting import InnerSorting, Sorting, counted
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program
 from tux.program.types import Edge
@@ -170,18 +170,33 @@ class Edges:
             )
             sorting = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
-            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1)
+            more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
+            strips = self.other(role) if more else role, strip_rows(row_bytes[more])
+            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1, strips)
         return self.layouts[name]
 
-    def _arranged(self, sorting: Sorting, blocks: np.ndarray, across: int = 1) -> Layout:
+    def _arranged(
+        self,
+        sorting: Sorting,
+        blocks: np.ndarray,
+        across: int = 1,
+        strips: tuple[str, int] | None = None,
+    ) -> Layout:
+        """Edges as `sorting` says, and within a group by `strips`: of an end, so many rows each."""
         bounds = sorting.bounds
         if self.layouts or self.fixed:
-            src, dst = sorting.moved(self.src), sorting.moved(self.dst)
-            return Layout(src, dst, sorting.order(), bounds, blocks, across)
+            src, dst, index = sorting.moved(self.src), sorting.moved(self.dst), sorting.order()
+            if strips:
+                end = src if strips[0] == self.declared.roles[0] else dst
+                inner = InnerSorting(end // strips[1], bounds)
+                src, dst, index = inner.moved(src), inner.moved(dst), inner.moved(index)
+            return Layout(src, dst, index, bounds, blocks, across)
         self._arrange(sorting)
+        if strips:
+            self._arrange(InnerSorting(self.end(strips[0]) // strips[1], bounds))
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
-    def _arrange(self, sorting: Sorting) -> None:
+    def _arrange(self, sorting: Sorting | InnerSorting) -> None:
         """Put the edges in memory into an order: column by column, so that one at a time is there
         twice.
         """

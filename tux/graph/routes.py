@@ -7,9 +7,12 @@ never rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tux.graph.parts import TypePart
+from tux.rows.table import frozen
 
 ALL = -1
 """Stands for every row, where there are no blocks."""
@@ -22,19 +25,19 @@ class Routes:
 
     def __init__(self, part: TypePart, cuts: np.ndarray | None) -> None:
         self.part = part
-        self._up = [_bounds(part.rows[rows], cuts) for rows in part.up]
-        self._down = [_bounds(part.masters[rows], cuts) for rows in part.down]
+        self._up = [(frozen(rows), _bounds(part.rows[rows], cuts)) for rows in part.up]
+        self._down = [(frozen(rows), _bounds(part.masters[rows], cuts)) for rows in part.down]
         self._masters = _bounds(part.masters, cuts)
 
-    def up(self, home: int, blocks: np.ndarray) -> np.ndarray:
+    def up(self, home: int, blocks: Sequence[int] | np.ndarray) -> np.ndarray:
         """Local rows that `home` masters, in these blocks, in their order."""
-        return _picked(self.part.up[home], self._up[home], blocks)
+        return _picked(*self._up[home], blocks)
 
-    def down(self, worker: int, blocks: np.ndarray) -> np.ndarray:
+    def down(self, worker: int, blocks: Sequence[int] | np.ndarray) -> np.ndarray:
         """Numbers of the masters that `worker` holds, in these blocks, in their order: what it
         calls `up` for this home.
         """
-        return _picked(self.part.down[worker], self._down[worker], blocks)
+        return _picked(*self._down[worker], blocks)
 
     def masters(self, block: int) -> tuple[int, int]:
         """First and last + 1 of the masters in a block."""
@@ -49,7 +52,8 @@ def _bounds(positions: np.ndarray, cuts: np.ndarray | None) -> np.ndarray:
     return np.searchsorted(positions, cuts) if cuts is not None else np.array([0, len(positions)])
 
 
-def _picked(rows: np.ndarray, bounds: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+def _picked(rows: np.ndarray, bounds: np.ndarray, blocks: Sequence[int] | np.ndarray) -> np.ndarray:
     if len(blocks) == 1:
-        return rows if blocks[0] == ALL else rows[bounds[blocks[0]] : bounds[blocks[0] + 1]]
+        block = blocks[0]
+        return rows if block == ALL else rows[bounds[block] : bounds[block + 1]]
     return np.concatenate([rows[bounds[b] : bounds[b + 1]] for b in blocks])

@@ -16,6 +16,9 @@ from tux.base.parallel import LEAST, slices, spread
 from tux.partition.compiled import compiled
 from tux.rows.table import frozen
 
+SPARSE = 8
+"""Keys for each entry from which on those of a group are compared instead of counted."""
+
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 """As what entries of a size in bytes are moved: one compilation serves all types of that size."""
 
@@ -78,6 +81,56 @@ def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
     counts = np.zeros((len(pieces), n_keys), index_dtype(len(keys)))
     spread(lambda at: _count(keys[pieces[at]], counts[at]), range(len(pieces)))
     return counts.sum(axis=0, dtype=np.int64)
+
+
+@compiled
+def _inside(keys, bounds, out):  # type: ignore[no-untyped-def]
+    """Write to `out` (m,) the stable order of `keys` within each group bounds[g]..bounds[g+1]."""
+    for g in range(len(bounds) - 1):
+        lo, hi = bounds[g], bounds[g + 1]
+        if hi == lo:
+            continue
+        least = keys[lo:hi].min()
+        span = keys[lo:hi].max() - least + 1
+        if span > SPARSE * (hi - lo):  # to go through the keys that are not there takes longer
+            out[lo:hi] = lo + np.argsort(keys[lo:hi], kind="mergesort")
+            continue
+        free = np.zeros(span + 1, np.int64)
+        for i in range(lo, hi):
+            free[keys[i] - least + 1] += 1
+        for k in range(span):
+            free[k + 1] += free[k]
+        for i in range(lo, hi):
+            at = keys[i] - least
+            out[lo + free[at]] = i
+            free[at] += 1
+
+
+@compiled
+def _gather(order, column, out):  # type: ignore[no-untyped-def]
+    """out = column[order]."""
+    for i in range(len(order)):
+        out[i] = column[order[i]]
+
+
+class InnerSorting:
+    """The stable order of `keys` (m,), not negative, within each group bounds[g]..bounds[g+1]."""
+
+    def __init__(self, keys: np.ndarray, bounds: np.ndarray) -> None:
+        self._order = np.empty(len(keys), index_dtype(len(keys)))
+        keys, order = frozen(keys), self._order
+        pieces = slices(len(bounds) - 1, 1)
+        spread(lambda at: _inside(keys, bounds[at.start : at.stop + 1], order), pieces)
+
+    def moved(self, column: np.ndarray) -> np.ndarray:
+        """A new array with the entries or rows of a `column` (m, ...) in the order."""
+        column = frozen(np.ascontiguousarray(column))
+        if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
+            return column[self._order]
+        out = np.empty(len(column), column.dtype)
+        source, target, order = column.view(word), out.view(word), frozen(self._order)
+        spread(lambda at: _gather(order[at], source, target[at]), slices(len(order)))
+        return out
 
 
 class Sorting:

@@ -20,7 +20,7 @@ def check_edges(
     `picks`: the places of the columns that are taken, those of the two ids first.
     """
     widths = {len(row) for row in rows}
-    if len(widths) != 1:
+    if len(widths) != 1 or min(widths) <= max(picks[:2]):  # shorter than their header
         return
     columns = [list(column) for column in zip(*rows, strict=True)]
     numeric = [all(map(NUMBER.fullmatch, column)) for column in columns]

@@ -50,6 +50,7 @@ HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
 SAMPLES = (".svm", ".libsvm", ".svmlight", ".feat")
+DIGITS = 18  # of a number of pairs, at most: int() refuses very many
 WIDE = 4  # columns on every line: so many of this kind no table of edges has
 
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
@@ -143,6 +144,7 @@ def _counted(row: list[bytes], bag: list[bytes], cut: bool) -> bool:
     head = row[0]
     return (
         head.isdigit()
+        and len(head) <= DIGITS
         and (int(head) == len(bag) or cut and int(head) > len(bag))
         and all(pair.split(b":")[1].isdigit() for pair in bag)
     )

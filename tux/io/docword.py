@@ -167,7 +167,7 @@ def _fault(line: str, head: _Head, asked: BagSpec) -> str:
     for word, size, name in zip(words, head[:2], (asked.row, asked.column), strict=False):
         if not (word.isascii() and word.isdigit()):
             return f"{short(word)} is no number of a {name}"
-        if not 1 <= len(word.lstrip("0")) <= 18 or int(word) > size:
+        if not 1 <= len(word.lstrip("0")) <= 18 or int(word.lstrip("0")) > size:
             return f"{name} {cut(word)}, but {name}s are numbered from 1 to {size:,}"
     least, most = asked.counts()
     return number_fault(words[2], asked.field, True, least, most, asked.dtype)

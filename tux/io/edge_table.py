@@ -37,8 +37,11 @@ from tux.io.text import (
     Bad,
     OnBadRow,
     blocks,
+    cut,
     not_number,
 )
+
+DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
 def read_edge_table(
@@ -225,9 +228,11 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):
             return f"{label} is {not_number(cell, whole=kind.kind != 'f')}"
         if kind.kind == "f" and not abs(float(cell)) <= float(np.finfo(kind).max):
-            return f"{label} is {cell}, not finite"
-        if kind.kind != "f" and not np.iinfo(kind).min <= int(cell) <= np.iinfo(kind).max:
-            return f"{label} is {cell}, beyond {kind}"
+            return f"{label} is {cut(cell)}, not finite"
+        if kind.kind != "f" and not (
+            len(cell) <= DIGITS and np.iinfo(kind).min <= int(cell) <= np.iinfo(kind).max
+        ):
+            return f"{label} is {cut(cell)}, beyond {kind}"
     return ""
 
 

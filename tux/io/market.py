@@ -21,9 +21,10 @@ from tux.arrays import arrow
 from tux.arrays.ids import MOST
 from tux.base.errors import DataError
 from tux.io.cells import BLANKS, MARK, TextLayout
-from tux.io.text import NUMBER, blocks
+from tux.io.text import NUMBER, blocks, cut, short
 
 BANNER = b"%%matrixmarket"
+DIGITS = 18  # of a size, a row or a column, at most: int() refuses very many
 START = 1 << 16  # bytes in which the banner is looked for
 RULE = (
     "It should begin with %%MatrixMarket matrix coordinate, real, integer or pattern, and general, "
@@ -150,7 +151,7 @@ def _banner(line: bytes, where: str) -> list[str]:
         word not in choices for word, choices in zip(words, known, strict=True)
     ):
         raise DataError(
-            f"a matrix that is {' '.join(words[2:]) or 'of no kind'} is not read here",
+            f"a matrix that is {cut(' '.join(words[2:])) or 'of no kind'} is not read here",
             where=where,
             do=RULE,
         )
@@ -160,7 +161,7 @@ def _banner(line: bytes, where: str) -> list[str]:
 def _sizes(line: bytes, where: str) -> list[int]:
     """Rows, columns and entries."""
     words = line.split()
-    if len(words) != 3 or not all(word.isdigit() for word in words):
+    if len(words) != 3 or not all(word.isdigit() and len(word) <= DIGITS for word in words):
         raise DataError(
             "no line of sizes",
             where=where,
@@ -206,8 +207,9 @@ def _fault(words: list[str], width: int, sizes: list[int]) -> str:
     if len(words) != width:
         return f"{len(words)} numbers instead of {width}"
     for word, size, name in zip(words, sizes[:2], ("row", "column"), strict=False):
-        if not word.isdigit() or not 1 <= int(word) <= size:
-            return f"{name} {word!r} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
+        plain = word.isascii() and word.isdigit() and len(word) <= DIGITS
+        if not plain or not 1 <= int(word) <= size:
+            return f"{name} {short(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
     if width == 3 and not (NUMBER.fullmatch(words[2]) and np.isfinite(float(words[2]))):
-        return f"the value {words[2]!r} is no finite number"
+        return f"the value {short(words[2])} is no finite number"
     return ""

@@ -27,6 +27,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import MOST, Ids, believed
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
+from tux.io.field_values import field_values
 
 HEADER, ALIGNED, PIECE = 128, 8, 1 << 20
 MATRIX, PACKED = 14, 15  # types of elements
@@ -107,7 +108,10 @@ def read_mat_edges(
     vertices = {
         end: np.arange(size) for end, size in zip(ends, (matrix.rows, matrix.columns), strict=True)
     }
-    numbers = {field: matrix.values.astype(dtype) for field, dtype in (fields or {}).items()}
+    numbers = {
+        field: field_values(matrix.values, field, np.dtype(dtype), path)
+        for field, dtype in (fields or {}).items()
+    }
     return EdgeData.of(ends, matrix.row, matrix.column, numbers, against=against, vertices=vertices)
 
 
@@ -230,6 +234,13 @@ class _Bytes:
         self.take(min(-size % ALIGNED, self.left))
         return kind, data
 
+    def integers(self, most: int | None = None) -> np.ndarray:
+        """The next element as an array of the integers it holds."""
+        numbers = self.numbers(most)
+        if numbers.dtype.kind == "f":
+            raise _Short("numbers with a fraction where integers should be")
+        return numbers
+
     def numbers(self, most: int | None = None) -> np.ndarray:
         """The next element as an array of the numbers it holds."""
         kind, data = self.element(most)
@@ -294,13 +305,13 @@ def _begin(file: IO[bytes], start: int, size: int, order: str) -> tuple[_Bytes |
 
 def _head(data: _Bytes, start: int) -> tuple[Entry, int]:
     """Name, class and sizes of a matrix, and its flags; its parts follow."""
-    flags = data.numbers(2 * ALIGNED)
+    flags = data.integers(2 * ALIGNED)
     if not len(flags):
         raise _Short("a matrix without a class")
     kind, more = int(flags[0]) & 0xFF, int(flags[0]) >> 8 & 0xFF
     if kind >= FOREIGN:  # functions and objects, whose parts are others
         return Entry("?", kind, (0, 0), start), more
-    sizes = tuple(int(size) for size in data.numbers(LONGEST))
+    sizes = tuple(int(size) for size in data.integers(LONGEST))
     if len(sizes) < 2 or min(sizes) < 0:
         raise _Short(f"a matrix of sizes {sizes[:4]}")
     return Entry(data.element(LONGEST)[1].decode("latin-1"), kind, sizes, start), more
@@ -339,11 +350,8 @@ def _read(path: str | os.PathLike[str], entry: Entry) -> Matrix:
 
 
 def _sparse(data: _Bytes, rows: int, columns: int) -> Matrix:
-    row = data.numbers()
-    bounds = data.numbers(8 * (columns + 1))
-    if row.dtype.kind == "f" or bounds.dtype.kind == "f":
-        raise _Short("row numbers that are no integers")
-    row, bounds = row.astype(np.int64), bounds.astype(np.int64)
+    row = data.integers().astype(np.int64)
+    bounds = data.integers(8 * (columns + 1)).astype(np.int64)
     if (
         len(bounds) != columns + 1
         or bounds[0]

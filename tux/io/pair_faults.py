@@ -28,8 +28,9 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
     if rules.head == COUNT and int(head) != len(pairs):
         return f"{int(head):,} {asked.column}s are announced, but there are {len(pairs):,}"
     sums: dict[int, float] = {}
-    for column, number in (pair.split(":") for pair in pairs):
-        sums[int(column)] = sums.get(int(column), 0.0) + float(number)
+    for pair in pairs:
+        column, _, number = pair.partition(":")
+        sums[_whole(column)] = sums.get(_whole(column), 0.0) + float(number)
     wrong = next((at for at, each in sums.items() if not rules.least <= each <= rules.most), None)
     return (
         ""
@@ -46,16 +47,21 @@ def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
         return f"{short(pair)} is no {asked.column}:{asked.field}"
     if len(column.lstrip("0")) > 20:
         return f"{asked.column} {short(column)} is too large a number"
-    if why := asked.outside(int(column)):
+    if why := asked.outside(_whole(column)):
         return why
     return number_fault(
         number,
-        f"{asked.field} of {asked.column} {int(column)}",
+        f"{asked.field} of {asked.column} {_whole(column)}",
         rules.whole,
         rules.least,
         rules.most,
         asked.dtype,
     )
+
+
+def _whole(digits: str) -> int:
+    """The number that digits write; int() refuses very many zeros before it."""
+    return int(digits.lstrip("0") or "0")
 
 
 def number_fault(

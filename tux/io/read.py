@@ -17,6 +17,7 @@ from tux.arrays.ids import Ids, believed
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format, detect
 from tux.io.edge_table import read_edge_table
+from tux.io.field_values import field_values
 from tux.io.market import Market, read_market
 from tux.io.mat import read_mat_edges
 from tux.io.metis import Metis, read_metis
@@ -74,7 +75,12 @@ def _sized_graph(
         values = values if values is None else np.concatenate([values, sign * values[apart]])
         src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
     numbers = (
-        {name: values.astype(dtype) for name, dtype in fields.items()} if values is not None else {}
+        {}
+        if values is None
+        else {
+            name: field_values(values, name, np.dtype(dtype), path)
+            for name, dtype in fields.items()
+        }
     )
     vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
     return EdgeData.of(ends, src, dst, numbers, against=against, vertices=vertices)
@@ -130,8 +136,8 @@ def read_edges(
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an
     id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
-    counted. Raises `DataError` with file and line, and `UsageError` for `columns` that can mean
-    nothing.
+    counted. A number of a matrix or a METIS graph that its field cannot hold is an error. Raises
+    `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.
     """
     format = detect(path) if format is None else format
     match format:

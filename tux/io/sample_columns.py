@@ -107,7 +107,7 @@ def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") 
     if role == "weight":
         return (
             ""
-            if 0 <= number <= np.finfo(np.float32).max
+            if 0 <= number <= float(np.finfo(np.float32).max)
             else f"weight {name} is {text!r}, not a finite number from 0"
         )
     least, most = asked.reals()

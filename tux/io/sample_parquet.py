@@ -20,13 +20,6 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
     """The rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
-    try:
-        return _read(asked, heads)
-    except UnicodeDecodeError:  # Parquet promises, but does not check
-        raise DataError("a string is not UTF-8 text", where=asked.path) from None
-
-
-def _read(asked: BagSpec, heads: Heads) -> Rows:
     with arrow.parquet_file(asked.path) as file:
         schema = file.schema_arrow
         names: list[str] = list(schema.names)
@@ -46,6 +39,7 @@ def _read(asked: BagSpec, heads: Heads) -> Rows:
         for batch in file.iter_batches(
             max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
         ):
+            arrow.whole(batch)
             done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
         if not done:
             raise DataError(f"{asked.path} holds no {asked.row}")

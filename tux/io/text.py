@@ -15,6 +15,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
+from tux.base.text import one_line
 from tux.io.cells import DECIMAL, MARK
 
 OnBadRow = Literal["stop", "skip"]
@@ -24,8 +25,9 @@ BLOCK = 16 << 20
 SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
 EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
+    r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
 )
+"""Digits can be matched in one way only: else a cell of very many would take very long."""
 NUMERIC = re.compile(f"{NUMBER.pattern}|{DECIMAL.pattern}", NUMBER.flags)
 """A number, perhaps one with a decimal comma, which is not read."""
 WHOLE = re.compile(r"-?\d+", re.ASCII)
@@ -54,7 +56,7 @@ class Bad:
         if self.stop:
             raise DataError(why, where=where, do=ADVICE)
         self.count += 1
-        self.first = self.first or f"{where}: {why}"
+        self.first = self.first or one_line(f"{where}: {why}")
 
 
 def blocks(path: str) -> Iterator[bytes]:

@@ -64,7 +64,7 @@ def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
     format = detect(path)
     if format is Format.PARQUET:
         with arrow.parquet_file(path) as file:
-            table = file.read()
+            table = arrow.whole(file.read())
         return _of_arrow(table, os.fspath(path))
     if format is Format.NPZ:
         arrays = read_npz(path, None, most=2)

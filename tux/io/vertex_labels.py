@@ -83,7 +83,7 @@ def _column(words: list[str]) -> np.ndarray:
     strings.
     """
     if all(
-        WHOLE.fullmatch(word) and str(int(word)) == word and len(word) < 19 for word in set(words)
+        len(word) < 19 and WHOLE.fullmatch(word) and str(int(word)) == word for word in set(words)
     ):
         return np.array([int(word) for word in words], np.int64)
     return np.array(words, STRING)

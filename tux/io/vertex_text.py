@@ -131,8 +131,13 @@ class _Text:
                 raise DataError(
                     f"cannot be read ({error})", where=f"{self.bad.path}:{number}", do=ADVICE
                 ) from None
-            if good:
-                self._add(self.layout.cut(good), lines)
+            try:
+                if good:
+                    self._add(self.layout.cut(good), lines)
+            except arrow.Unreadable as fault:
+                raise DataError(
+                    f"cannot be read ({fault})", where=f"{self.bad.path}:{number}", do=ADVICE
+                ) from None
 
     def _add(self, text: bytes, lines: np.ndarray) -> None:
         """Append rows that are all good, else raise `Unreadable` and append none."""

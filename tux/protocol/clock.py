@@ -37,7 +37,7 @@ class Open:
 
 class Clock:
     """One worker's clocks. Events: `start`, `ran`, `answered`; questions: `may_start`,
-    `next_segment`, `awaits`, `segments_left`, `idle`.
+    `next_segment`, `awaits`, `waits`, `segments_left`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -84,6 +84,11 @@ class Clock:
     def awaits(self, number: int) -> bool:
         """Whether answers to the last segment of clock `number` are still to come."""
         return number in self._open and self._open[number].waiting > 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether answers to some clock are still to come."""
+        return any(clock.waiting for clock in self._open.values())
 
     def segments_run(self, number: int) -> int:
         """How many segments of clock `number`, which is not finished, have run."""

@@ -113,12 +113,30 @@ def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
     return True
 
 
-def pack(fields: Iterable[tuple[np.ndarray, np.ndarray]]) -> Arrays:
-    """The arrays of a message, from the values (r, *shape) of each field and flags (r, width)
-    uint8, 1 where they are dirty.
+Flagged = tuple[np.ndarray, np.ndarray | None]
+"""The values (r, *shape) of a field's rows, and flags (r, width) uint8, 1 where they are dirty;
+None: nowhere.
+"""
+
+
+def picked(fields: Iterable[Flagged], rows: np.ndarray) -> list[Picked]:
+    """What a member hands to itself: of each field, all values (r, width) in `rows`, unless none
+    of them is dirty.
     """
+    rows = frozen(rows)
+    return [
+        Picked(rows, frozen(values), values.shape[1]) if dirty is not None else NEVER
+        for values, dirty in fields
+    ]
+
+
+def pack(fields: Iterable[Flagged]) -> Arrays:
+    """The arrays of a message about these fields."""
     forms, packed = [], []
     for values, dirty in fields:
+        if dirty is None:
+            forms.append(NOTHING)
+            continue
         form, arrays = _smallest(values.reshape(dirty.shape), dirty)
         forms.append(form)
         packed.extend(arrays)
@@ -229,6 +247,7 @@ def _ready(size: int) -> None:
         np.zeros(1, np.int32),
         np.empty(1, np.int32),
     )
+    _count(dirty)
     _changed_rows(values, dirty, np.zeros(1, np.uint8), values.copy())
     _rows_in(frozen(np.array([128], np.uint8)), frozen(at), out)
     for kind in (np.uint16, np.uint32):

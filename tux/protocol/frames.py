@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ INSIDE = 2048
 """Bytes of buffers that are copied into the header's frame: a frame of its own takes longer."""
 _HEADER = struct.Struct("<4sHBBQIIQIQQ")
 _DESCRIPTOR = struct.Struct("<BB4Q")
+_CHECKSUM = struct.Struct("<Q")
+_ZERO, _ZEROS = np.uint64(0), bytes(8)
 
 
 @compiled
@@ -77,9 +80,9 @@ def _fold(raw, state):  # type: ignore[no-untyped-def]
 
 def checksum(buffers: Sequence[Any]) -> int:
     """64-bit checksum of byte buffers in their order; lengths count too."""
-    state = np.uint64(0)
+    state = _ZERO
     for buffer in buffers:
-        raw = memoryview(buffer).toreadonly()
+        raw = buffer if type(buffer) is bytes else memoryview(buffer).toreadonly()
         state = np.uint64(_fold(np.frombuffer(raw, np.uint8), state))
     return int(state)
 
@@ -89,12 +92,9 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
     where all buffers together have at most `inside` bytes.
     """
     arrays = [np.asarray(a, order="C") for a in message.arrays]
-    if len(arrays) > MOST_ARRAYS or any(a.ndim > MOST_DIMENSIONS for a in arrays):
-        raise ValueError(
-            f"a message of {len(arrays)} arrays, or of more than {MOST_DIMENSIONS} dimensions"
-        )
-    described = b"".join([_described(array) for array in arrays])
-    fixed = (
+    if len(arrays) > MOST_ARRAYS:
+        raise ValueError(f"a message of {len(arrays)} arrays")
+    header = _HEADER.pack(
         MAGIC,
         VERSION,
         message.kind,
@@ -105,29 +105,33 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
         message.clock,
         message.sync_id,
         message.sequence,
+        0,
     )
-    bare = _HEADER.pack(*fixed, 0) + described
+    bare = b"".join([header, *[_described(a.dtype, a.shape) for a in arrays]])
     if arrays and sum([array.nbytes for array in arrays]) <= inside:
         bare = b"".join([bare, *_aligned(len(bare), arrays)])
-        return [_HEADER.pack(*fixed, checksum([bare])) + bare[_HEADER.size :]]
+        return [_with_checksum(bare, checksum([bare]))]
     buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
-    return [_HEADER.pack(*fixed, checksum([bare, *buffers])) + described, *buffers]
+    return [_with_checksum(bare, checksum([bare, *buffers])), *buffers]
 
 
-def _described(array: np.ndarray) -> bytes:
-    code = CODES.get(array.dtype)
-    if code is None:
-        raise ValueError(f"a message cannot have {array.dtype}")
-    return _DESCRIPTOR.pack(code, array.ndim, *array.shape, *_NO_LENGTHS[array.ndim])
+def _with_checksum(bare: bytes, total: int) -> bytes:
+    """A header's frame with the checksum in its place, where zeros are."""
+    return b"".join([bare[: _HEADER.size - 8], _CHECKSUM.pack(total), bare[_HEADER.size :]])
 
 
-_NO_LENGTHS = [(0,) * (MOST_DIMENSIONS - ndim) for ndim in range(MOST_DIMENSIONS + 1)]
+@lru_cache(1024)
+def _described(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    code, ndim = CODES.get(dtype), len(shape)
+    if code is None or ndim > MOST_DIMENSIONS:
+        raise ValueError(f"a message cannot have {dtype} of {ndim} dimensions")
+    return _DESCRIPTOR.pack(code, ndim, *shape, *[0] * (MOST_DIMENSIONS - ndim))
 
 
 def _aligned(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
     """The bytes of the arrays from place `at` of a frame on, each with zeros before it."""
     for array in arrays:
-        yield bytes(-at % 8)
+        yield _ZEROS[: -at % 8]
         yield array.tobytes()
         at += -at % 8 + array.nbytes
 
@@ -159,10 +163,12 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
             f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
             "refused"
         )
-    claims = [_claim(head, _HEADER.size + j * _DESCRIPTOR.size, source) for j in range(count)]
-    buffers = _parts(head, described, claims) if one else frames[1:]
+    claims = _claims(head[_HEADER.size : described])
+    if claims is None:
+        raise Refused(f"a message from worker {source} with an array of unknown type was refused")
+    buffers = _parts(head, claims) if one else frames[1:]
     arrays = [_array(claim, buffer, source) for claim, buffer in zip(claims, buffers, strict=True)]
-    bare = head[: _HEADER.size - 8] + bytes(8) + head[_HEADER.size :]
+    bare = b"".join([head[: _HEADER.size - 8], _ZEROS, head[_HEADER.size :]])
     covered = [bare] if one else [bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]
     if checksum(covered) != total:
         raise Refused(f"a message from worker {source} with a bad checksum was refused")
@@ -172,29 +178,34 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
 class _Claim(NamedTuple):
     """What a descriptor says of an array."""
 
+    at: int  # where its buffer is, if it is in the header's frame
     size: int  # bytes
     dtype: np.dtype
-    lengths: list[int]
+    lengths: tuple[int, ...]
 
 
-def _claim(head: bytes, at: int, source: int) -> _Claim:
-    code, ndim, *lengths = _DESCRIPTOR.unpack_from(head, at)
-    if code >= len(DTYPES) or ndim > MOST_DIMENSIONS:
-        raise Refused(f"a message from worker {source} with an array of unknown type was refused")
-    dtype, lengths = DTYPES[code], lengths[:ndim]
-    return _Claim(math.prod(lengths, start=dtype.itemsize), dtype, lengths)
-
-
-def _parts(head: bytes, at: int, claims: Sequence[_Claim]) -> Iterator[memoryview]:
-    """The buffers in the header's frame from place `at` on. The last one has the rest, so that it
-    is not what is claimed of it if the frame is too long.
+@lru_cache(1024)
+def _claims(described: bytes) -> tuple[_Claim, ...] | None:
+    """What descriptors say; None if a type or a number of dimensions is unknown. Most messages have
+    the same ones again and again.
     """
-    view, last = memoryview(head), len(claims) - 1
-    for j, claim in enumerate(claims):
+    claims, at = [], _HEADER.size + len(described)
+    for code, ndim, *lengths in _DESCRIPTOR.iter_unpack(described):
+        if code >= len(DTYPES) or ndim > MOST_DIMENSIONS:
+            return None
         at += -at % 8
-        end = min(at + claim.size, len(head)) if j < last else len(head)
-        yield view[at:end]
-        at = end
+        size = math.prod(lengths[:ndim], start=DTYPES[code].itemsize)
+        claims.append(_Claim(at, size, DTYPES[code], tuple(lengths[:ndim])))
+        at += size
+    return tuple(claims)
+
+
+def _parts(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
+    """The buffers in the header's frame. The last one has the rest, so that it is not what is
+    claimed of it if the frame is too long.
+    """
+    view, last = memoryview(head), claims[-1].at
+    return [*[view[claim.at : claim.at + claim.size] for claim in claims[:-1]], view[last:]]
 
 
 def _array(claim: _Claim, frame: Any, source: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Message(NamedTuple):
     sync_id: int = 0
     arrays: Sequence[np.ndarray] = ()
     sequence: int = 0
+    payload: Any = None
+    """What a member hands to itself instead of arrays, as it is. No bytes are made of it."""
 
     @property
     def nbytes(self) -> int:

@@ -3,6 +3,7 @@ member are checked here before anything else uses them.
 
 Each class is the payload of a kind of message. `read` makes it of a message, and raises BadMessage,
 which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
+What a worker and its own server send each other may be the payload itself (`Message.payload`).
 
     kind           sender      receiver     decoded by            what is checked
     CONTRIBUTION   worker      server       Contribution.read     block, pass, round; touched rows;
@@ -62,10 +63,10 @@ class Rows(Protocol):
     numbers: range
     masked: bool
 
-    def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
+    def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """This worker's rows in these blocks whose masters are on `home`."""
 
-    def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
+    def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
 
 
@@ -104,7 +105,7 @@ class Contribution(NamedTuple):
             (number, pass_number, round_number), rest = _numbers(message.arrays, 3, np.int32)
             _demand(number in rows.numbers, f"there is no block {number}")
             _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
-            masters = rows.down(message.source, np.array([number]))
+            masters = rows.down(message.source, (number,))
             if rows.masked:
                 touched, rest = _first(rest)
                 masters = masters[Touched.read(touched, len(masters))]
@@ -154,7 +155,7 @@ class Answer(NamedTuple):
             _demand(
                 int(numbers[0]) in rows.numbers
                 and int(numbers[-1]) in rows.numbers
-                and bool((numbers[1:] > numbers[:-1]).all()),
+                and (len(numbers) == 1 or bool((numbers[1:] > numbers[:-1]).all())),
                 "its blocks do not exist, or do not ascend",
             )
             own = rows.up(message.source, numbers)

@@ -28,9 +28,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
 from tux.program.fields import COMBINE, MEANS, PAIRED, Field
-from tux.protocol.encoding import NEVER, Arrays, Picked, bits, empty, pack, unpack, whole
+from tux.protocol.encoding import (
+    NEVER,
+    Arrays,
+    Flagged,
+    Picked,
+    bits,
+    empty,
+    pack,
+    unpack,
+    whole,
+)
+from tux.protocol.row_loops import (
+    acknowledge,
+    add,
+    mark_changed,
+    put,
+    put_values,
+    read_rows,
+    take_changes,
+    take_deltas,
+)
 from tux.rows.table import Table, frozen
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
@@ -54,101 +73,6 @@ def flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-@compiled
-def _take(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Copy the changes of `rows` since the last send to `out`, and flag them in `dirty`. They are
-    pending from now on.
-    """
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(shown.shape[1]):
-            change = shown[r, k] - base[r, k]
-            out[j, k] = change
-            dirty[j, k] = change != 0
-            unacked[r, k] += change != 0
-            pending[r, k] += change
-            base[r, k] = shown[r, k]
-
-
-@compiled
-def _take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Copy the deltas of `rows` to `out`, flag in `dirty` those that are not the `identity`, and
-    reset them to it.
-    """
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(shown.shape[1]):
-            out[j, k] = shown[r, k]
-            dirty[j, k] = shown[r, k] != identity
-            shown[r, k] = identity
-
-
-@compiled
-def _acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
-    """The masters' values now contain `changes`, so these are no longer pending."""
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(pending.shape[1]):
-            if changes[j, k] != 0:
-                unacked[r, k] -= 1
-                # To the bit, whatever the sum of several has been rounded to.
-                pending[r, k] = pending[r, k] - changes[j, k] if unacked[r, k] else 0
-
-
-@compiled
-def _put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
-    """Replace the masters' values of `rows`. Pending and unsent changes stay on top of them."""
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(shown.shape[1]):
-            below = masters[j, k] + pending[r, k]
-            unsent = shown[r, k] - base[r, k]
-            # Where nothing is unsent the master's value must arrive to the bit.
-            shown[r, k] = below + unsent if unsent != 0 else below
-            base[r, k] = below
-
-
-@compiled
-def _set(shown, rows, values):  # type: ignore[no-untyped-def]
-    """shown[rows] = values."""
-    for j in range(len(rows)):
-        for k in range(shown.shape[1]):
-            shown[rows[j], k] = values[j, k]
-
-
-@compiled
-def _add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes, which makes elements dirty where there are any."""
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(own.shape[1]):
-            own[r, k] += changes[j, k]
-            if changes[j, k] != 0:
-                versions[r, k] = version
-
-
-@compiled
-def _mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyped-def]
-    """Elements of `rows` of `now` become dirty where they are not as they were in `before`
-    (r, w).
-    """
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(now.shape[1]):
-            if now[r, k] != before[j, k]:
-                versions[r, k] = version
-
-
-@compiled
-def _read(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Copy `rows` to `out`, and flag their dirty elements in `dirty`."""
-    for j in range(len(rows)):
-        r = rows[j]
-        for k in range(own.shape[1]):
-            out[j, k] = own[r, k]
-            dirty[j, k] = versions[r, k] == version
-
-
 NO_EDGES = np.float32(1e-20)
 """The weight of a replica without edges: nothing beside one that has some."""
 
@@ -156,14 +80,22 @@ NO_ROWS = np.empty(0, np.int32)
 NO_ROWS.flags.writeable = False
 
 
+class Mirrored(NamedTuple):
+    """What a mirror has of a shared field beside what it shows: arrays (n, width)."""
+
+    base: np.ndarray
+    pending: np.ndarray
+    unacked: np.ndarray
+
+
 class Flat(NamedTuple):
-    """Arrays (n, width) of a field that comes up: what is shown; the identity of a delta; base,
-    pending and unacked of a shared field.
+    """Arrays (n, width) of a field that travels: what is shown; the identity of a delta; what
+    only a shared field has.
     """
 
     shown: np.ndarray
     identity: np.generic
-    changing: tuple[np.ndarray, ...] | None
+    mirrored: Mirrored | None
 
 
 class Mirrors:
@@ -183,12 +115,17 @@ class Mirrors:
         # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
         self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
-        self._rows_up = [self._flat(name, array, field) for name, array, field in self._up]
+        self._flat_up = [self._flat(name, array, field) for name, array, field in self._up]
+        self._flat_down = [self._flat(name, array, field) for name, array, field in self._down]
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
         # this and what follows compiles, or loads, what training must not wait for
         self.pack(NO_ROWS, (-1, -1))
         self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
+        for _, _, mirrored in self._flat_up:
+            if mirrored is not None:
+                none = frozen(np.empty_like(mirrored.base[:0]))
+                acknowledge(mirrored.pending, mirrored.unacked, NO_ROWS, none)
 
     @property
     def down(self) -> Arrays:
@@ -203,37 +140,40 @@ class Mirrors:
                 self.pending[name][...] = 0
                 self.unacked[name][...] = 0
 
-    def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
+    def take(
+        self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True
+    ) -> list[Flagged]:
         """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are
         cleared.
 
         `channel` (synchronisation, home) is where the answer will come from. Without `deltas` these
         stay, and none of them is sent.
         """
-        fields, sent, rows = [], [], frozen(rows.astype(np.int32, copy=False))
-        for shown, identity, changing in self._rows_up:
-            values, dirty = (
-                np.empty((len(rows), shown.shape[1]), shown.dtype),
-                np.empty((len(rows), shown.shape[1]), np.uint8),
-            )
-            if changing is not None:
-                _take(shown, *changing, rows, values, dirty)
-                sent.append(Picked(rows, frozen(values), shown.shape[1]))
+        fields: list[Flagged] = []
+        sent, rows = [], frozen(rows.astype(np.int32, copy=False))
+        for shown, identity, mirrored in self._flat_up:
+            shape = len(rows), shown.shape[1]
+            values, dirty, changes = np.empty(shape, shown.dtype), np.empty(shape, np.uint8), 0
+            if mirrored is not None:
+                changes = take_changes(shown, *mirrored, rows, values, dirty)
+                sent.append(Picked(rows, frozen(values), shown.shape[1]) if changes else NEVER)
             elif deltas:
-                _take_deltas(shown, identity, rows, values, dirty)
-            else:
-                dirty[...] = 0
-            fields.append((values, dirty))
+                changes = take_deltas(shown, identity, rows, values, dirty)
+            fields.append((values, dirty if changes else None))
         self._sent[channel].append(sent)
-        return pack(fields)
+        return fields
+
+    def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
+        """What `take` returns, as a message."""
+        return pack(self.take(rows, channel, deltas=deltas))
 
     def _flat(self, name: str, array: np.ndarray, field: Field) -> Flat:
-        """The arrays of a field that comes up, made once."""
+        """The arrays of a field that travels, made once."""
         shown = flat(array)
-        if field.kind == "delta":
+        if name not in self.base:
             return Flat(shown, shown.dtype.type(field.identity), None)
         own = self.base[name], self.pending[name], self.unacked[name]
-        return Flat(shown, shown.dtype.type(0), tuple(map(flat, own)))
+        return Flat(shown, shown.dtype.type(0), Mirrored(*map(flat, own)))
 
     def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
         """Changes of the shared fields of `rows` since the last send, which are shown as pending
@@ -260,21 +200,18 @@ class Mirrors:
         """The masters' values of the fields `down`; they answer the oldest send to that home, and
         their rows may be more than those sent.
         """
-        for name, sent in zip(self.base, self._sent[channel].popleft(), strict=True):
-            _acknowledge(flat(self.pending[name]), flat(self.unacked[name]), sent.rows, sent.values)
-        for (name, shown, _), now in zip(self._down, down, strict=True):
+        shared = [mirrored for _, _, mirrored in self._flat_up if mirrored is not None]
+        for mirrored, sent in zip(shared, self._sent[channel].popleft(), strict=True):
+            if sent is not NEVER:
+                acknowledge(mirrored.pending, mirrored.unacked, sent.rows, sent.values)
+        for (shown, _, own), now in zip(self._flat_down, down, strict=True):
             if now is NEVER:
                 continue
-            if name in self.base:
-                _put(
-                    now.of(shown),
-                    now.of(self.base[name]),
-                    now.of(self.pending[name]),
-                    now.rows,
-                    now.values,
-                )
+            if own is not None:
+                base, pending = now.of(own.base), now.of(own.pending)
+                put(now.of(shown), base, pending, now.rows, now.values)
             else:
-                _set(bits(now.of(shown)), now.rows, bits(now.values))
+                put_values(bits(now.of(shown)), now.rows, bits(now.values))
 
 
 FromWorker = tuple[np.ndarray, list[Picked], np.ndarray | None]
@@ -334,7 +271,7 @@ class Masters:
                 at = sent.of(own)
                 if field.combine == "sum":
                     versions = sent.of(self._versions[name])
-                    _add(at, versions, self.version, sent.rows, sent.values)
+                    add(at, versions, self.version, sent.rows, sent.values)
                 elif field.combine in PAIRED:  # of the context's one row
                     own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
                 else:
@@ -378,19 +315,22 @@ class Masters:
         rows = frozen(rows.astype(np.int32, copy=False))
         for (name, array, _), old in zip(self._down, before, strict=True):
             versions = flat(self._versions[name])
-            _mark_changed(versions, self.version, rows, bits(flat(array)), bits(old))
+            mark_changed(versions, self.version, rows, bits(flat(array)), bits(old))
+
+    def flagged(self, rows: np.ndarray) -> list[Flagged]:
+        """The `value` and `shared` fields of `rows`, with flags of their dirty elements."""
+        fields: list[Flagged] = []
+        rows = frozen(rows.astype(np.int32, copy=False))
+        for dtype, own, versions in self._rows_down:
+            shape = len(rows), own.shape[1]
+            out, dirty = np.empty(shape, dtype), np.empty(shape, np.uint8)
+            changes = read_rows(own, versions, self.version, rows, bits(out), dirty)
+            fields.append((out, dirty if changes else None))
+        return fields
 
     def read(self, rows: np.ndarray) -> Arrays:
-        """The dirty elements of the `value` and `shared` fields of `rows`, as a message."""
-        fields, rows = [], frozen(rows.astype(np.int32, copy=False))
-        for dtype, own, versions in self._rows_down:
-            out, dirty = (
-                np.empty((len(rows), own.shape[1]), dtype),
-                np.empty((len(rows), own.shape[1]), np.uint8),
-            )
-            _read(own, versions, self.version, rows, bits(out), dirty)
-            fields.append((out, dirty))
-        return pack(fields)
+        """What `flagged` returns, as a message."""
+        return pack(self.flagged(rows))
 
     def clear_dirty(self) -> None:
         """Mark every element as clean. Call this when all answers are made."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,9 +116,13 @@ class Server:
             return
         answers = self._serve(sync, clock, contributions)
         self.seconds += time.perf_counter() - start
-        for worker, arrays in enumerate(answers):
+        for worker, answer in enumerate(answers):
+            arrays, own = ((), answer) if isinstance(answer, Answer) else (answer, None)
             self._send(
-                Message(Kind.ANSWER, self.rank, worker, clock, message.sync_id, arrays), sync
+                Message(
+                    Kind.ANSWER, self.rank, worker, clock, message.sync_id, arrays, payload=own
+                ),
+                sync,
             )
 
     def _pass_on_totals(self, message: Message) -> None:
@@ -142,7 +146,9 @@ class Server:
         for answer in answers:
             self._send(answer, sync)
 
-    def _serve(self, sync: Fold[Any], clock: int, contributions: list[Any]) -> list[Arrays]:
+    def _serve(
+        self, sync: Fold[Any], clock: int, contributions: list[Any]
+    ) -> Sequence[Arrays | Answer]:
         """The answer to each worker; what the function has added to the context is set aside for
         its clock.
         """

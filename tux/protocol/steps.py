@@ -29,6 +29,7 @@ from tux.protocol.encoding import Arrays
 from tux.protocol.message import Kind, Message
 
 if TYPE_CHECKING:
+    from tux.protocol.payloads import Answer
     from tux.protocol.server import Server
 
 Rows = np.ndarray | slice
@@ -149,9 +150,11 @@ class Fold(Sync, Generic[Part]):
         """On the server: what a contribution carries, checked."""
 
     @abstractmethod
-    def serve(self, server: Server, clock: int, contributions: list[Part]) -> list[Arrays]:
+    def serve(
+        self, server: Server, clock: int, contributions: list[Part]
+    ) -> Sequence[Arrays | Answer]:
         """On the server: fold the contributions, in worker order; returns the answer to each
-        worker.
+        worker. An Answer is handed to the own worker as it is.
         """
 
     def aggregate_masters(self, clock: int) -> None:

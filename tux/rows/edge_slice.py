@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel.models import StructModel
 from numba.core.imputils import (
@@ -30,7 +31,7 @@ from numba.core.typing.templates import (
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array
 
-from tux.rows.row import RowType, fill_row, row_type
+from tux.rows.row import RAGGED, RowType, fill_row, row_type
 from tux.rows.table import RowSpec
 
 
@@ -188,6 +189,32 @@ def _neighbour(context: Any, builder: Any, typ: EdgesType, edges: Any, position:
     return neighbour._getvalue()
 
 
+FETCHED = (0, 64)
+"""Bytes from the start of a list whose cache lines are fetched ahead."""
+
+
+def _fetch_lists(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> None:
+    """Fetch the first entries of the lists of the neighbour at `position` into the cache. Lists lie
+    anywhere in memory, and UDFs branch by what they read there, so the processor cannot run ahead.
+    """
+    ragged = [name for name, _, ndim, _ in typ.neighbour.other.fields if ndim == RAGGED]
+    if not ragged:
+        return
+    byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), (byte, i32, i32, i32))
+    fetch = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+    reading, near, data = i32(0), i32(3), i32(1)
+    at = builder.gep(edges.ends, [position])
+    end = context.cast(builder, builder.load(at), typ.end, types.intp)
+    row = cgutils.create_struct_proxy(typ.neighbour.other)(context, builder, value=edges.other)
+    for name in ragged:
+        first = builder.load(builder.gep(getattr(row, f"bounds_{name}"), [end]))
+        start = builder.bitcast(builder.gep(getattr(row, f"at_{name}"), [first]), byte)
+        for offset in FETCHED:
+            line = builder.gep(start, [context.get_constant(types.intp, offset)])
+            builder.call(fetch, (line, reading, near, data))
+
+
 @infer_global(len)
 class _EdgesLength(AbstractTemplate):
     key = len
@@ -246,8 +273,11 @@ def _iternext(context: Any, builder: Any, sig: Any, args: Any, result: Any) -> N
     more = builder.icmp_signed("<", position, edges.hi)
     result.set_valid(more)
     with builder.if_then(more):
+        behind = builder.add(position, context.get_constant(types.intp, 1))
+        inside = builder.icmp_signed("<", behind, edges.hi)
+        _fetch_lists(context, builder, edges_type, edges, builder.select(inside, behind, position))
         result.yield_(_neighbour(context, builder, edges_type, edges, position))
-        builder.store(builder.add(position, context.get_constant(types.intp, 1)), iterator.position)
+        builder.store(behind, iterator.position)
 
 
 @lower_setattr_generic(NeighbourType)

@@ -1,16 +1,17 @@
-"""How the threads of a kernel share its items: each takes the next one, waits for its turns, runs
-it, and passes the turns on.
+"""How the threads of a kernel share its items: each takes the next run of items, waits for the
+turns of an item, runs it, and passes the turns on.
 
 An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, shares PART..PART_END of
 the other end, and up to two tickets. A ticket says which turn is waited for (a place in
 `turns`; 0: none) and how many items have it before this one. So items that share a ticket run in
-the order of the list, whatever the number of threads, and none waits for a later one.
+the order of the list, whatever the number of threads, and none waits for a later one. A run is some
+items in a row that one thread should run, as they touch the same rows: most are of one item.
 
 `turns` is one array of int64, of which each eighth is used, so that no two share a cache line:
 
-    0       the next item
+    0       the next run
     1       not 0: a thread has failed, and all end
-    2       the number of lanes: item i waits for item i - lanes, whose lane it has; 0: for none
+    2       the number of lanes: run i waits for run i - lanes, whose lane it has; 0: for none
     3...    turns of the lanes, then of the tickets
 """
 
@@ -27,7 +28,7 @@ from numba.np.arrayobj import make_array
 from tux.partition.compiled import compiled
 
 MOST_LANES = 16
-"""Copies of the context that a kernel's items add to in turn, at most."""
+"""Copies of the context that a kernel's runs add to in turn, at most."""
 
 LO, HI, PART, PART_END, FIRST, FIRST_NEED, SECOND, SECOND_NEED = range(8)
 WIDTH = 8  # an item is a cache line
@@ -54,10 +55,19 @@ class Plain:
 
     @staticmethod
     def take(turns: Any) -> int:
-        """The number of the next item."""
-        item = int(turns[NEXT])
-        turns[NEXT] = item + 1
-        return item
+        """The number of the next run."""
+        run = int(turns[NEXT])
+        turns[NEXT] = run + 1
+        return run
+
+    @staticmethod
+    def begin_run(turns: Any, run: int) -> bool:
+        """Nothing is waited for: the runs before have ended."""
+        return True
+
+    @staticmethod
+    def end_run(turns: Any, run: int) -> None:
+        """Nobody waits."""
 
     @staticmethod
     def begin(turns: Any, items: Any, item: int) -> bool:
@@ -125,8 +135,23 @@ def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def take(turns):  # type: ignore[no-untyped-def]
-    """The number of the next item."""
+    """The number of the next run."""
     return _add(turns, NEXT * STRIDE)
+
+
+@njit(nogil=True)
+def begin_run(turns, run):  # type: ignore[no-untyped-def]
+    """Wait for the lane of a run; False if a thread has failed."""
+    lanes = turns[USED_LANES * STRIDE]
+    return lanes == 0 or _reached(turns, LANE + run % lanes, run // lanes)
+
+
+@njit(nogil=True)
+def end_run(turns, run):  # type: ignore[no-untyped-def]
+    """Pass the lane of a run on."""
+    lanes = turns[USED_LANES * STRIDE]
+    if lanes > 0:
+        _add(turns, (LANE + run % lanes) * STRIDE)
 
 
 @njit(nogil=True)
@@ -137,10 +162,7 @@ def begin(turns, items, item):  # type: ignore[no-untyped-def]
     first, second = items[item, FIRST], items[item, SECOND]
     if first > 0 and not _reached(turns, first, items[item, FIRST_NEED]):
         return False
-    if second > 0 and not _reached(turns, second, items[item, SECOND_NEED]):
-        return False
-    lanes = turns[USED_LANES * STRIDE]
-    return lanes == 0 or _reached(turns, LANE + item % lanes, item // lanes)
+    return second == 0 or _reached(turns, second, items[item, SECOND_NEED])
 
 
 @njit(nogil=True)
@@ -151,6 +173,3 @@ def finish(turns, items, item):  # type: ignore[no-untyped-def]
         _add(turns, first * STRIDE)
     if second > 0:
         _add(turns, second * STRIDE)
-    lanes = turns[USED_LANES * STRIDE]
-    if lanes > 0:
-        _add(turns, (LANE + item % lanes) * STRIDE)

@@ -1,0 +1,210 @@
+"""Parsers of what tux has written itself, which may be damaged or made up all the same: partitioned
+graphs, folders of runs, and files of lists.
+
+An input is one file of such a folder: its name, a newline, and its bytes. The others are whole.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from fuzz import mutations
+from fuzz.parser import Parser, joined, parted
+from tux.apps.mf import MF
+from tux.arrays.arrow import read_parquet
+from tux.arrays.edges import EdgeData
+from tux.arrays.networks import from_arrays
+from tux.cli.info import of_parts, of_run
+from tux.engine.records import COSTS
+from tux.engine.spool import Spool, SpooledLists
+from tux.engine.worker import Worker
+from tux.graph import store
+from tux.graph.local import Graph
+from tux.graph.partitioned import Partitioned, without_edges
+from tux.run.folder import App, Origin, Run, RunFolder, fill, model_file, read_ids, read_run
+from tux.run.pairs import read_pairs
+
+NPY = 128  # bytes before the numbers of an array
+FEW = 0.2
+"""Share of the inputs that folders get: many files are opened for each."""
+
+
+def _files(folder: Path) -> list[bytes]:
+    """The files of a folder as inputs."""
+    return [
+        path.relative_to(folder).as_posix().encode() + b"\n" + path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def _one_file(often: bytes) -> Callable[[Random, Sequence[bytes]], bytes]:
+    """A file of a folder, damaged; every third time the one called `often`."""
+
+    def make(rng: Random, samples: Sequence[bytes]) -> bytes:
+        chosen = rng.choice(samples)
+        if rng.random() < 0.33:
+            chosen = next(each for each in samples if each.startswith(often + b"\n"))
+        name, _, content = chosen.partition(b"\n")
+        if rng.random() < 0.05:  # what another file holds
+            return name + b"\n" + rng.choice(samples).partition(b"\n")[2]
+        if name.endswith((b".json", b".jsonl")):
+            if rng.random() < 0.8:
+                return name + b"\n" + mutations.json_lines(rng, content)
+            return name + b"\n" + mutations.text(rng, [content])
+        if name.endswith(b".npy") and rng.random() < 0.8:
+            return name + b"\n" + mutations.behind(rng, content, NPY)
+        return name + b"\n" + mutations.binary(rng, [content])
+
+    return make
+
+
+def _replacing(folder: Path, read: Callable[[], object]) -> Callable[[bytes], object]:
+    """A parser of such inputs: the file is put into `folder` while `read` is called."""
+    kept = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+
+    def of(content: bytes) -> object:
+        name, _, damaged = content.partition(b"\n")
+        path = kept[name.decode()]  # never a path that a damaged input has made up
+        whole = path.read_bytes()
+        _write(path, damaged)
+        try:
+            return read()
+        finally:
+            _write(path, whole)
+
+    return of
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A new file, as an old one may still be mapped, which its shortening would break."""
+    path.unlink()
+    path.write_bytes(content)
+
+
+# ---- partitioned graphs
+
+
+def _store(folder: Path) -> Parser:
+    folder.mkdir()
+    edges = EdgeData.of(
+        ("user", "item"), [5, 5, -3, 2**62], ["a", "b", "b", "c"], {"value": np.arange(4.0)}
+    )
+    test = EdgeData.of(
+        ("user", "item"), [5, 99], ["c", "zz"], {"value": np.arange(2.0)}, against=edges.ids
+    )
+    cut = Partitioned.of(edges, test, "random", 2, 0)
+    store.save(folder, cut.parts, edges.ends, partitioner="random", digest="0" * 32)
+
+    def read() -> object:
+        found = of_parts(folder)
+        bare = without_edges(folder, ("user", "item"), {"value": np.dtype("f4")})
+        return found, [len(ids.values) for ids in bare.ids.values()]
+
+    return Parser(_files(folder), _replacing(folder, read), _one_file(b"manifest.json"), FEW)
+
+
+# ---- runs
+
+
+def _run(folder: Path) -> Parser:
+    edges = from_arrays([1, 1, 2], [7, 8, 8], ends=("user", "item"), value=np.ones(3, "f4"))
+    program = MF(rank=2)
+    worker = Worker(program, Graph.whole(program, edges, None, 0), seed=0, jit=False)
+    run = Run(
+        App("mf", "0" * 32),
+        {"rank": 2},
+        0,
+        {"epochs": 2, "columns": "user,item,value", "jit": True, "every": 1},
+        Origin("/data/ratings.csv", "0" * 32, {"user": "userId", "item": "movieId"}),
+        command=["tux", "run", "mf"],
+        versions={"tux": "0.1.0"},
+        sizes={"vertices": {"user": 2, "item": 2}, "edges": 3, "skipped": 1},
+        categories={"user": {"group": ["a", "b"]}},
+        setup_seconds={"load": 0.25},
+        results={
+            "epochs": 2,
+            "seconds": 0.5,
+            "last": {"epoch": 2, "rmse": 0.5},
+            "best": {"epoch": 1, "rmse": 0.25},
+            "monitor": "rmse",
+            "model_epoch": 1,
+            "score": 0.75,
+        },
+    )
+    record = {**dict.fromkeys(COSTS, 1.5), "edges_per_second": 10.0, "rmse": 0.5}
+    with RunFolder(folder) as made:
+        made.write_run(run)
+        for epoch in (1, 2):
+            made.append({**record, "epoch": epoch})
+        made.write_model(worker)
+    pairs = folder.with_name("pairs.csv")
+    pairs.write_bytes(b"user,item,value\n1,7,1\n2,9,1\n")
+
+    def read() -> object:
+        told = of_run(str(folder))
+        found = read_run(folder)
+        trained = MF(**found.parameters)
+        ids = read_ids(folder, trained)
+        model = [read_parquet(model_file(folder, name)) for name in (*ids, "tau")]
+        read_pairs(pairs, found, trained, ids, None, lambda text: None)
+        fill(folder, worker)
+        return told, model
+
+    return Parser(_files(folder), _replacing(folder, read), _one_file(b"run.json"), FEW)
+
+
+# ---- lists
+
+
+def _spooled() -> bytes:
+    """The files of two workers, of 5 vertices in 2 rounds."""
+    rng = np.random.default_rng(1)
+    files = [io.BytesIO(), io.BytesIO()]
+    for file, mine in zip(files, ([0, 2, 3], [1, 4]), strict=True):
+        spool = Spool("page", {"path": 3, "noise": 2}, lambda file=file: file)
+        for _ in range(2):
+            lists = {"path": (len(mine), 3), "noise": (len(mine), 2)}
+            spool.append(
+                np.array(mine, np.int32),
+                {name: rng.integers(-1, 5, shape).astype("i4") for name, shape in lists.items()},
+            )
+    return joined(file.getvalue() for file in files)
+
+
+def _spool_input(rng: Random, samples: Sequence[bytes]) -> bytes:
+    files = parted(samples[0])
+    at = rng.randrange(2)
+    head, _, rows = files[at].partition(b"\n")
+    match rng.randrange(5):
+        case 0:
+            head = mutations.text(rng, [head])
+        case 1 | 2:
+            head = mutations.json_lines(rng, head)
+        case 3:
+            rows = mutations.behind(rng, rows, 0)
+        case _:
+            rows = mutations.binary(rng, [rows])
+    files[at] = head + b"\n" + rows
+    if rng.random() < 0.3:  # all workers alike
+        files[1 - at] = head + b"\n" + files[1 - at].partition(b"\n")[2]
+    return joined(files) if rng.random() < 0.95 else mutations.binary(rng, samples)
+
+
+def _read_spool(content: bytes) -> object:
+    files = [io.BytesIO(part) for part in parted(content)] or [io.BytesIO()]
+    return list(SpooledLists(files, {"page": np.arange(5)[::-1].copy()}).pieces())
+
+
+def parsers(folder: Path) -> dict[str, Parser]:
+    """All of them by name; they write into `folder`."""
+    return {
+        "store": _store(folder / "graph"),
+        "run": _run(folder / "run"),
+        "spool": Parser([_spooled()], _read_spool, _spool_input),
+    }

@@ -1,0 +1,18 @@
+"""All parsers by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fuzz import binaries, folders, messages, texts
+from fuzz.parser import Parser
+
+MODULES = (texts, binaries, folders, messages)
+
+
+def parsers(folder: Path) -> dict[str, Parser]:
+    """All of them; they write into `folder`, which is empty."""
+    found: dict[str, Parser] = {}
+    for module in MODULES:
+        found |= module.parsers(folder)
+    return found

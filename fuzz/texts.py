@@ -1,0 +1,222 @@
+"""Parsers of text files: edges, bags of columns, samples, vertices and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz.parser import Parser, choice, from_file
+from tux.arrays.ids import Ids
+from tux.io import plain_rows, text
+from tux.io.bags import read_bags, read_vocabulary
+from tux.io.detect import detect
+from tux.io.read import read_edges
+from tux.io.sample_labels import read_sample_labels
+from tux.io.samples import read_samples
+from tux.io.vertex_columns import Wanted
+from tux.io.vertex_labels import read_vertex_labels
+from tux.io.vertex_table import read_vertices
+
+ONE, TWO = ("node", "node"), ("user", "item")
+F4, I4 = np.dtype("f4"), np.dtype("i4")
+FIELDS: tuple[dict[str, Any], ...] = ({"value": "f4"}, {"value": "i4"}, {}, {"a": "f8", "b": "u1"})
+BLOCKS = (text.BLOCK, 64, text.BLOCK, 7)
+"""Bytes that are parsed at a time: few, so that lines go over the ends of blocks."""
+
+EDGES = (
+    b"1,2,3.5\n1,3,4\n4,2,-1e3\n70000,2,0.25\n",
+    b"userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n2,10,4.0,835355493\n",
+    b"1::1193::5::978300760\n2::661::3::978302109\n",
+    b"# a comment\n0\t1\n1\t2\n% another\n2\t0\n",
+    b"1 2 1.5\n2  3\t2\n",
+    b'user;item;value\nana;"x; y";1\nb\xc3\xb6b;z;2\n',
+    b"a|b|1|7\nb|c|2|8\n",
+    b"\xef\xbb\xbfsource,target\r\n18446744073709551615,007\r\n1,2\r\n",
+)
+DOCWORD = (b"3\n5\n4\n1 1 2\n1 5 1\n3 2 7\n3 3 1\n", b"2\n2\n2\n2 2 1\n1 1 9\n")
+LDA_C = (b"2 0:1 3:2\n1 2:5\n0\n3 0:1 1:1 4:2\n", b"1 7:1\n1 7:2\n")
+SVM = (
+    b"+1 1:0.5 3:1 7:-2e-3\n-1 2:1 # comment\n+1 1:1\n",
+    b"1 1:1 2:2\n2 3:0.25\n1\n",
+    b"1:1 2:2\n\n3:1 4:4\n",
+    b"spam 1:1 1:2\nham 3:123456789012345678901234567890\n",
+)
+DOCUMENTS = (
+    b"the cat sat on the mat\n\nThe DOG barked, twice!\n",
+    "größe straße naïve — 日本語 テスト\nабв где 123 a1\n".encode(),
+)
+VOCABULARY = (b"the\ncat\nsat\nmat\ndog\n", "größe\n日本語\n".encode())
+TABLES = (
+    b"label,age,job,w\n1,31,clerk,1\n0,45,cook,0.5\n1,NA,clerk,2\n",
+    b"a\tb\ty\n1.5\tTrue\tno\n2\tFalse\tyes\n0\tTrue\tno\n",
+    b'x;"a word";class\n1;"u;v";A\n;w;B\n',
+)
+SAMPLE_LABELS = (b"1\n-1\n1\n", b"spam\nham\n\n", b"0\r\n1\r\n")
+MARKET = (
+    b"%%MatrixMarket matrix coordinate real general\n% c\n3 4 3\n1 1 0.5\n2 4 -1e3\n3 2 7\n",
+    b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
+    b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 4\n3 1 -5\n",
+)
+METIS = (
+    b"3 2\n2\n1 3\n2\n",
+    b"% c\n3 2 001\n2 5\n1 5 3 7\n2 7\n",
+    b"3 2 111 2\n1 4 4 2 1\n1 4 4 1 1 3 2\n9 0 0 2 2\n",
+    b"4 1\n\n3\n2\n\n",
+)
+VERTICES = (
+    b"id,age,group,x_0,x_1\n1,30,a,0.5,1\n2,40,b,-1,2e5\n70,25,a,0,0\n",
+    b"id\tage\tgroup\tx\nana\t1\tu\t0.5\nbob\t2\tv\t0.25\n",
+    b'node;group;age\n"a b";x;7\nc;"y;z";8\n',
+)
+POINTS = (b"0.5 1.5 2\n1 2 3\n-1e3 0 0\n", b"id,age,group,x_0,x_1\n1,1,a,0.5,1\n2,3,b,-1,2\n")
+LABELS = (b"0 8\n1 8\n1 9\n", b"node\tlabel\nana\tred\nb b\tblue\n", b"0,1\n1,1\n2,0\n")
+COMMUNITIES = (b"0 1 2\n2\n", b"# c\n1\t2\n\n0\n")
+
+LINES = b"1,2,3.5\n1,3,4\n4,2,-1e3\n70000,2,0.25\n"  # which is packed
+VALID = frozenset((*EDGES, *DOCWORD, *LDA_C, *SVM, *MARKET, *METIS, *TABLES, *VERTICES, LINES))
+
+
+def skipping(content: bytes) -> Any:
+    """Whether bad rows are left out or stop the reading."""
+    return ("stop", "skip")[choice(content, 2, "skip")]
+
+
+def edges(path: Path, content: bytes) -> object:
+    """Read any file as edges; of what is valid, nothing is asked that may not be there."""
+    if content in VALID:
+        square = content in METIS or content in MARKET[1:]
+        return read_edges(path, ONE if square else TWO, {})
+    ends = (ONE, TWO)[choice(content, 2, "ends")]
+    columns = (None, None, None, "1,2,3", "user,item,value")[choice(content, 5, "columns")]
+    if path.suffix in (".mtx", ".graph"):
+        columns, ends = None, (ONE, ONE, TWO)[choice(content, 3, "ends")]
+    return read_edges(
+        path,
+        ends,
+        FIELDS[choice(content, len(FIELDS), "fields")],
+        columns=columns,
+        on_bad_row=skipping(content),
+        undirected=("both", "once")[choice(content, 2, "undirected")],  # type: ignore[arg-type]
+    )
+
+
+def _plain(path: Path, content: bytes) -> object:
+    """Edges, of which even few are worth the compiled loop and threads."""
+    before = plain_rows.LEAST
+    plain_rows.LEAST = 4 + choice(content, 20, "piece")
+    try:
+        return edges(path, content)
+    finally:
+        plain_rows.LEAST = before
+
+
+def in_blocks(read: Callable[[Path, bytes], object]) -> Callable[[Path, bytes], object]:
+    """The same reader, of which some inputs are more than a block."""
+
+    def of(path: Path, content: bytes) -> object:
+        before = text.BLOCK
+        # very many blocks of a very long line would be slow without being wrong
+        if len(content) < 4000 and content not in VALID:
+            text.BLOCK = BLOCKS[choice(content, 4, "block")]
+        try:
+            return read(path, content)
+        finally:
+            text.BLOCK = before
+
+    return of
+
+
+def _bags(form: Any) -> Callable[[Path, bytes], object]:
+    def read(path: Path, content: bytes) -> object:
+        fields: Any = ({"count": "i4"}, {"count": "f4"}, {"count": "u1"}, {"count": "f8"})
+        if form == "svm":
+            fields = ({"value": "f4"}, {"value": "f8"}, {"value": "f4"}, {"value": "f4"})
+        return read_bags(
+            path,
+            fields=fields[choice(content, 4, "fields")],
+            form=form,
+            on_bad_row=skipping(content),
+        )
+
+    return read
+
+
+def _samples(form: Any) -> Callable[[Path, bytes], object]:
+    def read(path: Path, content: bytes) -> object:
+        weight = "w" if form == "table" and choice(content, 4, "weight") == 0 else None
+        needed = choice(content, 2, "labels") == 0
+        if content in VALID:
+            weight, needed = None, False
+        return read_samples(
+            path,
+            form=form,
+            weight=weight,
+            on_bad_row=skipping(content),
+            require_labels=needed,
+        )
+
+    return read
+
+
+def vertices(path: Path, content: bytes) -> object:
+    """Read any file as a table of vertices."""
+    wanted = (
+        None,
+        [Wanted("age", F4), Wanted("group", I4)],
+        [Wanted("x", F4, 2), Wanted("age", I4, optional=True)],
+        [Wanted("x", F4, 0)],
+    )
+    asked = None if content in VALID else wanted[choice(content, 4, "wanted")]
+    return read_vertices(path, "user", asked, on_bad_row=skipping(content))
+
+
+def points(path: Path, content: bytes) -> object:
+    """Read any file as points."""
+    return read_vertices(
+        path, "point", [Wanted("x", F4, 0)], on_bad_row=skipping(content), points=True
+    )
+
+
+def labels(path: Path, content: bytes) -> object:
+    """Read any file as labels of vertices."""
+    ids = (np.arange(4), np.array(["ana", "b b", "0"], np.dtypes.StringDType()))
+    known = content in LABELS[1:2]
+    return read_vertex_labels(path, Ids.of(ids[known or choice(content, 4, "ids") == 0])[0])
+
+
+Reader = Callable[[Path, bytes], object]
+
+
+def parsers(folder: Path) -> dict[str, Parser]:
+    """All of them by name; they write into `folder`."""
+
+    def of(
+        samples: Sequence[bytes], read: Reader, name: str = "input.txt", share: float = 1.0
+    ) -> Parser:
+        return Parser(samples, from_file(folder / name, in_blocks(read)), share=share)
+
+    return {
+        "edges": of(EDGES, edges),
+        "edges-plain": of(EDGES, _plain),
+        "market": of(MARKET, edges, "input.mtx"),
+        "metis": of(METIS, edges, "input.graph"),
+        "detect": of(
+            EDGES + DOCWORD + LDA_C + SVM + MARKET, lambda path, content: detect(path), "input"
+        ),
+        "docword": of(DOCWORD, _bags("docword")),
+        "lda-c": of(LDA_C, _bags("lda-c")),
+        "svm-bags": of(SVM, _bags("svm")),
+        "bags-detected": of(DOCWORD + LDA_C[:1], edges),
+        "documents": of(DOCUMENTS, _bags("text"), share=0.5),  # a table of all characters each
+        "vocabulary": of(VOCABULARY, lambda path, content: read_vocabulary(path)),
+        "svm-samples": of(SVM, _samples("svm")),
+        "table-samples": of(TABLES, _samples("table")),
+        "sample-labels": of(SAMPLE_LABELS, lambda path, content: read_sample_labels(path)),
+        "vertices": of(VERTICES, vertices),
+        "points": of(POINTS, points),
+        "vertex-labels": of(LABELS, labels),
+        "communities": of(COMMUNITIES, labels, "input.cmty"),
+    }

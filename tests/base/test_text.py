@@ -1,0 +1,29 @@
+"""Messages are one short line, whatever words of files are in them."""
+
+from tux.base.errors import DataError, TuxError
+from tux.base.text import LONGEST, one_line
+
+
+def test_words_stay_as_they_are():
+    for text in ("", "a word, naïve 日本語 \U0001f600", "x" * LONGEST, "a\u00a0b"):
+        assert one_line(text) == text
+
+
+def test_control_characters_and_ends_of_lines_are_written_out():
+    assert one_line("a\nb\r\tc\x1b[31m\0") == r"a\nb\r\tc\x1b[31m\x00"
+    assert one_line("\x85\u2028\u2029\x1c\x0b\x7f") == r"\x85\u2028\u2029\x1c\x0b\x7f"
+    one_line("\ud800").encode()
+
+
+def test_a_long_text_has_its_beginning_and_its_end():
+    short = one_line("begin" + "x" * 10_000 + "end")
+    assert len(short) == LONGEST and short.startswith("beginx") and short.endswith("xend")
+    assert " ... " in short
+    assert len(one_line("\n" * 10_000)) == LONGEST
+
+
+def test_errors_are_lines():
+    error = DataError("what\nnot", where="file\n:1", do="do\x1bthis")
+    assert str(error) == "what\\nnot\n  at file\\n:1\n  do\\x1bthis"
+    assert error.args == ("what\\nnot",)
+    assert str(TuxError("what")) == "what"
