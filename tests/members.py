@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from tux.cluster.job import Job
 from tux.protocol.message import Kind, Message
 
 JOB = 0x1234_5678_9ABC_DEF0
@@ -31,3 +32,28 @@ def unharmed(one, other, value=7):
     """Whether a message still goes from one member to another."""
     one.send(up(other.number, value, one.number))
     assert value_of(other.receive(SOON, "a message")) == value
+
+
+def job_in(folder, **changed):
+    """A job of two workers, whose sockets are in a folder."""
+    fields = dict(
+        nonce=b"1",
+        graph="",
+        app="mf",
+        parameters={},
+        traits={},
+        workers=2,
+        launcher=f"ipc://{folder}/launcher",
+        listen=f"ipc://{folder}/{{}}",
+        secret=None,
+        seed=0,
+        slack=0,
+        jit=False,
+        check=False,
+        epochs=1,
+        every=1,
+        patience=0,
+        keep_best=False,
+        deadline=5,
+    )
+    return Job(**fields | changed)

@@ -17,12 +17,16 @@ from tux.cluster.control import (
     Failed,
     Go,
     Hello,
+    Join,
     Record,
     Trained,
+    Welcome,
     as_error,
+    beat_in,
     epoch_of,
     failed,
     pack,
+    pack_beat,
     unpack,
 )
 from tux.engine.records import COSTS
@@ -33,7 +37,8 @@ CONTROLS = [
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "höst", "tcp://127.0.0.1:1"),
     Go([]),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
-    Beat(),
+    Join("tcp://127.0.0.1:1"),
+    Welcome(bytes(range(16))),
     Record({}),
     Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
     Trained(0.25, 7),
@@ -41,7 +46,6 @@ CONTROLS = [
     Failed(1, "", "", ""),
     Bye(),
     Bye("it was interrupted"),
-    Beat(paused=True),
 ]
 KINDS = [
     errors.UsageError,
@@ -74,6 +78,21 @@ def test_there_and_back(control):
     assert unpack(message) == control
     frames = [bytes(frame) for frame in encode(message, 77)]
     assert unpack(decode(frames, 77, 2)) == control
+
+
+def test_a_heartbeat_there_and_back():
+    beat = Beat(paused=True, works=True, refused=3, last_refused="a stranger")
+    message = pack_beat(beat, 7, 1, 2)
+    assert (message.kind, message.source, message.dest) == (Kind.BEAT, 1, 2)
+    frames = [bytes(frame) for frame in encode(message, 77)]
+    received = decode(frames, 77, 2)
+    assert beat_in(received) == beat and received.sequence == 7
+
+
+@pytest.mark.parametrize("content", [b"", b"\xc1", msgspec.msgpack.encode({"refused": "many"})])
+def test_what_is_no_heartbeat_is_refused(content):
+    with pytest.raises(Refused, match="BEAT message of worker 1 was refused"):
+        beat_in(carrying(content)._replace(kind=Kind.BEAT))
 
 
 def test_a_value_that_is_no_number():
@@ -156,12 +175,12 @@ def test_records_that_cannot_be(fields, why):
 
 
 def test_trailing_bytes():
-    refused(carrying(msgspec.msgpack.encode(Beat()) + b"\0"))
+    refused(carrying(msgspec.msgpack.encode(Bye()) + b"\0"))
 
 
 def test_no_buffer_or_two():
     refused(Message(Kind.CONTROL, 1, 2))
-    refused(carrying(msgspec.msgpack.encode(Beat()), np.zeros(1, np.uint8)))
+    refused(carrying(msgspec.msgpack.encode(Bye()), np.zeros(1, np.uint8)))
 
 
 def test_more_bytes_than_any_control_has():

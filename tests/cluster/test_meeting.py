@@ -13,6 +13,7 @@ from running import Running
 from tux.base.errors import DiskError, TuxError
 from tux.cluster import job_folder
 from tux.cluster.local_workers import LocalWorkers
+from tux.cluster.wire import Sockets
 
 HARD = 60.0  # seconds after which a command counts as hung
 
@@ -178,6 +179,25 @@ def test_sockets_lie_where_their_names_are_short(tmp_path, monkeypatch):
     monkeypatch.setattr(job_folder, "SHORT", ())
     with pytest.raises(TuxError, match="too long for sockets"):
         job_folder.make(None)
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_the_longest_name_of_a_socket_is_that_of_the_launcher(tmp_path, monkeypatch, more, fits):
+    """In a temporary folder as long as it may be, members can listen; in a longer one, they
+    could not.
+    """
+    rest = len("/tux-job-xxxxxxxx/launcher")
+    base = f"{tmp_path}/{'x' * (106 + more - rest - len(str(tmp_path)))}"
+    os.mkdir(base)
+    monkeypatch.setattr(job_folder, "SHORT", ())
+    if not fits:
+        with pytest.raises(TuxError, match="too long for sockets"):
+            job_folder._for_sockets(base)
+        return
+    folder = Path(job_folder._for_sockets(base)) / "tux-job-xxxxxxxx"
+    folder.mkdir()
+    for name in ("launcher", "9999"):
+        Sockets(f"ipc://{folder}/{name}", 1 << 16, None, print).close(0)
 
 
 def test_no_workers_no_processes(tmp_path):

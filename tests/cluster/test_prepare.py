@@ -1,11 +1,14 @@
 """What a job tells its workers."""
 
+import re
+
 import numpy as np
 import pytest
 
 from tux.arrays.networks import from_arrays
 from tux.cluster import job_folder
 from tux.cluster import prepare as module
+from tux.cluster.agreement import differences
 from tux.cluster.job import Job
 from tux.cluster.prepare import prepare
 from tux.graph.partitioned import Partitioned
@@ -21,6 +24,40 @@ OPTIONS = {
     "keep_best": False,
     "deadline": 5.0,
 }
+
+
+MINE = """
+from tux import Edge, Program, Vertex
+import beside_mine
+
+
+class Mine(Program):
+    page = Vertex()
+    link = Edge("page", "page")
+"""
+
+
+def test_machines_may_differ_in_the_place_of_a_program_not_in_its_text(tmp_path):
+    paths = [tmp_path / name / "mine.py" for name in ("one", "other")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(MINE)
+        (path.parent / "beside_mine.py").write_text("step = 0.1\n")
+
+    def difference():
+        first, other = (
+            module._traits(f"{path}:Mine", {}, OPTIONS, 1, 2, {"data": ""}) for path in paths
+        )
+        return differences(first, other)
+
+    assert difference() == ""
+    (paths[1].parent / "beside_mine.py").write_text("step = 0.2\n")
+    assert re.fullmatch(
+        r"program's source is [0-9a-f]{8}, and [0-9a-f]{8} on machine 0", difference()
+    )
+    (paths[1].parent / "beside_mine.py").write_text("step = 0.1\n")
+    paths[1].write_text(MINE + "# another\n")
+    assert difference().startswith("program's source is ")
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -127,6 +127,16 @@ def test_a_gap_in_a_sequence_ends_the_job(join, ipc):
         two.receive(SOON, "the next")
 
 
+def test_a_loss_shows_before_the_next_message(join, ipc, monkeypatch):
+    """At slack 0 the next message never comes: it waits for the answer to the lost one."""
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
+    one, two = join(ipc(2), partners=range(2))
+    unharmed(one, two)
+    one.reactor.sequences.next[1] += 1  # as if a connection had been reset
+    with pytest.raises(PeerLost, match="of worker 0 is missing"):
+        two.receive(SOON, "anything")
+
+
 # ---- silence
 
 
@@ -157,6 +167,35 @@ def test_who_lives_is_not_called_silent(join, ipc, impatient):
     for member, seconds in zip(members, (1.5 * heartbeat.SILENCE, 0.01, 0.01), strict=True):
         with pytest.raises(DeadlinePassed):
             member.receive(seconds, "nothing")
+
+
+def test_who_is_busy_serving_is_not_called_silent(join, ipc, impatient):
+    """Heartbeats go on while a handler is in the midst of a long fold."""
+    held = threading.Event()
+    folds = {0: lambda message: message.kind is Kind.CONTRIBUTION and held.wait(SOON)}
+    one, two = join(ipc(2), handle=folds, partners=range(2))
+    two.send(up(0, 0, 1))
+    until(lambda: one.reactor.activity.handled % 2, "a handler")
+    begun, work = time.monotonic(), two.reactor.heartbeat.work
+    until(lambda: two.reactor.heartbeat.heard.get(0, 0) > begun + heartbeat.SILENCE, "life")
+    assert two.inbox.empty() and two.reactor.heartbeat.work > work
+    held.set()
+
+
+def test_a_wait_goes_on_while_others_work(join, ipc, monkeypatch):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
+    one, two = join(ipc(2), partners=range(2))
+    until(lambda: one.reactor.heartbeat.work, "a heartbeat of one that computes")
+
+    def send():
+        work = one.reactor.heartbeat.work
+        until(lambda: one.reactor.heartbeat.work > work + 20, "work")
+        two.send(up(0, 4, 1))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    assert value_of(one.serve(0.5, "a message")) == 4  # twice as long, and more
+    thread.join()
 
 
 def test_who_has_not_begun_is_not_called_silent(join, ipc, impatient):
@@ -227,6 +266,27 @@ def test_closing_does_not_wait_for_the_dead(join, ipc):
     done.start()
     done.join(SOON)
     assert not done.is_alive()
+
+
+def test_closing_leaves_the_sockets_to_a_thread_that_still_serves(join, ipc):
+    held, served = threading.Event(), threading.Event()
+
+    def handle(message):
+        served.set()
+        held.wait(SOON)
+        one.send(up(1, 5))  # by sockets that must still be open
+        return True
+
+    one, two = join(ipc(2), handle={0: handle})
+    two.send(up(0, 0, 1))
+    served.wait(SOON)
+    one.close(0.0)
+    assert one._thread.is_alive() and not one.reactor.sockets._router.closed
+    held.set()
+    one._thread.join(SOON)
+    assert not one._thread.is_alive() and one.reactor.sockets._router.closed
+    assert one.inbox.empty(), "no error in the handler"
+    one.reactor.sockets.wake()  # harmless
 
 
 def test_closing_what_was_never_started_leaves_nothing(ipc, tmp_path):

@@ -79,7 +79,7 @@ def test_an_idle_connection_does_not_stay(member, monkeypatch):
 def test_messages_wait_until_there_is_a_file_for_their_socket(member, monkeypatch):
     """They keep their order, and a missing file is no error of the member."""
     one, two = member(), member(1, ("", "tcp://127.0.0.1:*"))
-    dealer, tries = two.reactor.sockets._dealer, []
+    dealer, tries = two.reactor.sockets.dealers.dealer, []
 
     def scarce(address):
         tries.append(address)
@@ -87,7 +87,7 @@ def test_messages_wait_until_there_is_a_file_for_their_socket(member, monkeypatc
             raise zmq.ZMQError(errno.EMFILE)
         return dealer(address)
 
-    monkeypatch.setattr(two.reactor.sockets, "_dealer", scarce)
+    monkeypatch.setattr(two.reactor.sockets.dealers, "dealer", scarce)
     two.meet([one.endpoint])
     for value in range(5):
         two.send(up(value))

@@ -5,9 +5,10 @@ import types
 import msgspec
 import numpy as np
 import pytest
+from members import job_in
 
 from tux.base.errors import Refused
-from tux.cluster.control import Bye, Go, pack
+from tux.cluster.control import Beat, Bye, Go, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_process import Peer
 from tux.protocol.message import BadMessage, Kind, Message
@@ -16,27 +17,7 @@ from tux.protocol.message import BadMessage, Kind, Message
 @pytest.fixture
 def peer(tmp_path):
     """Worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
-    job = Job(
-        number=1,
-        graph="",
-        app="mf",
-        parameters={},
-        traits={},
-        workers=2,
-        launcher=f"ipc://{tmp_path}/launcher",
-        listen=f"ipc://{tmp_path}/{{}}",
-        secret=None,
-        seed=0,
-        slack=0,
-        jit=False,
-        check=False,
-        epochs=1,
-        every=1,
-        patience=0,
-        keep_best=False,
-        deadline=5,
-        largest=1000,
-    )
+    job = job_in(tmp_path)
     job.write(tmp_path)
     process = Peer(tmp_path, 0, Job.read(tmp_path))
     process.worker = types.SimpleNamespace(
@@ -107,3 +88,19 @@ def test_lists_are_taken_by_the_launcher_only(peer):
     peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
         peer._send_lists(worker)
+
+
+def test_workers_find_each_others_losses_and_silence(peer):
+    assert peer.socket_thread.reactor.partners == [1, 2]
+
+
+def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
+    peer.job = msgspec.structs.replace(peer.job, launcher_here=False)
+    life = peer.socket_thread.reactor.heartbeat
+    life.heard[1] = 0.0
+    arrives(peer, pack_beat(Beat(paused=True), 0, 2, 0))
+    assert peer._excused(1, 1.0) and peer._excused(2, 1.0) and life.heard[1] == 0.0
+    arrives(peer, pack_beat(Beat(), 0, 1, 0))
+    assert peer._excused(1, 1.0), "only the launcher says that it goes on"
+    arrives(peer, pack_beat(Beat(), 1, 2, 0))
+    assert not peer._excused(1, 1.0) and life.heard[1] > 0.0

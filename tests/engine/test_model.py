@@ -212,6 +212,17 @@ def test_pieces_hold_so_many_entries():
     assert pieces(table, 0) == [(0, 0)]
 
 
+def test_pieces_have_rows_of_any_width():
+    wide = Table.allocate("topic", {"n": shared("f4", PIECE // 2 - 1)}, 5)
+    assert pieces(wide, 5) == [(0, 2), (2, 4), (4, 5)]
+    wider = Table.allocate("topic", {"n": shared("f4", PIECE + 1)}, 2)
+    assert pieces(wider, 2) == [(0, 1), (1, 2)]
+    both = {"x": mirror("u1", "edges"), "n": mirror("f4", kept=True)}
+    late = Table.allocate("bag", both, 4, np.array([0, 0, PIECE + 1, 3]))
+    found = pieces(late, 4)
+    assert found[0][0] == 0 and found[-1][1] == 4, "also the rows before the first list"
+
+
 def test_gathered_in_any_order():
     found = Lists.gathered(
         [

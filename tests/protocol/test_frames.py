@@ -163,6 +163,23 @@ def test_nothing_is_copied_on_either_side():
     assert np.shares_memory(decoded, array)
 
 
+@pytest.mark.parametrize("largest", [1, 7, 64, 4000, 4001])
+def test_arrays_of_any_size_travel_in_bounded_frames(monkeypatch, largest):
+    monkeypatch.setattr(frames, "LARGEST", largest)
+    arrays = [np.arange(1000, dtype="f4"), np.zeros((0, 3)), np.arange(12, dtype="u1")]
+    message = Message(Kind.CONTRIBUTION, 0, 1, arrays=arrays)
+    head, *buffers = raw(message, inside=0)
+    assert max(map(len, buffers)) <= largest and len(buffers) == sum(
+        max(1, -(-array.nbytes // largest)) for array in arrays
+    )
+    same(decode([head, *buffers], JOB, WORKERS), message)
+    if len(buffers) == 3:
+        return
+    for wrong in (buffers[:-1], [*buffers, b"x"], [buffers[0] + b"x", *buffers[1:]]):
+        with pytest.raises(Refused):
+            decode([head, *wrong], JOB, WORKERS)
+
+
 @pytest.mark.parametrize("shift", [1, 3, 4])
 def test_buffers_may_lie_anywhere(shift):
     head, *buffers = raw(GOOD)
@@ -231,7 +248,7 @@ def test_a_flipped_bit_is_refused(data, message, inside):
 def test_what_is_not_of_this_job():
     assert len(decode(forged(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
     refused(forged({0: b"TUX\0"}), "not tux's")
-    refused(forged({1: 1}), "protocol version 1.*this is version 4")
+    refused(forged({1: 1}), f"protocol version 1.*this is version {frames.VERSION}")
     refused(raw(GOOD, job=JOB + 1), "another job")
     refused(forged({2: len(KINDS)}), f"of kind {len(KINDS)}")
     refused(forged({5: WORKERS + 1}), f"from worker {WORKERS + 1}")

@@ -236,7 +236,7 @@ def _workers(flags: Flags) -> None:
         metavar="S",
         type=at_least(1),
         default=600,
-        help="seconds that a worker's wait may take [default 600]",
+        help="seconds that a wait may take in which no worker works [default 600]",
     )
     add = flags.section("several machines").add_argument
     add(

@@ -24,7 +24,7 @@ def traits(
 ) -> dict[str, str]:
     """What must be equal on all machines, by the name under which the user knows it.
 
-    `program` is its name and `source` the digest of its file; `digests` are those of the data, by
+    `program` is its name and `source` the digest of its files; `digests` are those of the data, by
     name.
     """
     out = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}

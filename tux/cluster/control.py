@@ -1,11 +1,11 @@
-"""Control messages between the launcher and its workers: small typed messages, whose bytes are
-checked against their types when they are decoded.
+"""Control messages between the launcher and its workers, and heartbeats: small typed messages,
+whose bytes are checked against their types when they are decoded.
 """
 
 from __future__ import annotations
 
 import traceback
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,20 @@ from tux.protocol.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
 LONGEST = 20_000  # characters of a text about an error
+
+T = TypeVar("T")
+
+
+class Join(msgspec.Struct, tag="join", frozen=True):
+    """The command of another machine asks for the nonce of the job. `address`: where it listens."""
+
+    address: str
+
+
+class Welcome(msgspec.Struct, tag="welcome", frozen=True):
+    """The answer to Join."""
+
+    nonce: bytes
 
 
 class Hello(msgspec.Struct, tag="hello", frozen=True):
@@ -34,14 +48,16 @@ class Go(msgspec.Struct, tag="go", frozen=True):
     addresses: list[str]
 
 
-class Beat(msgspec.Struct, tag="beat", frozen=True):
+class Beat(msgspec.Struct, frozen=True):
     """A heartbeat. `paused`: the user has stopped the sender, so no heartbeat follows for a while.
+    `works`: the sender has computed or handled messages since its last heartbeat.
 
     `refused` counts the connections and messages that the sender has refused so far; `last_refused`
     describes the last of them.
     """
 
     paused: bool = False
+    works: bool = False
     refused: int = 0
     last_refused: str = ""
 
@@ -75,26 +91,40 @@ class Bye(msgspec.Struct, tag="bye", frozen=True):
     why: str = ""
 
 
-Control = Hello | Go | Beat | Record | Trained | Failed | Bye
-_decoder = msgspec.msgpack.Decoder(Control)
+Control = Join | Welcome | Hello | Go | Record | Trained | Failed | Bye
+_control: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Control)
+_beat = msgspec.msgpack.Decoder(Beat)
 
 
 def pack(control: Control, source: int, dest: int) -> Message:
     """`control` as a message."""
-    return Message(
-        Kind.CONTROL,
-        source,
-        dest,
-        arrays=[np.frombuffer(msgspec.msgpack.encode(control), np.uint8)],
-    )
+    return Message(Kind.CONTROL, source, dest, arrays=_packed(control))
+
+
+def pack_beat(beat: Beat, number: int, source: int, dest: int) -> Message:
+    """A heartbeat as a message; `number` counts those of the source."""
+    return Message(Kind.BEAT, source, dest, arrays=_packed(beat), sequence=number)
 
 
 def unpack(message: Message) -> Control:
     """The control that a control message carries; BadMessage if its bytes are none."""
+    return _unpacked(message, _control)
+
+
+def beat_in(message: Message) -> Beat:
+    """The heartbeat that a message carries; BadMessage if its bytes are none."""
+    return _unpacked(message, _beat)
+
+
+def _packed(content: Control | Beat) -> list[np.ndarray]:
+    return [np.frombuffer(msgspec.msgpack.encode(content), np.uint8)]
+
+
+def _unpacked(message: Message, decoder: msgspec.msgpack.Decoder[T]) -> T:
     if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
         raise BadMessage(message, "it is not one small array")
     try:
-        return _decoder.decode(message.arrays[0].tobytes())
+        return decoder.decode(message.arrays[0].tobytes())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadMessage(message, str(error)) from None
 

@@ -1,5 +1,5 @@
-"""The launcher of a machine other than the first: it starts its workers, which answer to the
-launcher of machine 0, and waits until they have ended.
+"""The launcher of a machine other than the first: when machine 0 is there, it starts its workers,
+which answer to the launcher of machine 0, and waits until they have ended.
 """
 
 from __future__ import annotations
@@ -7,13 +7,22 @@ from __future__ import annotations
 import subprocess
 from contextlib import suppress
 
+import msgspec
+
 from tux.base.errors import PeerLost
 from tux.base.signals import check_ending
+from tux.cluster.joining import ask
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
 class FollowerLauncher(LocalWorkers):
     """The workers of a machine other than the first; the launcher of machine 0 leads them."""
+
+    def start(self) -> None:
+        """Ask machine 0 for the job's nonce, and start the workers."""
+        self.job = msgspec.structs.replace(self.job, nonce=ask(self.job))
+        self.job.write(self.folder)
+        super().start()
 
     def pause(self) -> None:
         """Do nothing: the launcher of machine 0 would treat stopped workers as lost."""

@@ -8,19 +8,20 @@ from typing import Any
 
 import msgspec
 
+from tux.cluster import joining
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
 from tux.program import sources
 
 STARTING = 120.0
-"""Seconds that workers may take to start, after the last one that has."""
+"""Seconds that workers of this machine may take to start in which none of them works."""
 
 
 class Job(msgspec.Struct, dict=True, kw_only=True):
     """What a worker must know: `job.json` in the job's folder."""
 
-    number: int  # 64 bits that every frame carries
+    nonce: bytes  # drawn by machine 0 at each start; b"": machine 0 has to be asked for it
     graph: str  # folder of the parts
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
@@ -39,7 +40,6 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     patience: int
     keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
-    largest: int  # bytes of a message's buffer
     threads: int = 1  # of each worker on this machine
     # whether the launcher is a process of this machine, the parent of its workers
     launcher_here: bool = True
@@ -55,6 +55,21 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     def write(self, folder: Path) -> None:
         """Write the job into a folder."""
         (folder / "job.json").write_bytes(msgspec.json.encode(self))
+
+    @cached_property
+    def number(self) -> int:
+        """64 bits that every frame carries."""
+        return joining.number(self._shared, self.nonce)
+
+    @property
+    def meeting(self) -> int:
+        """The number under which other machines ask for the nonce."""
+        return joining.number(self._shared, b"")
+
+    @property
+    def _shared(self) -> bytes:
+        """What all machines of the job know."""
+        return self.secret or self.launcher.encode()
 
     @cached_property
     def source(self) -> sources.Source:

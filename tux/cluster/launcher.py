@@ -8,16 +8,16 @@ launcher ends the others when one is lost.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending, ending_ignored
-from tux.cluster import agreement
+from tux.cluster import agreement, joining
 from tux.cluster.control import (
     Beat,
     Bye,
@@ -25,13 +25,17 @@ from tux.cluster.control import (
     Failed,
     Go,
     Hello,
+    Join,
     Record,
     Trained,
+    Welcome,
     as_error,
+    beat_in,
     control_in,
     epoch_of,
     pack,
 )
+from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
@@ -54,7 +58,7 @@ JOIN = (
     "start the same command there with its --node-rank; see that its --rdzv and key are the same; "
     "or wait longer: --timeout SECONDS"
 )
-LONGER = "if it is not hung but slow, give it longer: --timeout SECONDS"
+LONGER = "all wait for a message; if the network is slow, give it longer: --timeout SECONDS"
 
 
 class Launcher(LocalWorkers):
@@ -83,19 +87,31 @@ class Launcher(LocalWorkers):
             job.number,
             self._handle,
             partners=range(job.workers),
-            largest=job.largest,
             secret=job.secret,
             foreign=self._foreign,
+            outside=self._outside,
         )
 
     # ---- in the socket thread
 
     def _handle(self, message: Message) -> bool:
         """Take heartbeats; every other message is left to `epochs`."""
-        control = control_in(message)
-        if not isinstance(control, Beat):
+        if message.kind is not Kind.BEAT:
             return False
-        self._refusals.note(message.source, control)
+        self._refusals.note(message.source, beat_in(message))
+        return True
+
+    def _outside(self, frames: list[Any]) -> bool:
+        """Frames that are not of this job. If they are the command of another machine, which asks
+        for the nonce, it is answered; whether they are.
+        """
+        if not isinstance(join := joining.heard(frames, self.job), Join):
+            return False
+        answer = Bye("its job has all workers already") if self._begun else Welcome(self.job.nonce)
+        with suppress(Refused):  # what it says is no address
+            self.socket_thread.reactor.sockets.send_once(
+                join.address, joining.told(answer, self.job)
+            )
         return True
 
     def _foreign(self, message: Message) -> None:
@@ -120,8 +136,8 @@ class Launcher(LocalWorkers):
         or DeadlinePassed if they don't.
 
         Those of this machine are watched, so the wait for them may be long. The wait for those of
-        the others begins when all of this one are there, anew with each that comes, and no wait
-        takes longer than the job's deadline.
+        the others begins when all of this one are there, anew with each that comes, and ends when
+        none has worked for the job's deadline.
         """
         super().start()
         self.socket_thread.start()
@@ -251,16 +267,13 @@ class Launcher(LocalWorkers):
         """Stop the workers of this machine; those of others are warned that they will hear nothing
         for a while.
         """
-        outbox = self.socket_thread.reactor.outbox
-        for rank in set(range(self.job.workers)) - set(self.ranks):
-            if self._addresses[rank]:
-                # the thread looks there twice a second
-                outbox.append(pack(Beat(paused=True), self.job.workers, rank))
-        for _ in range(10):
-            if not outbox:
-                break
-            time.sleep(0.1)
+        self.socket_thread.pause()
         super().pause()
+
+    def resume(self) -> None:
+        """Let the workers go on."""
+        super().resume()
+        self.socket_thread.resume()
 
     def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
         """Say goodbye to the workers that have said hello, and end all."""
@@ -286,10 +299,10 @@ class Launcher(LocalWorkers):
         """The next message; PeerLost as soon as a worker process ends, the error of a worker that
         fails.
 
-        DeadlinePassed after `seconds`, in which the time that this process was stopped does not
-        count.
+        DeadlinePassed after `seconds` in which no worker has worked; the time that this process
+        was stopped does not count.
         """
-        ended, left = False, seconds
+        ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
         while True:
             self._refusals.warn(self._own_beat())
             try:
@@ -299,10 +312,12 @@ class Launcher(LocalWorkers):
                 before, ended = ended, self.any_ended()
                 if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
-                left -= LOOK
-                if left <= 0:
+                deadline.waited(LOOK)
+                if deadline.left <= 0:
                     raise DeadlinePassed(
-                        f"waited {seconds:.0f} s for {waiting_for}", where="the launcher", do=LONGER
+                        f"waited {seconds:.0f} s for {waiting_for}, and no worker was at work",
+                        where="the launcher",
+                        do=LONGER,
                     ) from None
                 continue
             check_ending()

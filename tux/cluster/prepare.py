@@ -4,7 +4,6 @@ for all workers, and makes the launcher that will start them.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Callable
@@ -20,7 +19,6 @@ from tux.cluster.place import Place
 from tux.engine.training import Training
 from tux.graph import store
 from tux.graph.partitioned import Partitioned
-from tux.graph.parts import Part
 from tux.program.sources import find
 
 
@@ -58,7 +56,6 @@ def prepare(
             traits=_traits(app, parameters, options, workers, machines, partitioned.digests),
             workers=workers * machines,
             threads=threads,
-            largest=max(1 << 24, *(_row_bytes(part) for part in partitioned.parts)),
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
             **_meeting(place, folder),
@@ -102,7 +99,7 @@ def _traits(
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
-    """The job's number, the addresses of the launcher and of this machine's workers, and the
+    """The job's nonce, the addresses of the launcher and of this machine's workers, and the
     secret.
     """
     launcher, listen, secret = (
@@ -110,22 +107,5 @@ def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
         if place
         else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
     )
-    return {"number": _number(place), "launcher": launcher, "listen": listen, "secret": secret}
-
-
-def _number(place: Place | None) -> int:
-    """The number in every frame of a job: drawn, or, on several machines, what all of them can
-    compute.
-    """
-    if place is None:
-        return secrets.randbits(63)
-    shared = place.secret or place.launcher.encode()
-    digest = hashlib.blake2b(shared, digest_size=8, person=b"tux job").digest()
-    return int.from_bytes(digest, "little") >> 1
-
-
-def _row_bytes(part: Part) -> int:
-    """More than any buffer of a message about this part can have."""
-    return max((max(len(t.rows), len(t.masters)) for t in part.types.values()), default=0) * (
-        1 << 16
-    )
+    nonce = b"" if place and place.rank else secrets.token_bytes(16)
+    return {"nonce": nonce, "launcher": launcher, "listen": listen, "secret": secret}

@@ -1,5 +1,5 @@
 """The reactor of a member: it sends and receives messages, hands them to the worker's server role,
-and exchanges heartbeats. It has no thread of its own: whoever holds the sockets
+and takes heartbeats. It has no thread of its own: whoever holds the sockets
 (`tux.cluster.hand_over`) runs its rounds.
 """
 
@@ -8,18 +8,17 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tux.base.errors import PeerLost, Refused
 from tux.cluster import heartbeat
-from tux.cluster.control import Beat, pack
-from tux.cluster.heartbeat import Heartbeat
+from tux.cluster.control import beat_in
+from tux.cluster.heartbeat import Activity, Heartbeat
+from tux.cluster.joining import ANY
 from tux.cluster.sequence import Sequences
 from tux.cluster.wire import Sockets
-from tux.protocol.frames import checksum, decode, encode
+from tux.protocol.frames import LARGEST, checksum, decode, encode
 from tux.protocol.message import BadMessage, Kind, Message
-
-ANY = 2**32 - 1
-"""The largest number of a member that a frame can have."""
 
 
 class Reactor:
@@ -27,10 +26,12 @@ class Reactor:
 
     `handle(message)` is called for each message that arrives; it returns True to keep the message
     from `deliver`, which otherwise gets it. `deliver` also gets the errors of rounds. `partners`
-    are the members that get a heartbeat from this one, and whose silence is delivered as PeerLost,
-    unless `excused(member, seconds)`: a silence of so many seconds has a reason. `largest`: bytes
-    of a buffer. `foreign(message)` gets the messages of this job that are not between its members
-    as this one counts them.
+    are the members whose silence is delivered as PeerLost, unless `excused(member, seconds)`: a
+    silence of so many seconds has a reason. They get a mark once an interval, by which they find
+    that a message before it was lost. `largest`: bytes of a frame. `foreign(message)` gets the
+    messages of this job that are not between its members as this one counts them,
+    `outside(frames)` what is not of this job; it returns True for what is not to be counted as
+    refused.
     """
 
     def __init__(
@@ -42,22 +43,24 @@ class Reactor:
         deliver: Callable[[Message | Exception], None],
         *,
         partners: Sequence[int],
-        largest: int,
+        largest: int = LARGEST,
         secret: bytes | None = None,
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
         foreign: Callable[[Message], None] = lambda message: None,
+        outside: Callable[[list[Any]], bool] = lambda frames: False,
     ) -> None:
         self.number, self.addresses, self.job, self.handle = number, addresses, job, handle
         self.partners, self._deliver = list(partners), deliver
-        self._excused, self._foreign = excused, foreign
+        self._excused, self._foreign, self._outside = excused, foreign, outside
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: remote messages go first
         self._held: list[Message] = []  # for members that cannot be reached yet
         # connections and messages from outside the job, and what the last one was
         self.refused, self.last_refused = 0, ""
         self.sequences = Sequences(len(addresses))
-        self.heartbeat = Heartbeat(time.monotonic())
+        self.heartbeat, self.activity = Heartbeat(time.monotonic()), Activity()
         self.sockets = Sockets(addresses[number], largest, secret, self._refuse)
+        self._dealers = self.sockets.dealers
         checksum([b""])  # compiles, or loads, what the first message must not wait for
 
     # ---- in any thread
@@ -88,7 +91,7 @@ class Reactor:
                 self._take()
             self._send_all()
             self._handle_own()
-            self._beat()
+            self._mark()
         # whatever it is, the worker must hear of it: nobody else will
         except Exception as error:
             self._fail(error)
@@ -140,14 +143,14 @@ class Reactor:
         if not self.addresses[dest]:
             # The member has not said hello: control messages to it are dropped. Other messages are
             # answers to a member that knows all addresses before this one does.
-            if message.kind is not Kind.CONTROL:
+            if message.kind is not Kind.CONTROL and message.kind is not Kind.MARK:
                 self._held.append(message)
             return
         overtakes = any(held.dest == dest for held in self._held)
-        if overtakes or not self.sockets.connect(dest, self.addresses[dest]):
+        if overtakes or not self._dealers.connect(dest, self.addresses[dest]):
             self._held.append(message)
             return
-        self.sockets.send(dest, encode(self.sequences.numbered(message), self.job))
+        self._dealers.send(dest, encode(self.sequences.numbered(message), self.job))
 
     def _take(self) -> None:
         """All messages that have arrived. What is not of this job is counted and dropped; the
@@ -157,11 +160,17 @@ class Reactor:
             try:
                 message = self._checked(decode(frames, self.job, ANY))
             except Refused as error:
-                self._refuse(error.what.replace(" was refused", ""))
+                if not self._outside(frames):
+                    self._refuse(error.what.replace(" was refused", ""))
+                continue
+            self.heartbeat.heard[message.source] = time.monotonic()
+            if message.kind is Kind.BEAT:
+                self.heartbeat.work += beat_in(message).works
+                self.handle(message)
                 continue
             self.sequences.accept(message, self.name(self.number))
-            self.heartbeat.heard[message.source] = time.monotonic()
-            self._dispatch(message)
+            if message.kind is not Kind.MARK:
+                self._dispatch(message)
 
     def _checked(self, message: Message) -> Message:
         """The message, if it is for this member and from another one; else it is shown to
@@ -169,7 +178,7 @@ class Reactor:
         """
         if (
             message.dest == self.number != message.source  # own messages come by no socket
-            and self.sequences.is_from_member(message)
+            and self._is_from_member(message)
         ):
             return message
         self._foreign(message)
@@ -177,25 +186,33 @@ class Reactor:
             f"a message from worker {message.source} to {message.dest} was refused by {self.number}"
         )
 
+    def _is_from_member(self, message: Message) -> bool:
+        """Whether the source is a member, and the number not that of a second process."""
+        if message.kind is not Kind.BEAT:
+            return self.sequences.is_from_member(message)
+        source = message.source
+        return source < len(self.addresses) and self.heartbeat.is_new(source, message.sequence)
+
     def _dispatch(self, message: Message) -> None:
         """Handle a message. What it brings about for others leaves at once: they wait for it."""
+        self.activity.handled += 1
         if not self.handle(message):
             self._deliver(message)
+        self.activity.handled += 1
         if self.outbox:
             self._send_all()
 
     def _refuse(self, what: str) -> None:
         self.refused, self.last_refused = self.refused + 1, what
 
-    def _beat(self) -> None:
-        """If a heartbeat is due, send it to the partners, and check that theirs have come."""
+    def _mark(self) -> None:
+        """If a mark is due, send it to the partners, and check that they have been heard."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return
-        beat = Beat(refused=self.refused, last_refused=self.last_refused)
         for partner in self.partners:
             if self.addresses[partner]:
-                self._send(pack(beat, self.number, partner))
+                self._send(Message(Kind.MARK, self.number, partner))
             seconds = self.heartbeat.silence(partner, now)
             if seconds > heartbeat.SILENCE and not self._excused(partner, seconds):
                 self.heartbeat.heard[partner] = now

@@ -1,5 +1,6 @@
 """The socket thread of a member, which runs the rounds of its reactor (`tux.cluster.reactor`): it
-sends and receives messages, runs the worker's server role, and exchanges heartbeats.
+sends and receives messages, and runs the worker's server role. Heartbeats are sent by a thread of
+their own (`tux.cluster.beat_thread`).
 
 So masters fold and answer while the worker computes. A worker that has nothing to compute runs the
 rounds itself, by `serve` (`tux.cluster.hand_over`). A round never touches rows that kernels read:
@@ -10,14 +11,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from tux.base.errors import DeadlinePassed
 from tux.cluster import heartbeat
+from tux.cluster.beat_thread import MOST_WAITING, BeatThread
+from tux.cluster.control import Beat
 from tux.cluster.hand_over import Absence, HandOver
+from tux.cluster.heartbeat import Deadline
 from tux.cluster.reactor import Reactor
 from tux.protocol.message import BadMessage, Message
 
@@ -58,15 +62,21 @@ class SocketThread:
         addresses: list[str],
         job: int,
         handle: Callable[[Message], bool],
+        partners: Sequence[int],
         **reactor: Any,
     ) -> None:
         self.number, self.addresses = number, addresses
         self.inbox: SimpleQueue[Message | Exception] = SimpleQueue()
-        self.reactor = Reactor(number, addresses, job, handle, self.inbox.put, **reactor)
+        self.reactor = Reactor(
+            number, addresses, job, handle, self.inbox.put, partners=partners, **reactor
+        )
+        dealers = self.reactor.sockets.more_dealers(MOST_WAITING)
+        self._beats = BeatThread(number, addresses, job, partners, dealers, self._beat)
+        self._paused = False
         self._hand_over = HandOver(self.reactor.sockets.wake)
         self._absence = Absence()
         self._round = Round(self._hand_over)
-        self._stop = threading.Event()
+        self._stop, self._flush = threading.Event(), 0.0
         self._thread = threading.Thread(target=self._loop, name="tux sockets", daemon=True)
 
     @property
@@ -75,8 +85,27 @@ class SocketThread:
         return self.reactor.sockets.endpoint
 
     def start(self) -> None:
-        """Begin to send and receive."""
+        """Begin to send and receive, and to give signs of life."""
         self._thread.start()
+        self._beats.start()
+
+    def pause(self) -> None:
+        """Tell the partners that this member will be silent, because the user stops it."""
+        self._paused = True
+        self._beats.send_now()
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._paused = False
+
+    def _beat(self) -> Beat:
+        """The heartbeat that is due now."""
+        return Beat(
+            paused=self._paused,
+            works=self.reactor.activity.works(),
+            refused=self.reactor.refused,
+            last_refused=self.reactor.last_refused,
+        )
 
     def meet(self, addresses: list[str]) -> None:
         """The addresses of all workers are known."""
@@ -100,30 +129,44 @@ class SocketThread:
         """
         # counted by short waits, not by the clock, which also runs while this process is stopped
         left = seconds
-        while True:
-            try:
-                return _unless_error(self.inbox.get(timeout=min(left, heartbeat.HEARTBEAT)))
-            except Empty:
-                left -= heartbeat.HEARTBEAT
-                if left <= 0:
-                    raise self._too_late(seconds, waiting_for) from None
+        self.reactor.activity.begin_wait()
+        try:
+            while True:
+                try:
+                    return _unless_error(self.inbox.get(timeout=min(left, heartbeat.HEARTBEAT)))
+                except Empty:
+                    left -= heartbeat.HEARTBEAT
+                    if left <= 0:
+                        raise self._too_late(seconds, waiting_for) from None
+        finally:
+            self.reactor.activity.end_wait()
 
     def serve(self, seconds: float, waiting_for: str) -> Message:
-        """As `receive`, but this thread runs the rounds meanwhile, and keeps the sockets."""
+        """As `receive`, but this thread runs the rounds meanwhile, and keeps the sockets. The
+        deadline is one for silence: it begins anew while other members work.
+        """
         self._absence.end(time.thread_time())
-        left = seconds
+        if self.inbox.empty():
+            self.reactor.activity.begin_wait()
+            try:
+                self._serve(Deadline(seconds, self.reactor.heartbeat), waiting_for)
+            finally:
+                self.reactor.activity.end_wait()
+        return _unless_error(self.inbox.get())
+
+    def _serve(self, deadline: Deadline, waiting_for: str) -> None:
+        """Run rounds until there is a message."""
         while self.inbox.empty():
-            if left <= 0:
-                raise self._too_late(seconds, waiting_for)
-            start = time.monotonic()
-            if self._hand_over.take(min(left, heartbeat.HEARTBEAT)):
+            if deadline.left <= 0:
+                raise self._too_late(deadline.seconds, waiting_for)
+            start, left = time.monotonic(), min(deadline.left, heartbeat.HEARTBEAT)
+            if self._hand_over.take(left):
                 with self._round:
                     self.reactor.settle()
                     if self.inbox.empty():
                         self.reactor.round(_milliseconds(min(left, heartbeat.HEARTBEAT / 2)))
             # a round in which this process was stopped is not longer than others
-            left -= min(time.monotonic() - start, heartbeat.HEARTBEAT)
-        return _unless_error(self.inbox.get())
+            deadline.waited(min(time.monotonic() - start, heartbeat.HEARTBEAT))
 
     def arrived(self) -> Iterator[Message]:
         """The messages for the main thread that are there; errors of rounds as they are."""
@@ -152,19 +195,28 @@ class SocketThread:
             raise
 
     def close(self, flush: float = 5.0) -> None:
-        """Send what is left, for at most `flush` seconds, and end the thread."""
+        """Send what is left, for at most `flush` seconds, and end the thread.
+
+        A thread that is in the midst of a handler then goes on, and closes the sockets when it is
+        over: nobody may close them while they are used.
+        """
+        self._flush = flush
         self._stop.set()
         self._hand_over.hand_over()
         self.reactor.sockets.wake()
-        if self._thread.ident is not None:
-            self._thread.join(flush + 1)
-        self.reactor.sockets.close(flush)
+        if self._thread.ident is None:
+            self._beats.stop()
+            self.reactor.sockets.close(flush)
+        else:
+            self._thread.join(2 * flush + 1)
 
     def _loop(self) -> None:
         while not self._stop.is_set() or self.reactor.queued:
             self._hand_over.await_turn()
             with self._round:
                 self.reactor.round(_milliseconds(heartbeat.HEARTBEAT / 2))
+        self._beats.stop()
+        self.reactor.sockets.close(self._flush)
 
     def _too_late(self, seconds: float, waiting_for: str) -> DeadlinePassed:
         return DeadlinePassed(

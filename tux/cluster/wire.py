@@ -86,7 +86,7 @@ class Sockets:
         self._router = self._listen(largest)
         remote = address.startswith("tcp://")
         self._monitor: Any = self._router.get_monitor_socket(FAILED_HANDSHAKES) if remote else None
-        self._dealers: dict[int, Any] = {}  # by member
+        self.dealers = self.more_dealers()
         self._poller = zmq.Poller()
         for each in (self._woken, self._router, self._zap, self._monitor):
             if each is not None:
@@ -155,10 +155,11 @@ class Sockets:
 
     def wake(self) -> None:
         """Let `poll` return, in whatever thread; if that many calls are waiting already, it will
-        return anyhow.
+        return anyhow. Nothing happens once the sockets are closed.
         """
         with self._wake_lock, suppress(zmq.Again):
-            self._wake.send(b"", _AT_ONCE)
+            if not self._wake.closed:
+                self._wake.send(b"", _AT_ONCE)
 
     def poll(self, milliseconds: int) -> bool:
         """Wait until something happens, and admit or refuse who has connected. Whether frames have
@@ -189,25 +190,62 @@ class Sockets:
         if self._router in self._poller:
             self._poller.unregister(self._router)
 
+    def more_dealers(self, most_waiting: int = 0) -> Dealers:
+        """Sockets to other members for one more thread, which has to close them before `close`."""
+        return Dealers(self._context, self._keys, most_waiting)
+
+    def send_once(self, address: str, frames: Sequence[Any]) -> None:
+        """Send frames to a process that is no member."""
+        dealer = self.dealers.dealer(address)
+        dealer.send_multipart(frames)
+        dealer.close(1000)
+
+    def close(self, flush: float) -> None:
+        """Send what is left, for at most `flush` seconds, and close all sockets."""
+        with self._wake_lock:
+            self._wake.close(0)
+        self._woken.close(0)
+        self.dealers.close(flush)
+        if self._monitor is not None:
+            self._router.disable_monitor()
+            self._monitor.close(0)
+        self._router.close(0)
+        if self._zap is not None:
+            self._zap.close(0)
+        self._context.term()
+        if self._address.startswith("ipc://"):  # ZeroMQ leaves the file
+            with suppress(OSError):
+                os.unlink(self._address.removeprefix("ipc://"))
+
+
+class Dealers:
+    """The sockets by which one thread sends to other members. `most_waiting`: messages that wait
+    for a member, 0 for any number.
+    """
+
+    def __init__(self, context: Any, keys: dict[str, tuple[bytes, bytes]], most_waiting: int):
+        self._context, self._keys, self._most_waiting = context, keys, most_waiting
+        self._by_member: dict[int, Any] = {}
+
     def connect(self, member: int, address: str) -> bool:
         """Whether there is a socket for a member, made now if need be; False while the process may
         open no more files.
 
         Idle connections of strangers take files too, until their handshake is over; then it works.
         """
-        if member not in self._dealers:
+        if member not in self._by_member:
             try:
-                self._dealers[member] = self._dealer(address)
+                self._by_member[member] = self.dealer(address)
             except zmq.ZMQError as error:
                 if error.errno != errno.EMFILE:
                     raise
-        return member in self._dealers
+        return member in self._by_member
 
-    def _dealer(self, address: str) -> Any:
+    def dealer(self, address: str) -> Any:
         """A new socket, connected to a member. Refused if `address` is no address."""
         dealer = self._context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, 5000)
-        dealer.setsockopt(zmq.SNDHWM, 0)
+        dealer.setsockopt(zmq.SNDHWM, self._most_waiting)
         if self._keys:
             dealer.curve_serverkey = self._keys["listen"][0]
             dealer.curve_publickey, dealer.curve_secretkey = self._keys["connect"]
@@ -223,32 +261,19 @@ class Sockets:
     def send(self, member: int, frames: Sequence[Any]) -> None:
         """Send frames to a member that is connected."""
         if len(frames) == 1:
-            self._dealers[member].send(frames[0], copy=False)
+            self._by_member[member].send(frames[0], copy=False)
         else:
-            self._dealers[member].send_multipart(frames, copy=False)
+            self._by_member[member].send_multipart(frames, copy=False)
 
-    def send_once(self, address: str, frames: Sequence[Any]) -> None:
-        """Send frames to a process that is no member."""
-        dealer = self._dealer(address)
-        dealer.send_multipart(frames)
-        dealer.close(1000)
+    def offer(self, member: int, frames: Sequence[Any]) -> None:
+        """Send frames, unless too many messages wait for the member already."""
+        with suppress(zmq.Again):
+            self._by_member[member].send_multipart(frames, _AT_ONCE)
 
     def close(self, flush: float) -> None:
-        """Send what is left, for at most `flush` seconds, and close all sockets."""
-        self._wake.close(0)
-        self._woken.close(0)
-        for dealer in self._dealers.values():
+        """Send what is left, for at most `flush` seconds after this call."""
+        for dealer in self._by_member.values():
             dealer.close(int(flush * 1000))
-        if self._monitor is not None:
-            self._router.disable_monitor()
-            self._monitor.close(0)
-        self._router.close(0)
-        if self._zap is not None:
-            self._zap.close(0)
-        self._context.term()
-        if self._address.startswith("ipc://"):  # ZeroMQ leaves the file
-            with suppress(OSError):
-                os.unlink(self._address.removeprefix("ipc://"))
 
 
 def _arrived(socket: Any) -> bool:

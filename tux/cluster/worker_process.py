@@ -4,7 +4,8 @@ It finds its part and the program in the job's folder, and trains with its peers
 number of the process that started it.
 
 The main thread runs stages; the socket thread (`tux.cluster.socket_thread`) serves masters
-meanwhile and keeps in touch with the launcher. While the main thread waits, it does so itself. A
+meanwhile and keeps in touch with the launcher. While the main thread waits, it does so itself.
+Heartbeats are sent by a third thread (`tux.cluster.beat_thread`), from the start of the process. A
 worker whose launcher is gone ends by itself, and removes the job's folder.
 """
 
@@ -34,23 +35,20 @@ from tux.cluster.control import (
     Hello,
     Record,
     Trained,
+    beat_in,
     control_in,
     failed,
     pack,
 )
 from tux.cluster.heartbeat import HEARTBEAT
 from tux.cluster.job import STARTING, Job
+from tux.cluster.joining import ABSENT
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.model import model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program import sources
 from tux.protocol.message import BadMessage, Kind, Message
-
-ABSENT = (
-    "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
-    "all have the same key"
-)
 
 
 class Peer:
@@ -70,8 +68,7 @@ class Peer:
             addresses,
             job.number,
             self._handle,
-            partners=[self.launcher],
-            largest=job.largest,
+            partners=[member for member in range(job.workers + 1) if member != rank],
             secret=job.secret,
             excused=self._excused,
         )
@@ -82,6 +79,10 @@ class Peer:
         """
         if message.kind is Kind.CONTROL:
             return self._handle_control(message)
+        if message.kind is Kind.BEAT:
+            if message.source == self.launcher:
+                self._hear_launcher(beat_in(message))
+            return True
         if message.kind in (Kind.MODEL_ROWS, Kind.SPOOLED_LISTS):
             raise BadMessage(message, "it is for the launcher")
         if message.kind is Kind.LISTS_TAKEN and message.source != self.launcher:
@@ -95,12 +96,17 @@ class Peer:
         self._early.append(message)
         return True
 
+    def _hear_launcher(self, beat: Beat) -> None:
+        """A heartbeat of the launcher. Whom it has just continued may be heard a little later."""
+        if self._paused and not beat.paused:
+            self.socket_thread.reactor.heartbeat.forgive(time.monotonic())
+        self._paused = beat.paused
+
     def _handle_control(self, message: Message) -> bool:
         """A control message; True if the worker does not need it."""
         control = control_in(message)
         if message.source != self.launcher:
             raise BadMessage(message, "the sender is not the launcher")
-        self._paused = isinstance(control, Beat) and control.paused
         match control:
             case Bye():
                 self.over = True
@@ -114,13 +120,14 @@ class Peer:
         return True
 
     def _excused(self, member: int, seconds: float) -> bool:
-        """Whether the launcher is silent because the user has stopped it, by Ctrl-Z or SIGSTOP.
+        """Whether a member is silent because the user has stopped the launcher, by Ctrl-Z or
+        SIGSTOP; Ctrl-Z stops the workers of its machine too.
 
         A launcher on another machine has sent a message before it, and is waited for no longer than
         any wait may take.
         """
         if self.job.launcher_here:
-            return is_stopped(os.getppid())
+            return member == self.launcher and is_stopped(os.getppid())
         return self._paused and seconds < self.job.deadline
 
     def say(self, control: Control) -> None:

@@ -19,6 +19,7 @@ from types import ModuleType
 from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.base.text import closest
 from tux.program.program import Program
+from tux.program.source_files import with_imports
 
 LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
 
@@ -33,8 +34,13 @@ class Source:
 
     @cached_property
     def digest(self) -> str:
-        """32 hexadecimal digits of the source file's bytes."""
-        return hashlib.blake2b(Path(self.path).read_bytes(), digest_size=16).hexdigest()
+        """32 hexadecimal digits of the bytes of the source file and of the modules in its folder
+        that it imports; not of where they are.
+        """
+        total = hashlib.blake2b(digest_size=16)
+        for name, content in sorted(with_imports(Path(self.path)).items()):
+            total.update(f"{name} {len(content)} ".encode() + content)
+        return total.hexdigest()
 
     @property
     def about(self) -> str:

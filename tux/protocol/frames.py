@@ -6,7 +6,8 @@ bytes from the network are checked: `decode` trusts nothing. Pure functions.
     descriptors  one for each array, in the header's frame: dtype code u8, dimensions u8,
                  lengths 4 x u64
     buffers      C-contiguous, little-endian: if all together are small, in the header's frame, each
-                 from a multiple of 8 bytes on; else one frame for each array
+                 from a multiple of 8 bytes on; else one frame for each array, or several of at
+                 most LARGEST bytes
 
 The checksum covers the header (with the checksum's own place zero), the descriptors and all
 buffers. It finds accidents, not attackers; against those, transports between machines encrypt and
@@ -27,13 +28,15 @@ from tux.base.errors import Refused
 from tux.partition.compiled import compiled
 from tux.protocol.message import Kind, Message
 
-MAGIC, VERSION = b"tux\x00", 4
+MAGIC, VERSION = b"tux\x00", 5
 KINDS = tuple(Kind)  # by their numbers
 DTYPES = tuple(
     np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 )
 CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
+LARGEST = 1 << 26
+"""Bytes of a frame. Rows may have any size, so larger arrays travel in several frames."""
 INSIDE = 2048
 """Bytes of buffers that are copied into the header's frame: a frame of its own takes longer."""
 _HEADER = struct.Struct("<4sHBBQIIQIQQ")
@@ -112,7 +115,16 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
         bare = b"".join([bare, *_aligned(len(bare), arrays)])
         return [_with_checksum(bare, checksum([bare]))]
     buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
-    return [_with_checksum(bare, checksum([bare, *buffers])), *buffers]
+    return [_with_checksum(bare, checksum([bare, *buffers])), *_frames(buffers)]
+
+
+def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    """Buffers as frames, those of more than LARGEST bytes as several."""
+    for buffer in buffers:
+        if len(buffer) <= LARGEST:
+            yield buffer
+        else:
+            yield from (buffer[at : at + LARGEST] for at in range(0, len(buffer), LARGEST))
 
 
 def _with_checksum(bare: bytes, total: int) -> bytes:
@@ -158,15 +170,18 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
         raise Refused(f"a message from worker {source} to {dest} of kind {kind} was refused")
     described = _HEADER.size + count * _DESCRIPTOR.size
     one = len(frames) == 1 and count > 0 and len(head) >= described  # with the buffers in it
-    if not one and (len(head) != described or len(frames) != count + 1):
-        raise Refused(
-            f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
-            "refused"
-        )
+    if not one and (len(head) != described or len(frames) <= count):
+        raise _miscounted(frames, count, source)
     claims = _claims(head[_HEADER.size : described])
     if claims is None:
         raise Refused(f"a message from worker {source} with an array of unknown type was refused")
-    buffers = _parts(head, claims) if one else frames[1:]
+    buffers = (
+        _parts(head, claims)
+        if one
+        else frames[1:]
+        if len(frames) == count + 1
+        else _joined(frames, claims, source)
+    )
     arrays = [_array(claim, buffer, source) for claim, buffer in zip(claims, buffers, strict=True)]
     bare = b"".join([head[: _HEADER.size - 8], _ZEROS, head[_HEADER.size :]])
     covered = [bare] if one else [bare, *[a.reshape(-1).view(np.uint8) for a in arrays]]
@@ -206,6 +221,26 @@ def _parts(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
     """
     view, last = memoryview(head), claims[-1].at
     return [*[view[claim.at : claim.at + claim.size] for claim in claims[:-1]], view[last:]]
+
+
+def _joined(frames: Sequence[Any], claims: Sequence[_Claim], source: int) -> Iterator[Any]:
+    """The buffers in the frames after the header's. Those of several frames are joined: this
+    allocates no more than has arrived.
+    """
+    counts = [max(1, -(-claim.size // LARGEST)) for claim in claims]
+    if sum(counts) != len(frames) - 1:
+        raise _miscounted(frames, len(claims), source)
+    at = 1
+    for count in counts:
+        yield frames[at] if count == 1 else b"".join(frames[at : at + count])
+        at += count
+
+
+def _miscounted(frames: Sequence[Any], count: int, source: int) -> Refused:
+    return Refused(
+        f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
+        "refused"
+    )
 
 
 def _array(claim: _Claim, frame: Any, source: int) -> np.ndarray:

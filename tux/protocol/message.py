@@ -33,13 +33,17 @@ class Kind(IntEnum):
     LISTS_TAKEN = 6
     """The launcher to a worker: the next piece may come."""
     CONTROL = 7
-    """Between the launcher and a worker: start, end, heartbeats, records, errors."""
+    """Between the launcher and a worker: start, end, records, errors."""
     PULL_REQUEST = 8
     """A worker to a server: which rows it needs."""
     PULL_ANSWER = 9
     """A server to a worker: these rows."""
     PUSH = 10
     """A worker to a server: changes of rows that it has pulled."""
+    BEAT = 11
+    """A heartbeat. It travels beside the other messages, and is not numbered as they are."""
+    MARK = 12
+    """It says nothing, but has a number: one that is missing before it was lost."""
 
 
 class Message(NamedTuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,15 +219,16 @@ PIECE = 1 << 20  # entries of a piece: see `pieces`
 
 
 def pieces(table: Table, rows: int) -> list[tuple[int, int]]:
-    """The first rows of a table in ranges, each with lists of PIECE entries, or one row: no
-    message is to be too large.
+    """The first rows of a table in ranges, each with lists of PIECE entries and as many entries of
+    the model's other fields, or one row: no message is to be too large.
     """
     bounds = table.bounds[: rows + 1]
-    if bounds[-1] <= PIECE:
-        return [(0, rows)]
-    cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
-    cuts = np.unique(np.append(cuts, rows))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    lists = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
+    plain = [f for f in in_model(table) if not table.declared[f].ragged]
+    numbers = sum(math.prod(table.declared[f].lengths) for f in plain)
+    others = np.arange(0, max(rows, 1), max(PIECE // max(numbers, 1), 1))
+    cuts = np.unique(np.concatenate([lists, others])).tolist() + [rows]
+    return list(pairwise(cuts))
 
 
 def of_rows(table: Table, field: str, rows: np.ndarray) -> Lists:

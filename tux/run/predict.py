@@ -127,7 +127,10 @@ def reopened(run: Run, warn: Warn) -> Program:
     """The program of a run with its parameters; `warn` if its source has changed since."""
     source = sources.find(run.app.name)
     if source.digest != run.app.digest:
-        warn(f"{source.path} has changed since the run: the model may not mean what it did")
+        warn(
+            f"{source.path}, or a file beside it that it imports, has changed since the run: the "
+            "model may not mean what it did"
+        )
     return source.program(**run.parameters)
 
 

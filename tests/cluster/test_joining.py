@@ -1,0 +1,105 @@
+"""How other machines learn the number of a job, and that nothing of an older job disturbs it."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from members import SMALL, SOON, job_in, until, up, value_of
+
+from tux.base.errors import DeadlinePassed, Refused
+from tux.cluster import heartbeat, joining
+from tux.cluster.follower_launcher import FollowerLauncher
+from tux.cluster.job import Job
+from tux.cluster.launcher import Launcher
+from tux.cluster.socket_thread import SocketThread
+
+
+@pytest.fixture
+def machine0():
+    """Machine 0, listening: ``machine0(job)``. It has ``_begun`` to train or not."""
+    threads = []
+
+    def start(job, *, begun=False):
+        launcher = SimpleNamespace(job=job, _begun=begun)
+        launcher.socket_thread = SocketThread(
+            job.workers,
+            [""] * job.workers + [job.launcher],
+            job.number,
+            lambda message: False,
+            partners=[],
+            largest=SMALL,
+            outside=lambda frames: Launcher._outside(launcher, frames),
+        )
+        launcher.socket_thread.start()
+        threads.append(launcher.socket_thread)
+        return launcher.socket_thread
+
+    yield start
+    for each in threads:
+        each.close(0.0)
+
+
+def test_each_start_of_a_job_has_a_number_of_its_own(tmp_path):
+    jobs = [job_in(tmp_path, nonce=nonce, secret=bytes(32)) for nonce in (b"one", b"two", b"")]
+    assert len({job.number for job in jobs}) == 3
+    assert {job.meeting for job in jobs} == {jobs[2].number}
+    assert job_in(tmp_path, nonce=b"one", secret=bytes(31) + b"x").number != jobs[0].number
+
+
+def test_another_machine_asks_until_machine_0_is_there(tmp_path, machine0, monkeypatch):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
+    heard = []
+    asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/command", deadline=SOON)
+    thread = threading.Thread(target=lambda: heard.append(joining.ask(asking)), daemon=True)
+    thread.start()
+    launcher = machine0(job_in(tmp_path, nonce=b"the nonce"))
+    thread.join(SOON)
+    assert heard == [b"the nonce"] and launcher.reactor.refused == 0
+
+
+def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
+    job = job_in(tmp_path, nonce=b"the nonce")
+    machine0(job)
+    folder = tmp_path / "command"
+    folder.mkdir()
+    asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/asks")
+    with FollowerLauncher(asking, folder, ranks=[]):
+        assert Job.read(folder).number == job.number != asking.number
+
+
+def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):
+    machine0(job_in(tmp_path, nonce=b"the nonce"), begun=True)
+    with pytest.raises(Refused, match="machine 0 does not take this machine"):
+        joining.ask(job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/command"))
+
+
+def test_a_machine_alone_names_whom_it_waits_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    with pytest.raises(DeadlinePassed, match="no answer from machine 0 at ") as error:
+        joining.ask(job_in(tmp_path, listen=f"ipc://{tmp_path}/command", deadline=0.05))
+    assert "same key" in error.value.do
+
+
+def test_what_is_left_of_an_older_job_is_refused_and_counted(tmp_path, machine0):
+    older, job = (job_in(tmp_path, nonce=nonce) for nonce in (b"older", b"new"))
+    launcher = machine0(job)
+    addresses = [f"ipc://{tmp_path}/0", f"ipc://{tmp_path}/1", job.launcher]
+    left, worker = (
+        SocketThread(rank, addresses, number, lambda message: False, partners=[], largest=SMALL)
+        for rank, number in enumerate((older.number, job.number))
+    )
+    try:
+        left.start()
+        worker.start()
+        worker.send(up(2, 1, 1))
+        assert value_of(launcher.receive(SOON, "a message")) == 1
+        left.reactor.sequences.next[:] = [7, 7, 7]  # in the midst of its work
+        for dest, member in ((2, launcher), (1, worker)):
+            left.send(up(dest))
+            until(lambda: member.reactor.refused == 1, "a refusal")  # noqa: B023
+            assert "another job" in member.reactor.last_refused and member.inbox.empty()
+        worker.send(up(2, 2, 1))
+        assert value_of(launcher.receive(SOON, "a message")) == 2
+    finally:
+        left.close(0.0)
+        worker.close(0.0)

@@ -1,0 +1,31 @@
+"""How long the launcher waits: as long as a worker works."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tux.base.errors import DeadlinePassed
+from tux.cluster.heartbeat import Heartbeat
+from tux.cluster.launcher import LOOK, Launcher
+
+
+@pytest.mark.parametrize("busy", [0, 100])
+def test_a_launcher_waits_while_a_worker_loads_or_computes(busy):
+    """An epoch may take hours, and so may the start; silence may not."""
+    life, looks = Heartbeat(0.0), []
+
+    def receive(seconds, waiting_for):
+        looks.append(seconds)
+        life.work += len(looks) <= busy  # heartbeats of one that works
+        raise DeadlinePassed("nothing has come")
+
+    launcher = SimpleNamespace(
+        _refusals=SimpleNamespace(warn=lambda beat: None),
+        _own_beat=lambda: None,
+        socket_thread=SimpleNamespace(receive=receive, reactor=SimpleNamespace(heartbeat=life)),
+        any_ended=lambda: False,
+        check=lambda: None,
+    )
+    with pytest.raises(DeadlinePassed, match="waited 5 s for epoch 3, and no worker was at work"):
+        Launcher._receive(launcher, 5.0, "epoch 3")
+    assert len(looks) == pytest.approx(busy + 5.0 / LOOK, abs=1)

@@ -1,0 +1,59 @@
+"""Which files a program consists of: its own, and those beside it that it imports. Found in the
+text; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+
+def with_imports(path: Path) -> dict[str, bytes]:
+    """The content of a source file, as "", and of the modules in its folder or below that it
+    imports, directly or through each other, by their path in the folder.
+    """
+    folder, package = path.parent, _package(path.parent)
+    contents, left = {"": path.read_bytes()}, [""]
+    while left:
+        name = left.pop()
+        for module in _imported(contents[name], (*package, *Path(name).parent.parts)):
+            inside = module[len(package) :] if module[: len(package)] == package else ()
+            for file in _files_of(folder, inside):
+                key = file.relative_to(folder).as_posix()
+                if key not in contents and file != path:
+                    contents[key] = file.read_bytes()
+                    left.append(key)
+    return contents
+
+
+def _package(folder: Path) -> tuple[str, ...]:
+    """The package that a folder of apps is; nothing for the folder of a user's file."""
+    root = Path(next(iter(importlib.import_module("tux.apps").__path__))).resolve()
+    folder = folder.resolve()
+    return ("tux", "apps", *folder.relative_to(root).parts) if root in folder.parents else ()
+
+
+def _imported(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The names that a module of a package imports, each as its parts. What is imported from a
+    module may be a module too.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError):  # it can be imported conditionally, or not be Python
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (tuple(each.name.split(".")) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            module = (*above, *(node.module.split(".") if node.module else ()))
+            yield from ((*module, each.name) for each in node.names)
+
+
+def _files_of(folder: Path, module: Sequence[str]) -> Iterator[Path]:
+    """The files in a folder that are loaded when `module` is imported."""
+    for end in range(1, len(module) + 1):
+        place = folder.joinpath(*module[:end])
+        yield from (f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file())
