@@ -92,7 +92,7 @@ def test_a_thread_that_comes_late_does_nothing(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", lambda thread: late.append(thread))
         background.start(lambda: done.append(1))
-    assert not background.busy()
+    assert not background.busy() and not background.busy()
     late[0].start()
     late[0].join(LONG)
     assert done == [] and background.poll() is None

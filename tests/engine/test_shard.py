@@ -118,8 +118,10 @@ def test_dtypes_that_are_refused(tmp_path, dtype):
     "value", [float("nan"), float("inf"), (1, 2), {1: 2}, {3}, b"x", object(), "\ud800"]
 )
 def test_a_head_is_read_as_it_was_written_or_refused(tmp_path, value):
-    with pytest.raises(ProgramError, match="holds what JSON cannot"):
-        write(tmp_path / "w", {"x": [value]}, {})
+    with pytest.raises(ProgramError, match="^'best' in a worker's state is not what JSON"):
+        write(tmp_path / "w", {"epoch": 1, "best": [value]}, {})
+    with pytest.raises(ProgramError, match="^a name in a worker's state is not what JSON"):
+        write(tmp_path / "w", {}, {"\ud800": np.zeros(1)})
     assert os.listdir(tmp_path) == []
 
 

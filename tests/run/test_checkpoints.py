@@ -262,6 +262,12 @@ WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {
 """What may be found if the new checkpoint, of epoch 3, is not."""
 
 
+def none_in_part(out):
+    """No checkpoint has been removed, or has got its name, in part."""
+    for path in (out / "checkpoints").glob("0*"):
+        assert len(os.listdir(path)) == 1 + WORKERS
+
+
 def outcomes(writer, two, seeds):
     """For each call that changes files: the process dies there, alone or with the power. Yields the
     epochs that are found then, and whether the process had ended.
@@ -284,9 +290,11 @@ def outcomes(writer, two, seeds):
             except Crash:
                 pass
         epochs = {found(out)}
+        none_in_part(out)
         for rng in (None, *map(random.Random, range(seeds))):
             disk.after_power_failure(copy, rng)
             epochs.add(found(copy))
+            none_in_part(copy)
         yield epochs, ended
         if ended or number % 10 == 0:  # the next writer goes on from whatever is left
             checkpoint(Checkpoints(copy, newest(copy)), 4)

@@ -34,6 +34,7 @@ class _Work(Generic[Result]):
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._claimed = threading.Lock()
+        self.begun = False
         self.result: Result | None = None
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._run, name="tux background")
@@ -44,6 +45,7 @@ class _Work(Generic[Result]):
 
     def _run(self) -> None:
         if self.claim():
+            self.begun = True
             try:
                 self.result = self._work()
             except BaseException as error:
@@ -83,10 +85,8 @@ class Background(Generic[Result]):
         work = self._last
         if work is None or work.thread.is_alive():
             return work is not None
-        if work.claim():  # its start was interrupted, and now it never begins
-            self._last = None
-            return False
-        return work.thread.is_alive()  # the thread may have begun since the first look
+        # Its start was interrupted: now it never begins, unless it has since the first look.
+        return not work.claim() and work.thread.is_alive()
 
     def poll(self) -> Outcome[Result] | None:
         """How the last work has ended: told once, and None as long as it is under way.
@@ -96,6 +96,8 @@ class Background(Generic[Result]):
         if self.busy() or self._last is None:
             return None
         work, self._last = self._last, None
+        if not work.begun:
+            return None
         if work.error is not None and not isinstance(work.error, DiskError):
             raise work.error
         return Outcome(work.result, work.error)

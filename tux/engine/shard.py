@@ -122,7 +122,7 @@ class Shard(Mapping[str, np.ndarray]):
 
 
 def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) -> Digest:
-    """Write the file, whole, and wait until it is on the disk. No array is copied.
+    """Write the file, whole, and wait until it is on the disk. No array is copied whole.
 
     `head`: what JSON can hold. `arrays`: booleans and real numbers, of any shape and strides.
     ProgramError for others; DiskError if the disk does not take the file.
@@ -220,14 +220,11 @@ def _padded(size: int) -> int:
 
 def _opening(head: Head) -> bytes:
     """What stands before the arrays. ProgramError if JSON does not give back what it is given."""
-    try:
-        line = msgspec.json.encode(head)
-        same = msgspec.json.decode(line, type=Head) == head
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        same = False
-    if not same:
+    line = msgspec.json.encode(head) if _survives(head, Head) else b""
+    if not line:
+        bad = [name for name, value in head.head.items() if not _survives({name: value}, dict)]
         raise ProgramError(
-            "the head of a worker's state holds what JSON cannot",
+            f"{', '.join(map(repr, bad)) or 'a name'} in a worker's state is not what JSON holds",
             do="keep text, booleans, finite numbers, lists, and dicts of these by text",
         )
     if len(line) >= LONGEST:
@@ -237,6 +234,14 @@ def _opening(head: Head) -> bytes:
         )
     opening = MAGIC + line + b"\n"
     return opening.ljust(_padded(len(opening)), b"\0")
+
+
+def _survives(value: Any, kind: type) -> bool:
+    """Whether JSON gives back what it is given."""
+    try:
+        return bool(msgspec.json.decode(msgspec.json.encode(value), type=kind) == value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
 
 
 def _pieces(array: np.ndarray) -> Iterator[memoryview]:

@@ -22,6 +22,7 @@ import msgspec
 
 from tux.base.disk import replacing, sync, writing
 from tux.base.errors import DataError, DiskError
+from tux.base.parallel import spread
 from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason
 
 FOLDER = "checkpoints"
@@ -242,8 +243,7 @@ def _whole(path: Path, number: int) -> Checkpoint:
     names = [file.name for file in manifest.shards]
     if manifest.number != number or names != list(map(_shard_name, range(manifest.workers))):
         raise damaged(path / MANIFEST, "it is another checkpoint's")
-    for rank in range(manifest.workers):
-        checkpoint.shard(rank).check()
+    spread(lambda rank: checkpoint.shard(rank).check(), range(manifest.workers))
     return checkpoint
 
 
