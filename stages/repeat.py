@@ -156,7 +156,6 @@ class Repetitions(Repeated):
 
     def __init__(self, worker: Worker, steps: Sequence[Step], most: int) -> None:
         self._worker, self.steps, self.most = worker, steps, most
-        self._begun = 0  # repetitions so far
 
     def run(self, block: Block | None = None) -> None:
         """One pass, with one worker."""
@@ -165,8 +164,8 @@ class Repetitions(Repeated):
     def repetitions(self) -> Iterator[int]:
         """As many as there are."""
         for _ in range(self.most):
-            self._begun += 1
-            yield self._begun - 1
+            self.begun += 1
+            yield self.begun - 1
 
 
 class RepetitionsUntil(Repetitions):

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
+from tux.engine.interval import Interval
 from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
@@ -53,6 +54,13 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
         return whole(text)
 
     return read
+
+
+def interval(text: str) -> str:
+    """A number of epochs or, with s behind it, of seconds."""
+    if Interval.read(text) is None:
+        raise argparse.ArgumentTypeError(f"epochs (5) or seconds (30s) are needed, not {text!r}")
+    return text
 
 
 class Flags(argparse.ArgumentParser):

@@ -8,28 +8,54 @@ Whether a clock may start is `tux.protocol.clock`'s to say; what clocks there ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
 
 from tux.protocol.clock import Clock
 from tux.protocol.gathered import Gathered, Unsent, unsent
 from tux.protocol.message import BadMessage, Kind, Message
-from tux.protocol.schedule import ClockTask, clocks
+from tux.protocol.schedule import ClockTask, clocks, segments
 from tux.protocol.steps import Step
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
 
 
+class Cuts(Protocol):
+    """Who may keep the state of the worker between two clocks of a pass."""
+
+    skip: int
+    """Clocks of the pass that have ended before, of which nothing is left to do."""
+
+    def wanted(self) -> bool | None:
+        """Whether the state between the last clock and the next is kept; None: that is known when
+        another message has been taken. Asked until it is known.
+        """
+
+    def keep(self, loop: ClockLoop) -> Iterator[None]:
+        """Keep the state, which is that after ``loop.turns`` clocks of the pass; yields while
+        messages must be taken.
+        """
+
+
 class ClockLoop:
     """One pass over `steps` on one worker. Rows change only while `run` goes on, between
     segments, never while a kernel reads them.
+
+    With `cuts`, the worker's state may be kept between two clocks. Then all clocks so far are
+    finished first, and what they have pushed to masters is folded there.
     """
 
-    def __init__(self, worker: Worker, steps: Sequence[Step], slack: int) -> None:
-        self.worker, self.clock = worker, Clock(slack)
+    def __init__(
+        self, worker: Worker, steps: Sequence[Step], slack: int, cuts: Cuts | None = None
+    ) -> None:
+        self.worker, self.clock, self._cuts = worker, Clock(slack), cuts
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
-        self._upcoming = clocks(steps)
+        self.turns = cuts.skip if cuts else 0  # clocks of the schedule that have begun
+        self._upcoming = islice(clocks(steps), self.turns, None)
+        self._decided = self.turns  # whether a state is kept is decided up to this turn
+        self._keeping = self._closed = False  # a state is to be kept; its blocks are closed
         self._next: ClockTask | None = None  # None: not known yet, or there is none
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
@@ -47,9 +73,18 @@ class ClockLoop:
             if ready is not None:
                 if not self._has_news():
                     self._run_segment(*ready)
+            elif self._keeping:
+                yield from self._keep()
             elif self._next is not None and self._may_start(self._next):
-                self._tasks[self.clock.start(len(self._next.segments))] = self._next
-                self._look_ahead()
+                wanted = self._is_wanted()
+                if wanted is None:
+                    yield
+                elif wanted:
+                    self._keeping = True
+                else:
+                    self._start(self._next)
+                    self.turns += 1
+                    self._look_ahead()
             elif self._next is None and self.clock.idle:
                 if self._over:
                     return
@@ -66,6 +101,32 @@ class ClockLoop:
         self._looked = True
         self.worker.inbox.extend(self.worker.arrived())
         return bool(self.worker.inbox)
+
+    def _start(self, task: ClockTask) -> None:
+        self._tasks[self.clock.start(len(task.segments))] = task
+
+    def _is_wanted(self) -> bool | None:
+        """Whether the state before the next clock is kept; None: not known yet."""
+        if self._cuts is None or self._decided == self.turns:
+            return False
+        wanted = self._cuts.wanted()
+        if wanted is not None:
+            self._decided = self.turns
+        return wanted
+
+    def _keep(self) -> Iterator[None]:
+        """A step to keeping the state: clocks are finished, then those that close the blocks so
+        far, then it is kept.
+        """
+        assert self._cuts is not None and self._next is not None
+        if not self.clock.idle:
+            yield
+        elif self._next.closing and not self._closed:
+            self._closed = True
+            self._start(ClockTask(None, segments(self._next.closing), self._next.visit))
+        else:
+            yield from self._cuts.keep(self)
+            self._keeping = self._closed = False
 
     def _look_ahead(self) -> None:
         """Ask the schedule for the next clock; it may pause until all clocks are finished."""

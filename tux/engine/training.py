@@ -5,8 +5,8 @@ training time.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,29 +16,75 @@ from tux.engine.checks import (
     refuse_lost_changes,
     refuse_lost_deltas,
 )
+from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
+from tux.engine.state import Counts, Head, State, arrays_of, other_program, put_back
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
-from tux.protocol.steps import Step
+from tux.protocol.schedule import repeated
+from tux.protocol.steps import Repeated, Step
 from tux.rows.table import in_model
+
+
+class Marks(Protocol):
+    """Who keeps states of a run, at marks: the ends of epochs, and what is between two clocks of an
+    epoch. Marks are numbered from 0 on, alike on all workers.
+    """
+
+    asked: Callable[[], float | None]
+    """Seconds since the user has asked to end, None if nobody has."""
+
+    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+        """Whether the state at a mark is kept; `epoch`: the one that ends there, if one does.
+        None: that is known when another message has been taken.
+        """
+
+    def keep(self, state: State) -> Iterator[None]:
+        """Keep a state, whose arrays change when this ends; yields while messages must be taken."""
+
+
+SOON = 3.0
+"""Seconds after a wish to end in which an epoch should end, so that it counts."""
+
+LONG = 2.0
+"""Seconds of an epoch from which on the model at its end is copied, as the next epoch would not end
+soon enough.
+"""
+
+
+class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
+    """The epoch under way is given up."""
 
 
 class Training:
     """One run of a worker's program.
 
     Creating it lays out the edges and compiles the kernels. `seconds` is training time alone:
-    set-up stages and the stages of the epochs, not loading, compiling, or evaluating.
+    set-up stages and the stages of the epochs, not loading, compiling, or evaluating. `marks`, if
+    there are any, keep states of the run; one that is resumed begins with `resume`.
     """
 
     def __init__(self, worker: Worker) -> None:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
+        self.marks: Marks | None = None
+        # seconds since the user has asked to end, None if nobody has; and whether the run has ended
+        # for that
+        self.asked: Callable[[], float | None] = lambda: None
+        self.keeps_last = self.ended_early = False
+        self._last: tuple[float, list[np.ndarray]] = float("inf"), []  # seconds, model of an epoch
         self.best_epoch, self.best = 0, float("inf")
+        self._since = 0  # evaluations since the best
         self._best_model: list[np.ndarray] = []
+        self._resumed: Head | None = None
+        self._passed = 0  # marks
+        self._timing: float | None = None  # when the running steps have begun
+        self._begun = Counts.of(worker, 0.0)  # before the epoch under way
+        self.epochs_done = 0
         cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
@@ -74,27 +120,124 @@ class Training:
         """`epochs` that also yields None whenever the worker must take a message before it can go
         on.
 
-        All workers of a job see the same metrics, so they stop at the same epoch.
+        All workers of a job see the same metrics, so they stop at the same epoch. A run that is
+        `asked` to end does so at the end of the epoch under way; or, where that is far and it
+        `keeps_last`, with the model of the epoch before.
         """
-        self.worker.most_epochs = most
-        yield from self._timed(self._setup, slack=0)
-        self.worker.clock = since = 0
-        for number in range(1, most + 1) if most else [0]:
-            record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
-            yield record
-            monitored = record.get(self.worker.program.monitor)
-            if monitored is not None:
-                since += 1
-                if monitored < self.best:
-                    since, self.best, self.best_epoch = 0, monitored, number
-            ended = number and has_converged(self.worker.program, self.worker.metrics())
-            if (patience and since >= patience) or ended:
-                break
-            if (keep_best or patience) and self.best_epoch == number < most:
-                self._copy_model()
-        if self._best_model and self.best_epoch != number:
+        try:
+            yield from self._epochs(most, every, patience, keep_best=keep_best)
+        except EndedEarly:
+            self.ended_early = True
+            for array, last in zip(self._model(), self._last[1], strict=True):
+                array[...] = last
+        if self._best_model and self.best_epoch != self.epochs_done:
             for array, best in zip(self._model(), self._best_model, strict=True):
                 array[...] = best
+
+    def _epochs(
+        self, most: int, every: int, patience: int, *, keep_best: bool
+    ) -> Iterator[dict[str, Any] | None]:
+        """The epochs of `steps`."""
+        worker = self.worker
+        worker.most_epochs = most
+        if self._resumed is None:
+            yield from self._timed(self._setup, slack=0)
+            worker.clock = 0
+        elif (keep_best or patience) and self.best_epoch == worker.epoch and not self._best_model:
+            self._copy_model()  # the run was to end here
+        for number in range(worker.epoch + 1, most + 1) if most else [0]:
+            start = time.monotonic()
+            record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
+            yield record
+            self.epochs_done = number
+            monitored = record.get(worker.program.monitor)
+            if monitored is not None:
+                self._since += 1
+                if monitored < self.best:
+                    self._since, self.best, self.best_epoch = 0, monitored, number
+            ended = number and has_converged(worker.program, worker.metrics())
+            over = bool((patience and self._since >= patience) or ended)
+            if (keep_best or patience) and self.best_epoch == number < most and not over:
+                self._copy_model()
+            if number:
+                yield from self._mark(number, over=over)
+            if over:
+                break
+            if self.asked() is not None and number < most:
+                self.ended_early = True
+                break
+            self._keep_last(time.monotonic() - start)
+
+    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
+        """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""
+        self.asked, self.keeps_last = asked, keeps_last
+        if self.marks is not None:
+            self.marks.asked = asked
+
+    # ---- states
+
+    def state(self, *, turns: int = 0, over: bool = False, loop: ClockLoop | None = None) -> State:
+        """The state of the run, between two clocks: `turns` clocks of the epoch under way, which
+        `loop` runs, have ended. The arrays are the worker's own.
+        """
+        worker, clocks = self.worker, loop.clock if loop else None
+        started = clocks.started if clocks else 0
+        trained = self.seconds
+        if self._timing is not None:
+            trained += time.perf_counter() - self._timing
+        spool = worker.spool.flushed() if worker.spool else None
+        head = Head(
+            epoch=worker.epoch,
+            turns=turns,
+            over=over,
+            clock=worker.clock + started,
+            all_clocks=worker.all_clocks + started,
+            most_stale=max(worker.most_stale, clocks.most_stale if clocks else 0),
+            counts=Counts.of(worker, trained),
+            begun=self._begun if turns else None,
+            since=self._since,
+            best=self.best if self.best_epoch else None,
+            best_epoch=self.best_epoch,
+            repetitions=[each.begun for each in self._repeated()],
+            spooled=spool.tell() if spool else 0,
+        )
+        best = {f"best/{number}": array for number, array in enumerate(self._best_model)}
+        return State(head, arrays_of(worker) | best)
+
+    def resume(self, state: State) -> None:
+        """Go on from a state of the same program, data and partition, on as many workers. Refused
+        if it is of others.
+        """
+        worker, head = self.worker, state.head
+        put_back(worker, state.arrays)
+        kept = [name for name in state.arrays if name.startswith("best/")]
+        if kept:
+            self._best_model = [np.empty_like(array) for array in self._model()]
+        if len(kept) != len(self._best_model) or len(head.repetitions) != len(self._repeated()):
+            raise other_program("it has other fields or stages")
+        for number, array in enumerate(self._best_model):
+            array[...] = state.arrays[f"best/{number}"]
+        for each, begun in zip(self._repeated(), head.repetitions, strict=True):
+            each.begun = begun
+        worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
+        worker.most_stale, self.seconds = head.most_stale, head.counts.trained
+        head.counts.put_back(worker)
+        self._since, self.best_epoch = head.since, head.best_epoch
+        self.best = float("inf") if head.best is None else head.best
+        self._resumed, self.epochs_done = head, head.epoch
+
+    def _mark(self, epoch: int, *, over: bool) -> Iterator[None]:
+        """The mark at the end of an epoch."""
+        if self.marks is None:
+            return
+        while (wanted := self.marks.wanted(self._passed, epoch)) is None:
+            yield
+        self._passed += 1
+        if wanted:
+            yield from self.marks.keep(self.state(over=over))
+
+    def _repeated(self) -> list[Repeated]:
+        return [*repeated([*self._setup, *self._stages, *self._evaluate])]
 
     def edges(self) -> Pieces:
         """The edges trained on, read when they are asked for."""
@@ -116,10 +259,26 @@ class Training:
         """Copy the model, which goes on changing, into memory that is taken once. This is no
         training time.
         """
-        if not self._best_model:
-            self._best_model = [np.empty_like(array) for array in self._model()]
-        for array, best in zip(self._model(), self._best_model, strict=True):
-            best[...] = array
+        self._best_model = self._copied(self._best_model)
+
+    def _copied(self, into: list[np.ndarray]) -> list[np.ndarray]:
+        into = into or [np.empty_like(array) for array in self._model()]
+        for array, copy in zip(self._model(), into, strict=True):
+            copy[...] = array
+        return into
+
+    def _keep_last(self, seconds: float) -> None:
+        """Note how long an epoch took; after a long one copy the model, if that is wanted."""
+        long = self.keeps_last and seconds > LONG
+        self._last = seconds, self._copied(self._last[1]) if long else []
+
+    def _is_far(self) -> bool:
+        """Whether the run is asked to end, and the epoch will not end soon."""
+        asked = self.asked()
+        if asked is None or self._timing is None or not self._last[1]:
+            return False
+        left = self._last[0] - (time.perf_counter() - self._timing)
+        return asked + max(left, 0.0) > SOON
 
     def _model(self) -> list[np.ndarray]:
         """This worker's share of the model: fields of its masters, and the lengths of its lists;
@@ -132,32 +291,75 @@ class Training:
             arrays += [table.arrays[f] for f in (*fields, *sorted(lengths))]
         return arrays
 
-    def _timed(self, steps: list[Step], slack: int | None = None) -> Iterator[None]:
-        start = time.perf_counter()
-        yield from self.worker.execute(steps, slack)
+    def _timed(
+        self, steps: list[Step], slack: int | None = None, cuts: Cuts | None = None
+    ) -> Iterator[None]:
+        start = self._timing = time.perf_counter()
+        yield from self.worker.execute(steps, slack, cuts)
         self.seconds += time.perf_counter() - start
+        self._timing = None
 
     def _epoch(self, number: int, *, evaluate: bool) -> Generator[None, None, dict[str, Any]]:
-        worker = self.worker
-        before, served, seconds = dict(worker.seconds), worker.server.seconds, self.seconds
-        edges, sent, dense = worker.edges_visited, worker.sent(), worker.dense()
-        worker.forget_metrics()
-        yield from self._timed(self._stages if number else [])
-        split = {f"{what}_s": worker.seconds[what] - before.get(what, 0.0) for what in TIMES}
-        split["apply_s"] += worker.server.seconds - served
-        edges, clock = worker.edges_visited - edges, worker.clock
-        by_type = {
-            f"bytes_sent_{name}": n - sent.get(name, 0) for name, n in sorted(worker.sent().items())
+        worker, resumed, self._resumed = self.worker, self._resumed, None
+        if resumed and resumed.begun:
+            self._begun, turns = resumed.begun, resumed.turns
+            worker.clock, worker.all_clocks = resumed.clock, resumed.all_clocks
+        else:
+            self._begun, turns = Counts.of(worker, self.seconds), 0
+            worker.forget_metrics()
+        yield from self._timed(self._stages if number else [], cuts=self._cuts(turns))
+        begun, now = self._begun, Counts.of(worker, self.seconds)
+        split = {
+            f"{what}_s": now.seconds.get(what, 0.0) - begun.seconds.get(what, 0.0) for what in TIMES
         }
-        rows = sum(worker.dense().values()) - sum(dense.values())
+        split["apply_s"] += now.served - begun.served
+        edges, clock = now.edges_visited - begun.edges_visited, worker.clock
+        sent, before = now.sent(), begun.sent()
+        by_type = {
+            f"bytes_sent_{name}": n - before.get(name, 0) for name, n in sorted(sent.items())
+        }
+        rows = sum(now.dense().values()) - sum(begun.dense().values())
         worker.epoch = number
         check_finite(worker)
         if evaluate or has_converged(worker.program, worker.metrics()):
             yield from fetch_eval_rows(worker)
             yield from worker.execute(self._evaluate, 0)
         worker.clock = clock
-        spent = self.seconds - seconds
+        spent = self.seconds - begun.trained
         record = {"epoch": number, "clock": clock, "seconds": self.seconds, **worker.metrics()}
         record |= {"edges_per_second": edges / spent if spent > 0 else 0.0, **split}
         record |= {"bytes_sent": sum(by_type.values()), **by_type, "bytes_dense": rows}
         return record | {"max_staleness": worker.most_stale}
+
+    def _cuts(self, turns: int) -> Cuts | None:
+        """Marks between the clocks of an epoch, `turns` of which have ended before. There are none
+        where the clocks of the epoch depend on what its first ones find.
+        """
+        return None if self._repeated() else _InEpoch(self, turns)
+
+
+class _InEpoch:
+    """The marks between the clocks of an epoch: see `tux.engine.clock_loop.Cuts`."""
+
+    def __init__(self, training: Training, skip: int) -> None:
+        self._training, self.skip = training, skip
+
+    def wanted(self) -> bool | None:
+        """Whether the state at this mark is kept."""
+        training = self._training
+        far = training._is_far()
+        if training.marks is None:
+            if far:
+                raise EndedEarly
+            return False
+        wanted = training.marks.wanted(training._passed, None)
+        training._passed += wanted is not None
+        return True if far else wanted
+
+    def keep(self, loop: ClockLoop) -> Iterator[None]:
+        """Keep the state."""
+        training = self._training
+        assert training.marks is not None
+        yield from training.marks.keep(training.state(turns=loop.turns, loop=loop))
+        if training._is_far():
+            raise EndedEarly

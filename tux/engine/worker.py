@@ -17,16 +17,17 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
-from tux.engine.clock_loop import ClockLoop
+from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.initial import fill_rows
 from tux.engine.spool import Opener, Spool
+from tux.engine.state import added
 from tux.engine.threads import Threads
 from tux.graph.local import Edges, Graph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
 from tux.program.stage import Stage
 from tux.program.vertex_params import vertex_numbers
-from tux.protocol.message import Message
+from tux.protocol.message import Kind, Message
 from tux.protocol.replicas import Mirrors
 from tux.protocol.server import Server
 from tux.protocol.steps import Step, Sync
@@ -216,8 +217,11 @@ class Worker:
             self.take_next()
 
     def take(self, message: Message) -> None:
-        """A message for this worker has arrived; it is installed when `execute` goes on."""
-        self.inbox.append(message)
+        """A message for this worker has arrived; it is installed when `execute` goes on. A control
+        message was heard where it came in, and only ends a wait.
+        """
+        if message.kind is not Kind.CONTROL:
+            self.inbox.append(message)
 
     def take_next(self) -> None:
         """Wait for the next message and take it. What the server does meanwhile is no waiting."""
@@ -226,9 +230,11 @@ class Worker:
         seconds = time.perf_counter() - start
         self.seconds["wait"] += max(seconds - (self.server.seconds - served), 0.0)
 
-    def execute(self, steps: Sequence[Step], slack: int | None = None) -> Iterator[None]:
+    def execute(
+        self, steps: Sequence[Step], slack: int | None = None, cuts: Cuts | None = None
+    ) -> Iterator[None]:
         """`run` that yields whenever nothing can go on before another message is taken."""
-        loop = ClockLoop(self, steps, self.slack if slack is None else slack)
+        loop = ClockLoop(self, steps, self.slack if slack is None else slack, cuts)
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started
@@ -246,11 +252,11 @@ class Worker:
         """Bytes sent to other workers so far, by vertex type (and "tau"), by this worker and its
         server.
         """
-        return _added(self.bytes_sent, self.server.bytes_sent)
+        return added(self.bytes_sent, self.server.bytes_sent)
 
     def dense(self) -> dict[str, int]:
         """Bytes that the sent rows would have taken with all their values."""
-        return _added(self.bytes_dense, self.server.bytes_dense)
+        return added(self.bytes_dense, self.server.bytes_dense)
 
     def masters(self, name: str) -> Table:
         """The table of a type's masters here: the server's, or, of a whole type, this worker's
@@ -312,7 +318,3 @@ class Timed:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self._seconds[self._what] += time.perf_counter() - self._start
-
-
-def _added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

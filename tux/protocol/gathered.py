@@ -10,7 +10,7 @@ changes at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +101,25 @@ class TotalsByClock:
         """Take what was added to the context since the last call, and store it under `clock`."""
         if any((self._tau.arrays[name] != field.identity).any() for name, field in self._fields):
             self._by_clock.setdefault(clock, []).append(set_aside(Unsent(self._tau, slice(None))))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is stored, as CLOCK/NUMBER/FIELD: arrays (1, *shape)."""
+        return {
+            f"{clock}/{number}/{field}": array
+            for clock, stored in self._by_clock.items()
+            for number, aside in enumerate(stored)
+            for field, array in aside.deltas.items()
+        }
+
+    def put_back(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store the `arrays` of another, and nothing else."""
+        self._by_clock.clear()
+        for name, array in arrays.items():
+            clock, number, field = name.split("/")
+            stored = self._by_clock.setdefault(int(clock), [])
+            if int(number) == len(stored):
+                stored.append(Aside(Unsent(self._tau, slice(None)), {}, {}))
+            stored[int(number)].deltas[field] = array
 
     def restore(self, clock: int) -> None:
         """Bring all of the clocks up to `clock` back into the context."""

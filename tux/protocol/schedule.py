@@ -67,6 +67,7 @@ class ClockTask:
     block: Block | None
     segments: list[Segment]
     visit: int
+    closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
     waits: bool = False  # starts when all earlier clocks are finished
     alone: bool = False  # it waits, and no other clock starts beside it
     repetition: int | None = None  # of the innermost `Repeated` around it
@@ -83,6 +84,15 @@ def segments(steps: Iterable[Step]) -> list[Segment]:
         else:
             out[-1].here.append(step)
     return out
+
+
+def repeated(steps: Iterable[Step]) -> Iterator[Repeated]:
+    """All steps that repeat others, in the order of the program."""
+    for step in steps:
+        if isinstance(step, Repeated):
+            yield step
+        if isinstance(step, Repeated | Blocks):
+            yield from repeated(step.steps)
 
 
 def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
@@ -119,7 +129,7 @@ def _clocks(
         elif isinstance(step, Blocks):
             cut, visit = batches.setdefault(step, segments(step.steps)), next(visits)
             for block in step.blocks(repetition):
-                yield ClockTask(block, cut, visit, repetition=repetition)
+                yield ClockTask(block, cut, visit, step.closing, repetition=repetition)
             if step.closing:
                 yield ClockTask(None, segments(step.closing), visit, repetition=repetition)
         else:
@@ -139,7 +149,7 @@ def _outside(
     changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     waits = alone or _takes_late_totals(steps, cuts)
-    return ClockTask(None, segments(steps), visit, waits, alone, repetition)
+    return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
 
 
 def _changed(batches: Sequence[list[Segment]]) -> set[str]:

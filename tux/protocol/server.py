@@ -60,7 +60,7 @@ class Server:
         self.tables = tables
         self.masters = {name: Masters(table) for name, table in tables.items()}
         self.tau = taus[0]  # what Apply UDFs read here and add to
-        self._totals = TotalsByClock(self.tau)
+        self.totals = TotalsByClock(self.tau)
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
@@ -157,7 +157,7 @@ class Server:
             isinstance(each, Fold) and not each.is_apply and each.has_function
             for each in self.syncs
         ):
-            self._totals.store(clock)
+            self.totals.store(clock)
         return answers
 
     def _note_context(self, message: Message) -> None:
@@ -176,7 +176,7 @@ class Server:
         sync.aggregate_masters(message.clock)
         if not sync.has_function:
             return list(message.arrays)
-        self._totals.restore(message.clock)
+        self.totals.restore(message.clock)
         for (_, own, field), sent in zip(columns, totals.fields, strict=True):
             total = whole(sent, own, field.identity)
             if field.kind == "delta":

@@ -97,6 +97,8 @@ class Repeated(Step):
     """
 
     steps: Sequence[Step]
+    begun = 0
+    """Repetitions so far."""
     waits = False
 
     @abstractmethod
