@@ -7,6 +7,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Generic, NamedTuple, TypeVar
 
 from tux.base.errors import DiskError, TuxError
@@ -24,32 +26,44 @@ class Outcome(NamedTuple, Generic[Result]):
     error: DiskError | None
 
 
+THREAD, STARTER = "thread", "starter"
+
+
 class _Work(Generic[Result]):
     """What the thread does, once, and what has come of it.
 
-    Ctrl-C may interrupt the main thread while it starts the thread. So the work belongs to who
-    claims it first: the thread, which then does it, or whoever finds that there is no thread.
+    Ctrl-C may interrupt the main thread between any two of its steps, also while it starts the
+    thread. So the work is its who asks for it first: the thread, which then does it, or the starter
+    who cannot know whether there is a thread. Python's own `is_alive` and `join` may be wrong after
+    an interrupt.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
-        self._claimed = threading.Lock()
-        self.begun = False
+        self._whose: dict[str, str] = {}
+        self.given = False  # whether the thread is known to have been started
+        self.ended = False
+        self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after `ended`
         self.result: Result | None = None
         self.error: BaseException | None = None
-        self.thread = threading.Thread(target=self._run, name="tux background")
 
-    def claim(self) -> bool:
-        """Whether the work is the caller's: once only."""
-        return self._claimed.acquire(blocking=False)
+    def is_of(self, who: str) -> bool:
+        """Whether the work is whose it is said to be; the first who asks gets it."""
+        return self._whose.setdefault("", who) == who
 
-    def _run(self) -> None:
-        if self.claim():
-            self.begun = True
+    def under_way(self) -> bool:
+        """Whether it is still to be done, or being done."""
+        return not self.ended and (self.given or not self.is_of(STARTER))
+
+    def run(self) -> None:
+        """What the thread does."""
+        if self.is_of(THREAD):
             try:
                 self.result = self._work()
             except BaseException as error:
                 self.error = error
+            self.ended = True
+            self.changed.put(None)
 
 
 class Background(Generic[Result]):
@@ -63,30 +77,31 @@ class Background(Generic[Result]):
 
     def start(self, work: Callable[[], Result]) -> bool:
         """Begin `work`, unless the last one is still under way: then nothing is done, and the
-        answer is False. An outcome that nobody has asked for is dropped.
+        answer is False. An outcome that nobody has asked for is dropped; what `poll` would raise is
+        raised.
 
         TuxError if the system gives no thread.
         """
         if self.busy():
             return False
-        self._last = _Work(work)
+        self.poll()
+        self._last = made = _Work(work)
         try:
-            self._last.thread.start()
+            threading.Thread(target=made.run, name="tux background").start()
         except RuntimeError as error:
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None  # Ctrl-C while Python held a lock of its own
             raise TuxError(
                 f"a thread that writes checkpoints cannot be started: {error}",
                 do="choose fewer threads with --threads, or raise the limit of processes "
                 "(ulimit -u)",
             ) from error
+        made.given = True
         return True
 
     def busy(self) -> bool:
         """Whether work is under way."""
-        work = self._last
-        if work is None or work.thread.is_alive():
-            return work is not None
-        # Its start was interrupted: now it never begins, unless it has since the first look.
-        return not work.claim() and work.thread.is_alive()
+        return self._last is not None and self._last.under_way()
 
     def poll(self) -> Outcome[Result] | None:
         """How the last work has ended: told once, and None as long as it is under way.
@@ -96,7 +111,7 @@ class Background(Generic[Result]):
         if self.busy() or self._last is None:
             return None
         work, self._last = self._last, None
-        if not work.begun:
+        if not work.ended:  # it never began
             return None
         if work.error is not None and not isinstance(work.error, DiskError):
             raise work.error
@@ -106,9 +121,10 @@ class Background(Generic[Result]):
         """Wait until no work is under way, or the moment `deadline` of `time.monotonic`; returns
         whether none is. Ctrl-C ends the wait, not the work.
         """
-        while self.busy():
+        while (work := self._last) is not None and work.under_way():
             left = deadline - time.monotonic()
-            if left <= 0 or self._last is None:
-                break
-            self._last.thread.join(min(left, HEED))
-        return not self.busy()
+            if left <= 0:
+                return False
+            with suppress(Empty):
+                work.changed.get(timeout=min(left, HEED))
+        return True
