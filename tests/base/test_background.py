@@ -1,5 +1,6 @@
 """Work on a thread: one at a time, and its outcome told once; Ctrl-C and errors leave it usable."""
 
+import _thread
 import subprocess
 import sys
 import threading
@@ -77,18 +78,23 @@ def test_other_errors_are_raised_before_new_work_begins():
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
     """Ctrl-C comes before the thread is there, or just after."""
-    start, done = threading.Thread.start, []
+    start, here, done = _thread.start_new_thread, threading.Event(), []
 
-    def interrupted(thread):
+    def work():
+        done.append(1)
+        here.set()
+
+    def interrupted(work, given):
         if begun:
-            start(thread)
+            start(work, given)
+            assert here.wait(LONG)
         raise KeyboardInterrupt
 
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", interrupted)
+        patch.setattr(_thread, "start_new_thread", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            background.start(lambda: done.append(1))
+            background.start(work)
     assert ended(background) == (Outcome(None, None) if begun else None)
     assert done == [1] * begun
     assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
@@ -98,18 +104,17 @@ def test_a_thread_that_comes_late_does_nothing(monkeypatch):
     """Its start was interrupted, and the work was given up in between."""
     late, done = [], []
 
-    def interrupted(thread):
-        late.append(thread)
+    def interrupted(work, _):
+        late.append(work)
         raise KeyboardInterrupt
 
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", interrupted)
+        patch.setattr(_thread, "start_new_thread", interrupted)
         with pytest.raises(KeyboardInterrupt):
             background.start(lambda: done.append(1))
     assert not background.busy() and not background.busy()
-    late[0].start()
-    late[0].join(LONG)
+    late[0]()
     assert done == [] and background.poll() is None
 
 
@@ -154,10 +159,22 @@ def test_it_may_be_interrupted_anywhere():
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+def test_an_interrupted_wait_leaves_the_work(monkeypatch):
+    background, go = Background(), threading.Event()
+    background.start(lambda: go.wait(LONG))
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: fail(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            background.wait(LONG)
+    assert background.busy()
+    go.set()
+    assert ended(background) == Outcome(True, None)
+
+
 def test_a_system_without_threads_is_told(monkeypatch):
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", lambda _: fail(RuntimeError("no more")))
+        patch.setattr(_thread, "start_new_thread", lambda *_: fail(RuntimeError("no more")))
         with pytest.raises(TuxError, match="no more"):
             background.start(lambda: 1)
     assert background.start(lambda: 1) and ended(background) == Outcome(1, None)

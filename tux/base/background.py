@@ -4,12 +4,13 @@ on.
 
 from __future__ import annotations
 
-import threading
+import _thread
+import atexit
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tux.base.errors import DiskError, TuxError
 
@@ -34,8 +35,8 @@ class _Work(Generic[Result]):
 
     Ctrl-C may interrupt the main thread between any two of its steps, also while it starts the
     thread. So the work is its who asks for it first: the thread, which then does it, or the starter
-    who cannot know whether there is a thread. Python's own `is_alive` and `join` may be wrong after
-    an interrupt.
+    who cannot know whether there is a thread. `threading.Thread` is not used: an interrupt in its
+    `start` may leave a lock taken, and one in its `join` may take a running thread for ended.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
@@ -64,6 +65,18 @@ class _Work(Generic[Result]):
                 self.error = error
             self.ended = True
             self.changed.put(None)
+        _begun.discard(self)
+
+
+_begun: set[_Work[Any]] = set()  # and not known to have ended
+
+
+@atexit.register
+def _wait_for_all() -> None:
+    for work in list(_begun):
+        while work.under_way():
+            with suppress(Empty):
+                work.changed.get(timeout=HEED)
 
 
 class Background(Generic[Result]):
@@ -86,11 +99,10 @@ class Background(Generic[Result]):
             return False
         self.poll()
         self._last = made = _Work(work)
+        _begun.add(made)
         try:
-            threading.Thread(target=made.run, name="tux background").start()
+            _thread.start_new_thread(made.run, ())
         except RuntimeError as error:
-            if isinstance(error.__context__, KeyboardInterrupt):
-                raise error.__context__ from None  # Ctrl-C while Python held a lock of its own
             raise TuxError(
                 f"a thread that writes checkpoints cannot be started: {error}",
                 do="choose fewer threads with --threads, or raise the limit of processes "
