@@ -1,0 +1,136 @@
+"""Work on a thread: one at a time, and its outcome told once; Ctrl-C and errors leave it usable."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tux.base.background import Background, Outcome
+from tux.base.errors import DiskError, TuxError
+
+LONG = 60.0  # seconds; only guards against a hang
+
+
+def ended(background):
+    """The outcome, when there is one."""
+    assert background.wait(time.monotonic() + LONG)
+    return background.poll()
+
+
+def test_the_outcome_is_told_once():
+    background = Background()
+    assert background.poll() is None and background.wait(0.0)
+    assert background.start(lambda: 3)
+    assert ended(background) == Outcome(3, None)
+    assert background.poll() is None
+
+
+def test_one_at_a_time():
+    background, go = Background(), threading.Event()
+    assert background.start(lambda: go.wait(LONG))
+    assert background.busy() and background.poll() is None
+    assert not background.start(lambda: 5)
+    assert not background.wait(time.monotonic() - 1)
+    go.set()
+    assert ended(background) == Outcome(True, None)
+    assert background.start(lambda: 6) and ended(background) == Outcome(6, None)
+
+
+def test_work_that_is_done_makes_room_though_nobody_asked():
+    background = Background()
+    assert background.start(lambda: 1) and background.wait(time.monotonic() + LONG)
+    assert background.start(lambda: 2)
+    assert ended(background) == Outcome(2, None)
+
+
+def fail(error):
+    raise error
+
+
+def test_a_full_disk_is_an_outcome():
+    background, error = Background(), DiskError("full")
+    assert background.start(lambda: fail(error))
+    assert ended(background) == Outcome(None, error)
+    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+
+
+@pytest.mark.parametrize("error", [ValueError("a fault"), KeyboardInterrupt()], ids=repr)
+def test_other_errors_are_raised_where_the_outcome_is_asked_for(error):
+    background = Background()
+    assert background.start(lambda: fail(error))
+    with pytest.raises(type(error)):
+        ended(background)
+    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
+    """Ctrl-C comes before the thread is there, or just after."""
+    start, done = threading.Thread.start, []
+
+    def interrupted(thread):
+        if begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    background = Background()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            background.start(lambda: done.append(1))
+    assert ended(background) == (Outcome(None, None) if begun else None)
+    assert done == [1] * begun
+    assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
+
+
+def test_a_thread_that_comes_late_does_nothing(monkeypatch):
+    """Its start was interrupted, and the work was given up in between."""
+    late, done = [], []
+    background = Background()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda thread: late.append(thread))
+        background.start(lambda: done.append(1))
+    assert not background.busy() and not background.busy()
+    late[0].start()
+    late[0].join(LONG)
+    assert done == [] and background.poll() is None
+
+
+def test_an_interrupted_wait_leaves_the_work(monkeypatch):
+    background, go = Background(), threading.Event()
+    background.start(lambda: go.wait(LONG))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", lambda *_: fail(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            background.wait(time.monotonic() + LONG)
+    assert background.busy()
+    go.set()
+    assert ended(background) == Outcome(True, None)
+
+
+def test_a_system_without_threads_is_told(monkeypatch):
+    background = Background()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda _: fail(RuntimeError("no more")))
+        with pytest.raises(TuxError, match="no more"):
+            background.start(lambda: 1)
+    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+
+
+AT_EXIT = """
+import sys, time
+from tux.base.background import Background
+def work():
+    time.sleep(0.2)
+    sys.stdout.write("whole")
+Background().start(work)
+"""
+
+
+def test_the_interpreter_waits_for_work():
+    ran = subprocess.run(
+        [sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=LONG
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "whole", "")

@@ -1,0 +1,264 @@
+"""One worker's state as a file of a checkpoint.
+
+    tux shard 1
+    {"head": {...}, "arrays": [{"name": ..., "dtype": ..., "shape": ..., ...}, ...]}
+    raw arrays in C order, each padded with zeros to a multiple of 64 bytes
+
+The second line tells of each array where it lies and the CRC-32 of its bytes, padding included.
+CRC-32 finds every single bit flip, and is computed at some GB/s; cryptographic hashes are slower
+than a disk. What stands before the arrays is small and has such a hash: with the file's length it
+is the `Digest`, which the manifest of the checkpoint holds. So no file can stand in for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from tux.base.disk import replacing
+from tux.base.errors import DataError, ProgramError
+
+MAGIC = b"tux shard 1\n"
+LONGEST = 1 << 24  # bytes of the second line
+PIECE = 1 << 22  # bytes that are read, written or summed at a time
+ALIGNED = 64  # bytes; arrays begin at multiples, for vector instructions
+KEPT = re.compile(r"[<>|](b1|[iu][1248]|f[248])")
+"""The dtypes of arrays that are kept, as numpy writes them: not those of objects, text, times,
+records or complex numbers, nor long double, whose bytes mean something else on other processors.
+"""
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+State = Mapping[str, np.ndarray]
+
+
+class Digest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What tells whether a file is the one that was written: its bytes, and the BLAKE2b of its
+    first two lines and what pads them.
+    """
+
+    size: Count
+    sum: str
+
+
+class Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """Where an array lies in the file; `offset` counts from the first array."""
+
+    name: str
+    dtype: str
+    shape: tuple[Count, ...]
+    offset: Count
+    size: Count  # bytes, without padding
+    crc32: str  # eight digits, so that the line's length is known before the sums are
+
+
+class Head(msgspec.Struct, forbid_unknown_fields=True):
+    """The second line of the file."""
+
+    head: dict[str, Any]
+    arrays: list[Entry]
+
+
+class Shard(Mapping[str, np.ndarray]):
+    """The arrays of a file by name, and its `head`. Each array is mapped when it is asked for, and
+    is not writable.
+
+    Only the head has been checked so far: an array is when it is asked for, all of them by `check`.
+    """
+
+    def __init__(self, path: Path, start: int, head: Head) -> None:
+        self.path, self.head, self._start = path, head.head, start
+        self._entries = {entry.name: entry for entry in head.arrays}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """An array. DataError if it is damaged."""
+        entry = self._entries[name]
+        raw = np.zeros(0, np.uint8)
+        if entry.size:
+            try:
+                size = _padded(entry.size)
+                raw = np.memmap(self.path, np.uint8, "r", self._start + entry.offset, (size,))
+            except (OSError, ValueError) as error:  # it has been removed, or is shorter now
+                raise damaged(self.path, reason(error)) from None
+        self._check(entry, (raw[low : low + PIECE].data for low in range(0, len(raw), PIECE)))
+        array = np.asarray(raw)[: entry.size].view(entry.dtype).reshape(entry.shape)
+        array.flags.writeable = False
+        return array
+
+    def check(self) -> None:
+        """Read all arrays, a piece at a time. DataError if one is damaged."""
+        try:
+            with open(self.path, "rb") as file:
+                for entry in self._entries.values():
+                    file.seek(self._start + entry.offset)
+                    self._check(entry, _read(file.fileno(), file.tell(), _padded(entry.size)))
+        except OSError as error:
+            raise damaged(self.path, reason(error)) from None
+
+    def _check(self, entry: Entry, pieces: Iterable[Any]) -> None:
+        """DataError unless the bytes of an array, with its padding, are those written."""
+        total = 0
+        for piece in pieces:
+            total = zlib.crc32(piece, total)
+        if f"{total:08x}" != entry.crc32:
+            raise damaged(self.path, f"{entry.name} is not what was written")
+
+
+def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) -> Digest:
+    """Write the file, whole, and wait until it is on the disk. No array is copied whole.
+
+    `head`: what JSON can hold. `arrays`: booleans and real numbers, of any shape and strides.
+    ProgramError for others; DiskError if the disk does not take the file.
+    """
+    entries, end = [], 0
+    for name, array in arrays.items():
+        if not KEPT.fullmatch(array.dtype.str):
+            raise ProgramError(
+                f"{name} is an array of {array.dtype}, which a checkpoint cannot hold",
+                do="keep booleans, whole numbers, or floats of at most 64 bits",
+            )
+        entries.append(Entry(name, array.dtype.str, array.shape, end, array.nbytes, "0" * 8))
+        end += _padded(array.nbytes)
+    plan = Head(dict(head), entries)
+    start = len(_opening(plan))
+    with replacing(path) as part, open(part, "wb") as file:
+        file.seek(start)
+        for entry, array in zip(entries, arrays.values(), strict=True):
+            total = 0
+            for piece in _pieces(array):
+                total = zlib.crc32(piece, total)
+                file.write(piece)
+            entry.crc32 = f"{total:08x}"
+        opening = _opening(plan)
+        file.seek(0)
+        file.write(opening)
+    return Digest(start + end, hashed(opening))
+
+
+def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
+    """The file that `write` has written and described so. DataError if it is another one, or its
+    head is damaged.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != digest.size:
+                raise damaged(path, f"{size:,} bytes instead of {digest.size:,}")
+            opening = file.read(len(MAGIC)) + file.readline(LONGEST)
+            line = opening[len(MAGIC) :]
+            opening += file.read(_padded(len(opening)) - len(opening))
+    except OSError as error:
+        raise damaged(path, reason(error)) from None
+    if hashed(opening) != digest.sum or not opening.startswith(MAGIC):
+        raise damaged(path, "its head is not what was written")
+    try:
+        head = msgspec.json.decode(line, type=Head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise damaged(path, str(error)) from None
+    _check_places(path, head.arrays, size - len(opening))
+    return Shard(path, len(opening), head)
+
+
+def hashed(content: bytes) -> str:
+    """The hash of the small parts of a checkpoint."""
+    return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
+def reason(error: Exception) -> str:
+    """What an error says, without the name of the file."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def damaged(path: Path, why: str) -> DataError:
+    """The error about a file of a checkpoint."""
+    return DataError(
+        f"{path.name} of a checkpoint is damaged: {why}",
+        where=str(path),
+        do="copy the folder again, or use an older checkpoint",
+    )
+
+
+def _check_places(path: Path, entries: list[Entry], there: int) -> None:
+    """DataError unless the arrays lie one after the other in the `there` bytes behind the head."""
+    end = 0
+    for entry in entries:
+        if not KEPT.fullmatch(entry.dtype):
+            raise damaged(path, f"{entry.name} is an array of {entry.dtype!r}")
+        dtype = np.dtype(entry.dtype)
+        if entry.offset != end or entry.size != math.prod(entry.shape) * dtype.itemsize:
+            raise damaged(path, f"{entry.name} cannot be as it is described")
+        try:
+            np.broadcast_to(np.zeros((), dtype), entry.shape)  # takes no memory
+        except ValueError as error:
+            raise damaged(path, f"{entry.name}: {error}") from None
+        end += _padded(entry.size)
+    if end != there or len({entry.name for entry in entries}) != len(entries):
+        raise damaged(path, f"arrays of {end:,} bytes are described, but there are {there:,}")
+
+
+def _padded(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _opening(head: Head) -> bytes:
+    """What stands before the arrays. ProgramError if JSON does not give back what it is given."""
+    line = msgspec.json.encode(head) if _survives(head, Head) else b""
+    if not line:
+        bad = [name for name, value in head.head.items() if not _survives({name: value}, dict)]
+        raise ProgramError(
+            f"{', '.join(map(repr, bad)) or 'a name'} in a worker's state is not what JSON holds",
+            do="keep text, booleans, finite numbers, lists, and dicts of these by text",
+        )
+    if len(line) >= LONGEST:
+        raise ProgramError(
+            f"the head of a worker's state has {len(line):,} bytes, more than {LONGEST:,}",
+            do="keep numbers in arrays",
+        )
+    opening = MAGIC + line + b"\n"
+    return opening.ljust(_padded(len(opening)), b"\0")
+
+
+def _survives(value: Any, kind: type) -> bool:
+    """Whether JSON gives back what it is given."""
+    try:
+        return bool(msgspec.json.decode(msgspec.json.encode(value), type=kind) == value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+
+
+def _pieces(array: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of an array in C order, and its padding."""
+    if array.size:
+        for piece in np.nditer(  # type: ignore[call-overload]
+            array,
+            ["external_loop", "buffered"],
+            [["readonly", "contig"]],
+            order="C",
+            buffersize=PIECE // array.itemsize,
+        ):
+            yield piece.view(np.uint8).data
+    yield memoryview(bytes(_padded(array.nbytes) - array.nbytes))
+
+
+def _read(number: int, start: int, size: int) -> Iterator[memoryview]:
+    """Bytes of an open file."""
+    for low in range(0, size, PIECE):
+        yield memoryview(os.pread(number, min(PIECE, size - low), start + low))

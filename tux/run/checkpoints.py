@@ -1,0 +1,261 @@
+"""The checkpoints of a run: `OUT/checkpoints/000012/`, with one file for each worker
+(`tux.engine.shard`) and the manifest `checkpoint.json`.
+
+A checkpoint is written under a temporary name beside it. Workers write their files there, each on
+the disk before it is reported; then come the manifest, which holds their digests, and the rename.
+Only then are older checkpoints removed. So at any moment, also after a power failure, the newest
+folder with a number is whole, unless the disk has damaged it; then the one before is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tux.base.disk import replacing, sync, writing
+from tux.base.errors import DataError, DiskError
+from tux.base.parallel import spread
+from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason
+
+FOLDER = "checkpoints"
+MANIFEST = "checkpoint.json"
+VERSION = 1
+LARGEST = 1 << 24  # bytes of a manifest that are read
+NAME = re.compile(r"\d{6,}", re.ASCII)
+LEFT = re.compile(r"\.\d{6,}\.[0-9a-f]{8}\.part", re.ASCII)
+
+
+class ShardFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A worker's file in the folder."""
+
+    name: str
+    digest: Digest
+
+
+class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Where a checkpoint was taken, and of which run; digests tell whether another run may go on
+    from there. `number` and `shards` are filled in when it is written.
+    """
+
+    epoch: Count  # that has ended, or of which `turns` turns are done
+    turns: Count
+    workers: Count
+    threads: Count
+    seed: int
+    slack: Count
+    racing: bool
+    lanes: Count
+    program: str  # digest of its source
+    data: str  # digest
+    test: str | None
+    parameters: dict[str, Any]
+    cut: str | None  # the partitioner, or the digest of given parts
+    versions: dict[str, str]
+    incarnation: Count
+    metrics_bytes: Count  # of metrics.jsonl
+    number: Count = 0
+    shards: list[ShardFile] = []
+
+
+class Sealed(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file of a manifest holds. `sum` is the hash of the manifest's own text."""
+
+    version: int
+    sum: str
+    manifest: msgspec.Raw
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint that is whole."""
+
+    path: Path
+    manifest: Manifest
+
+    def shard(self, rank: int) -> Shard:
+        """The state of a worker. DataError if its file is damaged."""
+        file = self.manifest.shards[rank]
+        return read(self.path / file.name, file.digest)
+
+
+class Refused(NamedTuple):
+    """A checkpoint that cannot be used."""
+
+    path: Path
+    why: str
+
+
+class Found(NamedTuple):
+    """The newest checkpoint that is whole, if there is one, and newer ones that are not."""
+
+    checkpoint: Checkpoint | None
+    refused: list[Refused]
+
+
+def newest(out: str | os.PathLike[str]) -> Found:
+    """Look for the checkpoint from which the run of folder `out` may go on.
+
+    All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
+    DataError if the folder cannot be read.
+    """
+    refused: list[Refused] = []
+    for number, path in reversed(_numbered(Path(out, FOLDER))):
+        try:
+            return Found(_whole(path, number), refused)
+        except DataError as error:
+            refused.append(Refused(path, error.what))
+    return Found(None, refused)
+
+
+class Checkpoints:
+    """What writes the checkpoints of the run of folder `out`, which must be claimed: only one may.
+
+    `found`: from which the run goes on. `keep`: how many are kept.
+    """
+
+    def __init__(self, out: str | os.PathLike[str], found: Found, keep: int = 2) -> None:
+        """Remove what killed writers have left, and the checkpoints that were refused: they belong
+        to a course of the run that is given up. DiskError.
+        """
+        self.folder, self.keep = Path(out, FOLDER), max(1, keep)
+        self._number = max([0, *(number for number, _ in _numbered(self.folder))])
+        with writing(self.folder):
+            _remove(path for path, _ in found.refused)
+            for path in self.folder.glob(".*.part"):
+                if LEFT.fullmatch(path.name):
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def begin(self) -> Draft:
+        """A temporary folder for the next checkpoint. DiskError."""
+        with writing(self.folder):
+            if not self.folder.exists():
+                self.folder.mkdir(parents=True)
+                sync(self.folder.parent)
+            self._number += 1
+            path = _hidden(self.folder / f"{self._number:06d}")
+            path.mkdir()
+        return Draft(self, self._number, path)
+
+    def prune(self) -> None:
+        """Remove all but the newest `keep`. What cannot be removed stays."""
+        with suppress(OSError):
+            _remove(path for _, path in _numbered(self.folder)[: -self.keep])
+
+
+class Draft:
+    """A checkpoint that is being written, in the folder `path`. `finish` or `abandon` ends it."""
+
+    def __init__(self, owner: Checkpoints, number: int, path: Path) -> None:
+        self._owner, self.number, self.path = owner, number, path
+
+    def shard_path(self, rank: int) -> Path:
+        """Where a worker writes its state, by `tux.engine.shard.write`."""
+        return self.path / _shard_name(rank)
+
+    def finish(self, manifest: Manifest, digests: Sequence[Digest]) -> Checkpoint:
+        """Make it a checkpoint when all workers have written: `digests` by rank. Then older ones
+        are removed.
+
+        DiskError if the disk does not take it, or a worker's file is not there; nothing of it is
+        left then, and older ones stay.
+        """
+        shards = [ShardFile(_shard_name(rank), digest) for rank, digest in enumerate(digests)]
+        manifest = msgspec.structs.replace(manifest, number=self.number, shards=shards)
+        final = self._owner.folder / f"{self.number:06d}"
+        try:
+            with writing(final):
+                for file in shards:
+                    _check_size(self.path / file.name, file.digest.size)
+                with replacing(self.path / MANIFEST) as part:
+                    part.write_bytes(_sealed(manifest))
+                self.path.rename(final)
+                sync(final.parent)
+        finally:
+            self.abandon()
+        self._owner.prune()
+        return Checkpoint(final, manifest)
+
+    def abandon(self) -> None:
+        """Remove what has been written, unless it is finished."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _shard_name(rank: int) -> str:
+    return f"worker-{rank:04d}.shard"
+
+
+def _hidden(path: Path) -> Path:
+    """A temporary name beside `path`, which `LEFT` recognises."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def _numbered(folder: Path) -> list[tuple[int, Path]]:
+    """The folders of checkpoints with their numbers, in ascending order."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise DataError(
+            f"checkpoints cannot be read: {reason(error)}",
+            where=str(folder),
+            do="look at the folder's owner and permissions",
+        ) from None
+    return sorted((int(name), folder / name) for name in names if NAME.fullmatch(name))
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove checkpoints, each at once: a folder with a number is never half removed."""
+    for path in paths:
+        hidden = _hidden(path)
+        path.rename(hidden)
+        sync(path.parent)
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _check_size(path: Path, size: int) -> None:
+    """DiskError if a worker's file is not there, or is not whole."""
+    there = path.stat().st_size if path.exists() else 0
+    if there != size:
+        raise DiskError(
+            f"{path} has {there:,} bytes, but its worker has written {size:,}",
+            do="look at the disk, or write to another one",
+        )
+
+
+def _sealed(manifest: Manifest) -> bytes:
+    """The file of a manifest."""
+    raw = msgspec.json.encode(manifest)
+    return msgspec.json.encode(Sealed(VERSION, hashed(raw), msgspec.Raw(raw))) + b"\n"
+
+
+def _whole(path: Path, number: int) -> Checkpoint:
+    """A checkpoint all of whose files are as they were written; else DataError."""
+    manifest = _manifest(path / MANIFEST)
+    checkpoint = Checkpoint(path, manifest)
+    names = [file.name for file in manifest.shards]
+    if manifest.number != number or names != list(map(_shard_name, range(manifest.workers))):
+        raise damaged(path / MANIFEST, "it is another checkpoint's")
+    spread(lambda rank: checkpoint.shard(rank).check(), range(manifest.workers))
+    return checkpoint
+
+
+def _manifest(path: Path) -> Manifest:
+    """The manifest in a file, if it is what was written; else DataError."""
+    try:
+        with open(path, "rb") as file:
+            sealed = msgspec.json.decode(file.read(LARGEST), type=Sealed)
+        if sealed.version != VERSION:
+            raise damaged(path, f"format {sealed.version} instead of {VERSION}")
+        if hashed(bytes(sealed.manifest)) != sealed.sum:
+            raise damaged(path, "it is not what was written")
+        return msgspec.json.decode(sealed.manifest, type=Manifest)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise damaged(path, reason(error)) from None
