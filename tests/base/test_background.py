@@ -1,5 +1,6 @@
 """Work on a thread: one at a time, and its outcome told once; Ctrl-C and errors leave it usable."""
 
+import _thread
 import subprocess
 import sys
 import threading
@@ -65,21 +66,35 @@ def test_other_errors_are_raised_where_the_outcome_is_asked_for(error):
     assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
 
 
+def test_other_errors_are_raised_before_new_work_begins():
+    background = Background()
+    assert background.start(lambda: fail(ValueError("a fault")))
+    assert background.wait(time.monotonic() + LONG)
+    with pytest.raises(ValueError, match="a fault"):
+        background.start(lambda: 1)
+    assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
     """Ctrl-C comes before the thread is there, or just after."""
-    start, done = threading.Thread.start, []
+    start, here, done = _thread.start_new_thread, threading.Event(), []
 
-    def interrupted(thread):
+    def work():
+        done.append(1)
+        here.set()
+
+    def interrupted(work, given):
         if begun:
-            start(thread)
+            start(work, given)
+            assert here.wait(LONG)
         raise KeyboardInterrupt
 
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", interrupted)
+        patch.setattr(_thread, "start_new_thread", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            background.start(lambda: done.append(1))
+            background.start(work)
     assert ended(background) == (Outcome(None, None) if begun else None)
     assert done == [1] * begun
     assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
@@ -88,23 +103,69 @@ def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
 def test_a_thread_that_comes_late_does_nothing(monkeypatch):
     """Its start was interrupted, and the work was given up in between."""
     late, done = [], []
+
+    def interrupted(work, _):
+        late.append(work)
+        raise KeyboardInterrupt
+
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", lambda thread: late.append(thread))
-        background.start(lambda: done.append(1))
+        patch.setattr(_thread, "start_new_thread", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            background.start(lambda: done.append(1))
     assert not background.busy() and not background.busy()
-    late[0].start()
-    late[0].join(LONG)
+    late[0]()
     assert done == [] and background.poll() is None
+
+
+INTERRUPTED = """
+import signal, sys, threading, time
+from tux.base.background import Background
+running, went, told, interrupts = [], 0, 0, 0
+def interrupt(*_):
+    raise KeyboardInterrupt
+def work():
+    running.append(1)
+    time.sleep(1e-4)
+    assert len(running) == 1
+    running.pop()
+    return 7
+signal.signal(signal.SIGALRM, interrupt)
+sys.unraisablehook = lambda _: None  # Python drops an interrupt in a destructor
+background = Background()
+for number in range(1000):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-5 + number * 1e-6)
+        for _ in range(10):
+            went += background.start(work)
+            background.wait(time.monotonic() + 60)
+            outcome = background.poll()
+            assert outcome is None or outcome == (7, None)
+            told += outcome is not None
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        interrupts += 1
+assert background.wait(time.monotonic() + 60) and background.poll() in (None, (7, None))
+assert background.start(lambda: 8) and background.wait(time.monotonic() + 60)
+assert background.poll() == (8, None) and went > 0 and told > 0 and interrupts > 0
+"""
+
+
+def test_it_may_be_interrupted_anywhere():
+    """Up to 1,000 times; never are two pieces of work under way, and none hangs."""
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=LONG
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_an_interrupted_wait_leaves_the_work(monkeypatch):
     background, go = Background(), threading.Event()
     background.start(lambda: go.wait(LONG))
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", lambda *_: fail(KeyboardInterrupt()))
+        patch.setattr(time, "monotonic", lambda: fail(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
-            background.wait(time.monotonic() + LONG)
+            background.wait(LONG)
     assert background.busy()
     go.set()
     assert ended(background) == Outcome(True, None)
@@ -113,7 +174,7 @@ def test_an_interrupted_wait_leaves_the_work(monkeypatch):
 def test_a_system_without_threads_is_told(monkeypatch):
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", lambda _: fail(RuntimeError("no more")))
+        patch.setattr(_thread, "start_new_thread", lambda *_: fail(RuntimeError("no more")))
         with pytest.raises(TuxError, match="no more"):
             background.start(lambda: 1)
     assert background.start(lambda: 1) and ended(background) == Outcome(1, None)

@@ -4,10 +4,13 @@ on.
 
 from __future__ import annotations
 
-import threading
+import _thread
+import atexit
 import time
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tux.base.errors import DiskError, TuxError
 
@@ -24,32 +27,56 @@ class Outcome(NamedTuple, Generic[Result]):
     error: DiskError | None
 
 
+THREAD, STARTER = "thread", "starter"
+
+
 class _Work(Generic[Result]):
     """What the thread does, once, and what has come of it.
 
-    Ctrl-C may interrupt the main thread while it starts the thread. So the work belongs to who
-    claims it first: the thread, which then does it, or whoever finds that there is no thread.
+    Ctrl-C may interrupt the main thread between any two of its steps, also while it starts the
+    thread. So the work is its who asks for it first: the thread, which then does it, or the starter
+    who cannot know whether there is a thread. `threading.Thread` is not used: an interrupt in its
+    `start` may leave a lock taken, and one in its `join` may take a running thread for ended.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
-        self._claimed = threading.Lock()
-        self.begun = False
+        self._whose: dict[str, str] = {}
+        self.given = False  # whether the thread is known to have been started
+        self.ended = False
+        self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after `ended`
         self.result: Result | None = None
         self.error: BaseException | None = None
-        self.thread = threading.Thread(target=self._run, name="tux background")
 
-    def claim(self) -> bool:
-        """Whether the work is the caller's: once only."""
-        return self._claimed.acquire(blocking=False)
+    def is_of(self, who: str) -> bool:
+        """Whether the work is whose it is said to be; the first who asks gets it."""
+        return self._whose.setdefault("", who) == who
 
-    def _run(self) -> None:
-        if self.claim():
-            self.begun = True
+    def under_way(self) -> bool:
+        """Whether it is still to be done, or being done."""
+        return not self.ended and (self.given or not self.is_of(STARTER))
+
+    def run(self) -> None:
+        """What the thread does."""
+        if self.is_of(THREAD):
             try:
                 self.result = self._work()
             except BaseException as error:
                 self.error = error
+            self.ended = True
+            self.changed.put(None)
+        _begun.discard(self)
+
+
+_begun: set[_Work[Any]] = set()  # and not known to have ended
+
+
+@atexit.register
+def _wait_for_all() -> None:
+    for work in list(_begun):
+        while work.under_way():
+            with suppress(Empty):
+                work.changed.get(timeout=HEED)
 
 
 class Background(Generic[Result]):
@@ -63,30 +90,30 @@ class Background(Generic[Result]):
 
     def start(self, work: Callable[[], Result]) -> bool:
         """Begin `work`, unless the last one is still under way: then nothing is done, and the
-        answer is False. An outcome that nobody has asked for is dropped.
+        answer is False. An outcome that nobody has asked for is dropped; what `poll` would raise is
+        raised.
 
         TuxError if the system gives no thread.
         """
         if self.busy():
             return False
-        self._last = _Work(work)
+        self.poll()
+        self._last = made = _Work(work)
+        _begun.add(made)
         try:
-            self._last.thread.start()
+            _thread.start_new_thread(made.run, ())
         except RuntimeError as error:
             raise TuxError(
                 f"a thread that writes checkpoints cannot be started: {error}",
                 do="choose fewer threads with --threads, or raise the limit of processes "
                 "(ulimit -u)",
             ) from error
+        made.given = True
         return True
 
     def busy(self) -> bool:
         """Whether work is under way."""
-        work = self._last
-        if work is None or work.thread.is_alive():
-            return work is not None
-        # Its start was interrupted: now it never begins, unless it has since the first look.
-        return not work.claim() and work.thread.is_alive()
+        return self._last is not None and self._last.under_way()
 
     def poll(self) -> Outcome[Result] | None:
         """How the last work has ended: told once, and None as long as it is under way.
@@ -96,7 +123,7 @@ class Background(Generic[Result]):
         if self.busy() or self._last is None:
             return None
         work, self._last = self._last, None
-        if not work.begun:
+        if not work.ended:  # it never began
             return None
         if work.error is not None and not isinstance(work.error, DiskError):
             raise work.error
@@ -106,9 +133,10 @@ class Background(Generic[Result]):
         """Wait until no work is under way, or the moment `deadline` of `time.monotonic`; returns
         whether none is. Ctrl-C ends the wait, not the work.
         """
-        while self.busy():
+        while (work := self._last) is not None and work.under_way():
             left = deadline - time.monotonic()
-            if left <= 0 or self._last is None:
-                break
-            self._last.thread.join(min(left, HEED))
-        return not self.busy()
+            if left <= 0:
+                return False
+            with suppress(Empty):
+                work.changed.get(timeout=min(left, HEED))
+        return True
