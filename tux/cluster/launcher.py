@@ -8,6 +8,7 @@ launcher ends the others when one is lost.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -26,6 +27,10 @@ from tux.cluster.control import (
     Go,
     Hello,
     Join,
+    Kept,
+    NotKept,
+    Passed,
+    Reached,
     Record,
     Trained,
     Welcome,
@@ -37,18 +42,20 @@ from tux.cluster.control import (
 )
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
+from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
+from tux.engine.saved import epoch_in
 from tux.engine.spool import PIECE, SpooledLists, append
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.graph.local import Graph
 from tux.program.sources import find
-from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.payloads import ListPiece
 
 LOOK = 0.2
@@ -74,8 +81,14 @@ class Launcher(LocalWorkers):
         bare: EdgeData,
         phase: Callable[[str], None] = lambda name: None,
         warn: Callable[[str], None] = lambda text: None,
+        keeper: Keeper | None = None,
     ) -> None:
         super().__init__(job, folder, ranks)
+        self._checkpointing = None
+        if keeper and job.checkpoint_every:
+            self._checkpointing = Checkpointing(
+                job.workers, job.checkpoint_every, keeper, self._say, warn
+            )
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
         self.worker = _holder(job, bare)
@@ -205,8 +218,11 @@ class Launcher(LocalWorkers):
         """
         for rank in range(self.job.workers):
             self._say(Go(self._addresses[: self.job.workers]), rank)
+        if self._checkpointing:
+            self._checkpointing.start(time.monotonic())
+        first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
         with self.socket_thread.naming_hosts():
-            yield from self._records(first=min(most, 1))
+            yield from self._records(first)
         self._refusals.warn(self._own_beat(), end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
@@ -224,11 +240,20 @@ class Launcher(LocalWorkers):
                     records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
                         yield merged(records.pop(epoch))
+                case (Passed() | Reached() | Kept() | NotKept()) as control:
+                    self._keep(message, control)
                 case Trained(seconds, best_epoch):
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
+
+    def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
+        """What a worker says about its state."""
+        if self._checkpointing is None:
+            raise BadMessage(message, "no states are kept")
+        with checking(message):
+            self._checkpointing.handle(message.source, control, time.monotonic())
 
     def _take_data(self, message: Message) -> bool:
         """A part of the model or of the lists; True if it is the last of its worker."""
