@@ -35,9 +35,6 @@ class Marks(Protocol):
     epoch. Marks are numbered from 0 on, alike on all workers.
     """
 
-    asked: Callable[[], float | None]
-    """Seconds since the user has asked to end, None if nobody has."""
-
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Whether the state at a mark is kept; `epoch`: the one that ends there, if one does.
         None: that is known when another message has been taken.
@@ -45,6 +42,9 @@ class Marks(Protocol):
 
     def keep(self, state: State) -> Iterator[None]:
         """Keep a state, whose arrays change when this ends; yields while messages must be taken."""
+
+    def finish(self) -> None:
+        """Wait until the last state is on the disk."""
 
 
 SOON = 3.0
@@ -171,8 +171,6 @@ class Training:
     def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
         """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""
         self.asked, self.keeps_last = asked, keeps_last
-        if self.marks is not None:
-            self.marks.asked = asked
 
     # ---- states
 
@@ -233,7 +231,9 @@ class Training:
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
             yield
         self._passed += 1
-        if wanted:
+        if ending := self.asked() is not None:
+            self.marks.finish()
+        if wanted or ending:
             yield from self.marks.keep(self.state(over=over))
 
     def _repeated(self) -> list[Repeated]:
