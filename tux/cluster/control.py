@@ -84,6 +84,22 @@ class Pass(msgspec.Struct, tag="pass", frozen=True):
     keep: bool
 
 
+class End(msgspec.Struct, tag="end", frozen=True):
+    """The user has asked to end: workers say at their next marks in which epochs they are."""
+
+
+class At(msgspec.Struct, tag="at", frozen=True):
+    """A worker that has heard `End` is at a mark, in `epoch` or at its end, and waits there."""
+
+    epoch: int
+
+
+class Until(msgspec.Struct, tag="until", frozen=True):
+    """The run ends at the end of `epoch`: no worker has gone beyond it."""
+
+    epoch: int
+
+
 class Passed(msgspec.Struct, tag="passed", frozen=True):
     """Worker 0 has passed half of the marks that it may pass."""
 
@@ -138,6 +154,9 @@ Control = (
     Join
     | Welcome
     | Hello
+    | End
+    | At
+    | Until
     | Go
     | Record
     | Pass

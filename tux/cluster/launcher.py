@@ -20,9 +20,11 @@ from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending, ending_ignored
 from tux.cluster import agreement, joining
 from tux.cluster.control import (
+    At,
     Beat,
     Bye,
     Control,
+    End,
     Failed,
     Go,
     Hello,
@@ -33,6 +35,7 @@ from tux.cluster.control import (
     Reached,
     Record,
     Trained,
+    Until,
     Welcome,
     as_error,
     beat_in,
@@ -95,6 +98,9 @@ class Launcher(LocalWorkers):
         self._model = ModelReceiver(self.worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self._asked: Callable[[], float | None] = lambda: None
+        # whether the workers train, are asked to end, and have been told when
+        self._trains = self._ending = self._told = False
+        self._places: dict[int, int] = {}  # the epochs in which they wait for that
         self.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -207,7 +213,7 @@ class Launcher(LocalWorkers):
     # ---- epochs
 
     def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
-        """End by KeyboardInterrupt once `asked` gives seconds since a wish to end."""
+        """Have the workers end once `asked` gives seconds since a wish to end."""
         self._asked = asked
 
     def epochs(
@@ -224,6 +230,7 @@ class Launcher(LocalWorkers):
         with self.socket_thread.naming_hosts():
             yield from self._records(first)
         self._refusals.warn(self._own_beat(), end=True)
+        self.ended_early = self._told and max(self._places.values()) < most
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
@@ -232,6 +239,7 @@ class Launcher(LocalWorkers):
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
         last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
         training = set(range(self.job.workers))
+        self._trains = True
         while training:
             message = self._receive(self.job.deadline, f"epoch {len(records) + 1}")
             match control_in(message):
@@ -242,11 +250,24 @@ class Launcher(LocalWorkers):
                         yield merged(records.pop(epoch))
                 case (Passed() | Reached() | Kept() | NotKept()) as control:
                     self._keep(message, control)
+                case At(epoch):
+                    self._note_place(message.source, epoch)
                 case Trained(seconds, best_epoch):
+                    self._note_place(message.source, last[message.source])
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
+
+    def _note_place(self, rank: int, epoch: int) -> None:
+        """A worker waits in an epoch, or has ended with it: when all do, those that wait go on to
+        the end of the last of these epochs.
+        """
+        self._places[rank] = epoch
+        if self._ending and len(self._places) == self.job.workers and not self._told:
+            self._told = True
+            for each in range(self.job.workers):
+                self._say(Until(max(self._places.values())), each)
 
     def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
         """What a worker says about its state."""
@@ -321,10 +342,17 @@ class Launcher(LocalWorkers):
         self.socket_thread.send(pack(control, self.job.workers, rank))
 
     def _check_asked(self) -> None:
-        """KeyboardInterrupt if the user has asked to end."""
+        """If the user has asked to end: have the workers end, or KeyboardInterrupt if none trains
+        yet.
+        """
         check_ending()
-        if self._asked() is not None:
+        if self._asked() is None or self._ending:
+            return
+        if not self._trains:
             raise KeyboardInterrupt
+        self._ending = True
+        for rank in range(self.job.workers):
+            self._say(End(), rank)
 
     def _own_beat(self) -> Beat:
         """What the launcher itself has refused."""

@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterator
 from tux.base import memory
 from tux.base.background import Background
 from tux.base.errors import TuxError
-from tux.cluster.control import Control, Keep, Kept, NotKept, Pass, Passed, Reached
+from tux.cluster.control import (
+    At,
+    Control,
+    End,
+    Keep,
+    Kept,
+    NotKept,
+    Pass,
+    Passed,
+    Reached,
+    Until,
+)
 from tux.engine import shard
 from tux.engine.state import State
 from tux.protocol.marks import Allowance, Every, Word
@@ -33,29 +44,50 @@ class WorkerMarks:
     def __init__(
         self,
         rank: int,
-        every: Every,
+        every: Every | None,
         last: int,
         say: Callable[[Control], None],
         write: Write,
         copied: Callable[[State], State] = State.copied,
+        epoch: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`last`: the run's last epoch."""
+        """`last`: the run's last epoch; `epoch()`: the one that has ended last."""
         self._rank, self._say, self._write, self._copied = rank, say, write, copied
-        self._allowance = Allowance(every, last)
+        self._allowance = Allowance(every, last) if every else None
+        self._epoch, self._ending, self._told = epoch, False, False
+        self._until: int | None = None  # the epoch at whose end the run ends
         self._mark = 0  # the one asked about last
         self._answers: dict[int, str] = {}  # the launcher's, by mark
         self._background: Background[None] = Background()
 
-    def heard(self, control: Pass | Keep) -> None:
-        """The launcher has said this. Another thread may call this."""
+    def heard(self, control: Pass | Keep | End | Until) -> bool:
+        """The launcher has said this; whether it makes sense. Another thread may call this."""
         match control:
-            case Pass(upto, keep):
+            case Pass(upto, keep) if self._allowance:
                 self._allowance.given(Word(upto, keep))
-            case Keep(mark, path):
+            case Keep(mark, path) if self._allowance:
                 self._answers[mark] = path
+            case End():
+                self._ending = True
+            case Until(epoch) if self._told:
+                self._until = epoch
+            case _:
+                return False
+        return True
+
+    def asked(self) -> float | None:
+        """Whether the run ends at the end of the epoch that has just ended: 0 if it does."""
+        return 0.0 if self._until is not None and self._epoch() >= self._until else None
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Whether the state at a mark is kept; None: another word of the launcher must come."""
+        if self._ending and self._until is None:
+            if not self._told:
+                self._told = True
+                self._say(At(self._epoch() + 1 if epoch is None else epoch))
+            return None
+        if self._allowance is None:
+            return False
         self._mark, wanted = mark, self._allowance.wanted(mark, epoch)
         if self._rank == 0 and self._allowance.reports():
             self._say(Passed(mark))
@@ -72,6 +104,11 @@ class WorkerMarks:
             copy = self._copied(state)
             if copy is state or not self._background.start(lambda: self._keep(mark, path, copy)):
                 self._keep(mark, path, state)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any state is kept."""
+        return self._allowance is not None
 
     def finish(self) -> None:
         """Wait until the last state is on the disk."""

@@ -30,6 +30,7 @@ from tux.cluster.control import (
     Beat,
     Bye,
     Control,
+    End,
     Failed,
     Go,
     Hello,
@@ -37,6 +38,7 @@ from tux.cluster.control import (
     Pass,
     Record,
     Trained,
+    Until,
     beat_in,
     control_in,
     failed,
@@ -117,10 +119,9 @@ class Peer:
             case Bye():
                 self.over = True
                 return False
-            case Pass() | Keep():
-                if self.marks is None:
-                    raise BadMessage(message, "this worker keeps no states")
-                self.marks.heard(control)
+            case Pass() | Keep() | End() | Until():
+                if self.marks is None or not self.marks.heard(control):
+                    raise BadMessage(message, "this worker waits for no such word")
                 return False
             case Go():
                 early, self._early = self._early, None
@@ -226,23 +227,24 @@ class Peer:
         Returns the run's last epoch.
         """
         job, last = self.job, self.job.epochs
-        if not job.resume and not job.checkpoint_every:
-            return last
-        part = store.digest(Path(job.graph), self.rank)
+        states = job.resume or job.checkpoint_every
+        part = store.digest(Path(job.graph), self.rank) if states else ""
         if job.resume:
             state = load(job.resume[self.rank], part)
             training.resume(state)
             if state.head.over:
                 last = state.head.epoch
-        if job.checkpoint_every:
-            self.marks = training.marks = WorkerMarks(
-                self.rank,
-                job.checkpoint_every,
-                last,
-                lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
-                lambda path, state: save(path, state, part),
-                lambda state: copied_if_small(state, job.workers_here),
-            )
+        self.marks = marks = WorkerMarks(
+            self.rank,
+            job.checkpoint_every,
+            last,
+            lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
+            lambda path, state: save(path, state, part),
+            lambda state: copied_if_small(state, job.workers_here),
+            lambda: training.worker.epoch,
+        )
+        training.marks = marks
+        training.end_when(marks.asked, keeps_last=False)
         return last
 
     def _send_lists(self, worker: Worker) -> None:

@@ -35,6 +35,10 @@ class Marks(Protocol):
     epoch. Marks are numbered from 0 on, alike on all workers.
     """
 
+    @property
+    def keeps(self) -> bool:
+        """Whether any state is kept; if not, it is only asked how far the run goes on."""
+
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Whether the state at a mark is kept; `epoch`: the one that ends there, if one does.
         None: that is known when another message has been taken.
@@ -231,9 +235,10 @@ class Training:
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
             yield
         self._passed += 1
-        if ending := self.asked() is not None:
+        if self.asked() is not None and self.marks.keeps:
             self.marks.finish()
-        if wanted or ending:
+            wanted = True
+        if wanted:
             yield from self.marks.keep(self.state(over=over))
 
     def _repeated(self) -> list[Repeated]:
@@ -348,9 +353,10 @@ class _InEpoch:
         """Whether the state at this mark is kept."""
         training = self._training
         far = training._is_far()
-        if training.marks is None:
+        if training.marks is None or not training.marks.keeps:
             if far:
                 raise EndedEarly
+        if training.marks is None:
             return False
         wanted = training.marks.wanted(training._passed, None)
         training._passed += wanted is not None

@@ -60,6 +60,8 @@ class Keeper:
 class Keeping:
     """The marks of a run of one worker (`tux.engine.training.Marks`)."""
 
+    keeps = True
+
     def __init__(self, every: Every, last: int, keeper: cluster.Keeper, watch: Watcher) -> None:
         """`last`: the run's last epoch."""
         self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
