@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from keeping import EPOCHS, Meetings, Visits, run
+from keeping import EPOCHS, AtOnce, Meetings, Visits, run
 from mutation import CAUGHT
 
 from tux.base.errors import DiskError
@@ -207,6 +207,7 @@ def led(keeper):
         keeper,
         lambda control, rank: said.append((rank, control)),
         warned.append,
+        AtOnce(),
     )
 
     def handle(*events):
@@ -214,6 +215,7 @@ def led(keeper):
             launcher.handle(rank, control, 0.0)
         return said, warned
 
+    handle.launcher = launcher
     return handle
 
 
@@ -235,6 +237,15 @@ def test_a_file_that_is_not_written_ends_a_checkpoint_when_all_have_tried():
     assert files.told == [("begin",), ("abandon",)]
     handle((0, Reached(4)))
     assert files.told[2:] == [("begin",)]
+
+
+def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
+    files = Files()
+    handle = led(files)
+    handle((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)))
+    handle.launcher.end()
+    handle.launcher.end()
+    assert files.told == [("begin",), ("abandon",)]
 
 
 @pytest.mark.parametrize("fails", ["begin", "finish"])

@@ -119,8 +119,10 @@ def test_the_first_worker_at_a_mark_decides_for_all():
     assert keeping.reached(1, 5, begin) and not keeping.reached(1, 6, begin)
     assert keeping.left_out == 1 and len(begun) == 1
     assert [keeping.ended(rank, 5, rank) for rank in (1, 0, 2)] == [None, None, [0, 1, 2]]
-    assert not keeping.reached(0, 7, begin) and keeping.left_out == 1  # `begin` has said no
-    assert keeping.reached(0, 8, begin)
+    assert not keeping.reached(0, 7, begin) and keeping.left_out == 2
+    keeping.done()
+    assert not keeping.reached(0, 8, begin) and keeping.left_out == 2  # `begin` has said no
+    assert keeping.reached(0, 9, begin)
 
 
 def test_what_no_worker_may_say():

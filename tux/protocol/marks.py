@@ -154,12 +154,15 @@ class Keeping(Generic[Outcome]):
 
     def ended(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
         """What has come of a worker's writing; those of all workers by rank when it is the last.
-        ValueError if it was not to write.
+        `done` must follow. ValueError if it was not to write.
         """
         if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
             raise ValueError(f"it was not to write its state at mark {mark}")
         self._outcomes[worker] = outcome
         if len(self._outcomes) < self._workers:
             return None
-        self.mark = None
         return [self._outcomes[rank] for rank in range(self._workers)]
+
+    def done(self) -> None:
+        """What the workers have written is a checkpoint, or removed: the next may be written."""
+        self.mark = None
