@@ -51,6 +51,10 @@ def test_a_worker_reports_once_for_each_word():
     assert reported(range(FIRST, 12)) == [7]
     allowance.given(Word(100, keep=False))
     assert reported(range(12, 100)) == [56]
+    assert reported([100]) == []
+    allowance.given(Word(100, keep=True))
+    assert allowance.wanted(100, None) and not allowance.reports()
+    assert reported([101]) == [101]
 
 
 def marched(every, rates, seconds):
@@ -94,6 +98,13 @@ def test_a_pace_may_change():
     words, kept, waited = marched(1.0, lambda now: 3 if int(now) % 5 == 4 else 1000, 20.0)
     assert words <= 300 and waited <= 0.1
     assert len(kept) >= 12
+
+
+def test_a_few_fast_marks_make_no_pace():
+    """Two hundred marks a second, but for 20 ms of each half a second, in which there are many."""
+    words, kept, waited = marched(0.6, lambda now: 4000 if now % 0.5 < 0.02 else 200, 20.0)
+    assert words <= 400 and waited <= 0.2
+    assert all(after - before <= 1.0 for before, after in zip(kept, kept[1:], strict=False))
 
 
 def test_a_mark_is_reported_that_may_be_passed():
