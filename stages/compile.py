@@ -185,7 +185,7 @@ def _scope(
         if kind in _COMPILED:
             scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
     scope["stream"], scope["seed_stream"] = _STREAM[jit]
-    for n in ("take", "begin_run", "end_run", "begin", "finish"):
+    for n in ("take", "begin_run", "end_run", "begin", "finish", "passed", "tell"):
         scope[n] = getattr(_TURNS[jit], n)
     return scope
 

@@ -125,6 +125,15 @@ class EdgeLoops:
             call = [*self._cell(), *indented(call)]
         return ["for v in range(lo, hi):", *indented(call)]
 
+    def other_ends(self) -> np.ndarray:
+        """The rows (m,) of the other end, edge by edge in the order of the layout."""
+        ends = self.at[self.edges.other(self.role)].removesuffix("[e]")
+        return np.asarray(self.varying[ends])
+
+    def other_rows(self) -> int:
+        """How many rows the other end has."""
+        return len(self.worker.graph.of_role(self.edges.other(self.role)))
+
     def _cell(self) -> list[str]:
         """The edges of v that lead to one share of the other end; v is passed over where there are
         none, but for a vertex without edges in the first share.

@@ -18,9 +18,12 @@ from tux.protocol.steps import Blocks, Step
 from tux.stages import rotation
 from tux.stages.apply import Apply
 from tux.stages.block_cuts import Plan, Size
+from tux.stages.calling import CallingStage
 from tux.stages.exchange import Exchange
 from tux.stages.fused import FusedBlocks, can_be_fused
 from tux.stages.generate import Generate
+from tux.stages.plan import Plan as ThreadPlan
+from tux.stages.plan import of_blocks
 from tux.stages.repeat import Repeat
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
@@ -141,7 +144,8 @@ class MiniBatch(Stage):
         plan = Plan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
         if batch.several and can_be_fused(worker.program, worker.workers, self.inside, plan.role):
-            return FusedBlocks(worker, self.inside, batch, self.order, self.awake)
+            schedule = self.plan(worker.program, plan.role)
+            return FusedBlocks(worker, self.inside, batch, schedule, self.order, self.awake)
         return BatchBlocks(
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
         )
@@ -150,6 +154,16 @@ class MiniBatch(Stage):
         """Whether all blocks are one kernel, if there are several."""
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
+
+    def plan(self, program: Program, role: str) -> ThreadPlan:
+        """How threads share the kernel of all blocks."""
+        calls = [
+            call
+            for stage in self.inside
+            if isinstance(stage, CallingStage)
+            for call in stage.calls(program, role)
+        ]
+        return of_blocks(program, calls)
 
     def _check_awake(self, program: Program, role: str) -> None:
         """ProgramError where `awake` is no field that the enumerated type has."""

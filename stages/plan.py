@@ -5,6 +5,8 @@
     vertices    a UDF writes its own vertex, its edges and totals: ranges of vertices in any order
     cells       per vertex, which the program lets see one share of its edges at a time
                 (``split=8``): ranges of vertices by ranges of the other end, with tickets
+    blocks      the blocks of a mini-batch that are one kernel: side by side, and one that has rows
+                of an earlier block runs after it; on one thread where they share many rows
     racing      by the program's and the user's word, without any order
     one thread  everything else, with the reason
 
@@ -35,6 +37,10 @@ REFRESHES = 4
 """Times in a pass that lanes with copies of shared fields learn of each other."""
 
 
+SHARED = "or one thread where blocks share many rows"
+"""What the source of a program cannot tell of blocks."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
@@ -61,6 +67,8 @@ class Plan:
         tickets = f", tickets of {' and '.join(held)}" if held else ""
         gathers = "tau" in self.claims and self.claims["tau"].writes
         lanes = ", totals in lanes" if self.lanes and gathers else ""
+        if self.form == "blocks":
+            return f"blocks side by side, {SHARED}"
         return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
 
 
@@ -227,6 +235,20 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
     count = SHARED_LANES if lanes else LANES
     return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
+
+
+def of_blocks(program: Program, calls: Sequence[Call]) -> Plan:
+    """The stages of a mini-batch whose blocks are one kernel."""
+    claimed = together(calls)
+    if program.edge.ends[0] == program.edge.ends[1]:
+        return Plan(why="the blocks' vertices are also at the other end of edges", claims=claimed)
+    for call in calls:
+        for name in program.context.fields:
+            if changing := sorted(call.effects.of("tau", name).keys() & CHANGES):
+                place = os.path.basename(call.effects.of("tau", name)[changing[0]])
+                why = f"`{call.udf.__name__}` ({place}) changes tau.{name} in blocks"
+                return Plan(why=why, claims=claimed)
+    return Plan("blocks", claims=claimed)
 
 
 def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:

@@ -112,11 +112,11 @@ class SharedKernel:
             assert self._lanes is not None
             own["tau_arrays"] = self._lanes.apart
         if thread:
-            own |= {name: _apart(own[name]) for name in self._scratch}
+            own |= {name: scratch_apart(own[name]) for name in self._scratch}
         return tuple(own.values())
 
 
-def _apart(array: np.ndarray) -> np.ndarray:
+def scratch_apart(array: np.ndarray) -> np.ndarray:
     """Zeros like a small array, on cache lines of their own."""
     room = np.zeros(array.size + 128 // array.itemsize, array.dtype)
     start = 64 // array.itemsize

@@ -191,7 +191,7 @@ def trained(program, edges, epochs, test=None, **options):
 
 def walked(worker, exchange, block):
     """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
-    bounds, tiles = exchange.walk.layout.bounds, exchange.tiles(block)
+    bounds, (tiles, _) = exchange.walk.layout.bounds, exchange.tiles(block)
     ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
     at = np.concatenate([np.empty(0, int), *ranges])
     edges, graph = worker.graph.edges, worker.graph

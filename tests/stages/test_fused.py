@@ -24,7 +24,7 @@ from tux import (
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, fused, minibatch, shares
 from tux.stages.minibatch import BatchBlocks
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
@@ -189,6 +189,57 @@ def test_awake_names_a_field_that_is_true_or_false(name):
     program = Wrong()
     with pytest.raises(ProgramError, match=f"awake='{name}' is no field of column with dtype b1"):
         start(program, EDGES).prepare(program.stages())
+
+
+def step_alone(column, p):
+    column.w -= p.rate * column.g + 0.01 * column.least
+    column.steps += 1
+
+
+def add(column, edges):
+    for edge in edges:
+        column.g += edge.x * (edge.x + edge.row.state)
+        column.least = min(column.least, edge.x)
+
+
+def pass_on(column, edges):
+    for edge in edges:
+        edge.row.state += edge.x * (column.w - column.last)
+
+
+def noted(column):
+    column.last = column.w
+
+
+class Divided(Steps):
+    """Functions that change nothing of the context, so threads go through blocks side by side."""
+
+    split: int = param(1)
+
+    def stages(self):
+        split = 8 if self.split else True
+        parts = Exchange(add, split=split), Apply("column", step_alone)
+        after = Exchange(pass_on, split=split), Exchange(None, enter=noted)
+        return [MiniBatch(*parts, *after, vertices=1)]
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_threads_give_the_same_bits(monkeypatch, split):
+    """Some columns are worked on by all threads, others by one, and many share rows."""
+    monkeypatch.setattr(fused, "SHORT", -1.0)
+    monkeypatch.setattr(shares, "MANY", 10)
+    monkeypatch.setattr(fused, "CHUNK", 2)
+    left, right = random_pairs(60, 400, 3000, seed=4)
+    x = np.random.default_rng(1).normal(size=3000).astype("f4")
+    edges = from_arrays(left, right, ends=("row", "column"), x=x)
+    found = []
+    for threads in (1, 2, 3, 8):
+        worker = start(Divided(split=split, rate=1e-3), edges, threads=threads)
+        list(Training(worker).epochs(3))
+        tables = worker.tables.values()
+        found.append([a.tobytes() for t in tables for a in t.arrays.values()])
+        assert worker.tables["column"].arrays["steps"].tolist() == [3] * 400
+    assert found[1:] == found[:1] * 3
 
 
 class InPlace(Steps):

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tux.base.errors import DiskError, UsageError
@@ -64,7 +64,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(part, final)
             sync(final.parent)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong is told by another error
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """Signals that ask a run to end or to pause, as the process that the user started handles them.
 
 Ctrl-C, SIGTERM (from a scheduler or `kill`) and SIGHUP (the terminal was closed) all end a run in
-the same way: KeyboardInterrupt is raised, and the command ends with exit code 130. A signal that
-was ignored when the command started, as SIGHUP is under nohup, stays ignored.
+the same way: KeyboardInterrupt is raised, and the command ends with exit code 130. Training that
+can keep its results ends by itself at the first one (`ending_deferred`). A signal that was ignored
+when the command started, as SIGHUP is under nohup, stays ignored.
 """
 
 from __future__ import annotations
@@ -22,9 +23,35 @@ ENDING = [
 IMPATIENT = 0.5
 """Seconds in which a second signal to end is the same wish as the first, which is under way."""
 
+_deferred: list[Deferred] = []  # the body in which a first signal only waits, if there is one
 _received: list[int] = []  # those of ENDING that have come since `handle_ending` began
 _raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
 _handled = [float("-inf")]  # when one of them was last handled
+
+
+class Deferred:
+    """Within `ending_deferred`: when a signal to end has come, if one has."""
+
+    def __init__(self) -> None:
+        self.moment: float | None = None
+
+    def seconds(self) -> float | None:
+        """Seconds since a signal has asked to end; None if none has."""
+        return None if self.moment is None else time.monotonic() - self.moment
+
+
+@contextmanager
+def ending_deferred() -> Iterator[Deferred]:
+    """During the body the first signal to end is only noted, so that the body can come to an end
+    that keeps its results; a second one raises KeyboardInterrupt.
+    """
+    restore, noted = handle_ending(), Deferred()
+    _deferred.append(noted)
+    try:
+        yield noted
+    finally:
+        _deferred.remove(noted)
+        restore()
 
 
 def handle_ending() -> Callable[[], None]:
@@ -51,8 +78,14 @@ def handle_ending() -> Callable[[], None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _received.append(number)
     _handled[0] = time.monotonic()
+    if _deferred:
+        first = _deferred[-1].seconds()
+        if first is None:
+            _deferred[-1].moment = time.monotonic()
+        if first is None or first < IMPATIENT:
+            return
+    _received.append(number)
     if time.monotonic() - _raised[0] >= IMPATIENT:
         _raised[0] = time.monotonic()
         raise KeyboardInterrupt

@@ -18,6 +18,7 @@ from tux.base.text import closest
 from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
+from tux.protocol.marks import Every
 
 # prefix of the names under which a program's parameters are kept apart from the command's own
 OWN = "parameter "
@@ -53,6 +54,13 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
         return whole(text)
 
     return read
+
+
+def interval(text: str) -> str:
+    """A number of epochs or, with s behind it, of seconds."""
+    if Every.read(text) is None:
+        raise argparse.ArgumentTypeError(f"epochs (5) or seconds (30s) are needed, not {text!r}")
+    return text
 
 
 class Flags(argparse.ArgumentParser):

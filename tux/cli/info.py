@@ -78,8 +78,10 @@ def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
         "versions": _listed(run.versions),
     }
     if run.interrupted is not None:
-        done = f"{plural(epochs, 'epoch')} done, no model written"
-        return findings | {"state": f"interrupted in epoch {run.interrupted}; {done}"}
+        done = plural(epochs, "epoch") + " done" + ", no model written" * (not run.results)
+        findings["state"] = f"interrupted in epoch {run.interrupted}; {done}"
+        if not run.results:
+            return findings
     if not run.results:
         return findings | {"state": f"{epochs} epochs done; the run goes on, or ended early"}
     for name in ("last", "best"):

@@ -27,6 +27,8 @@ def command(argv: list[str]) -> int:
     """Do what ``tux run`` with these arguments says. Raises what `tux.run.session.run` does."""
     from tux.program import sources
 
+    if "--resume" in argv or any(word.startswith("--resume=") for word in argv):
+        return _resume(argv)
     if not argv or argv[0].startswith("-"):
         if not argv or argv[0] not in ("-h", "--help"):
             raise UsageError(
@@ -100,6 +102,56 @@ def _train(source: Source, argv: list[str]) -> int:
     return 0
 
 
+def _resume(argv: list[str]) -> int:
+    """Go on with a run that has stopped."""
+    from tux.cli.flags import Flags, at_least
+
+    flags = Flags(
+        "tux run",
+        "Go on with a run from its newest checkpoint; its run.json says how.",
+        "--resume DIR [flags]",
+    )
+    flags.add_argument("--resume", metavar="DIR", required=True, help="the run's folder")
+    flags.add_argument(
+        "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
+    )
+    flags.add_argument(
+        "--threads",
+        metavar="N",
+        type=at_least(1),
+        help="threads of each worker [default: as begun]",
+    )
+    flags.add_argument(
+        "--workers", metavar="N", type=at_least(1), help="as many as it was begun with"
+    )
+    flags.add_argument(
+        "--timeout",
+        metavar="S",
+        type=at_least(1),
+        help="seconds that a wait may take in which no worker works [default 600]",
+    )
+    if argv and not argv[0].startswith("-"):
+        raise UsageError(
+            f"tux run {argv[0]} --resume: a run that goes on is that of its folder",
+            do="leave the app, its data and its parameters out: tux run --resume DIR",
+        )
+    args = flags.parse(argv)
+    from tux.run.session import resume
+
+    with show.watcher() as watch:
+        result = resume(
+            args.resume,
+            epochs=args.epochs,
+            workers=args.workers,
+            threads=args.threads,
+            deadline=args.timeout,
+            watch=watch,
+        )
+    if result.worker is not None:
+        _tell(result, args.resume)
+    return 0
+
+
 def _place(args: Any) -> Place | None:
     """This machine's among several, if there are more."""
     from tux.cluster.place import find
@@ -137,6 +189,8 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         partitioner=args.partitioner,
         deadline=args.timeout,
         place=place,
+        checkpoint_every=args.checkpoint_every,
+        keep=args.keep,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
         command=command,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
-from tux.cli.flags import Flags, add_parameters, at_least, whole
+from tux.cli.flags import Flags, add_parameters, at_least, interval, whole
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
@@ -192,6 +192,20 @@ def _run(flags: Flags, program: type[Program]) -> None:
         type=at_least(0),
         default=0,
         help=stop if program.monitor else SUPPRESS,
+    )
+    add(
+        "--checkpoint-every",
+        metavar="N|Ns",
+        type=interval,
+        help="keep the run's state below --out every N epochs or N seconds, so that it can go on "
+        "after a fault: tux run --resume DIR [default: never]",
+    )
+    add(
+        "--keep",
+        metavar="N",
+        type=at_least(1),
+        default=2,
+        help="checkpoints that are kept [default 2]",
     )
     add(
         "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"

@@ -61,9 +61,9 @@ class States(NamedTuple):
         """Refused where lists on disk would have to be a part of a worker's state."""
         if self.every and worker.spool:
             raise Refused(
-                f"{type(worker.program).__name__} on several workers keeps no states: they write "
-                f"the lists of each {worker.spool.head.over} to files that end with the job",
-                do="leave --checkpoint-every out, or use one worker",
+                f"{type(worker.program).__name__} keeps no states: it writes the lists of each "
+                f"{worker.spool.head.over} to files that end with the run",
+                do="leave --checkpoint-every out",
             )
 
 

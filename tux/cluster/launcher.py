@@ -93,7 +93,8 @@ class Launcher(LocalWorkers):
         self._refusals = Refusals(warn)
         self.worker = _holder(job, bare)
         self._model = ModelReceiver(self.worker)
-        self.seconds, self.best_epoch = 0.0, 0
+        self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
+        self._asked: Callable[[], float | None] = lambda: None
         self.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -204,6 +205,10 @@ class Launcher(LocalWorkers):
         )
 
     # ---- epochs
+
+    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
+        """End by KeyboardInterrupt once `asked` gives seconds since a wish to end."""
+        self._asked = asked
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -319,6 +324,12 @@ class Launcher(LocalWorkers):
     def _say(self, control: Control, rank: int) -> None:
         self.socket_thread.send(pack(control, self.job.workers, rank))
 
+    def _check_asked(self) -> None:
+        """KeyboardInterrupt if the user has asked to end."""
+        check_ending()
+        if self._asked() is not None:
+            raise KeyboardInterrupt
+
     def _own_beat(self) -> Beat:
         """What the launcher itself has refused."""
         reactor = self.socket_thread.reactor
@@ -337,7 +348,7 @@ class Launcher(LocalWorkers):
             try:
                 message = self.socket_thread.receive(LOOK, waiting_for)
             except DeadlinePassed:
-                check_ending()
+                self._check_asked()
                 before, ended = ended, self.any_ended()
                 if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
@@ -349,7 +360,7 @@ class Launcher(LocalWorkers):
                         do=LONGER,
                     ) from None
                 continue
-            check_ending()
+            self._check_asked()
             self.check_folders()
             if isinstance(failure := control_in(message), Failed):
                 raise as_error(failure)

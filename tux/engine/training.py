@@ -5,7 +5,7 @@ training time.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +43,22 @@ class Marks(Protocol):
     def keep(self, state: State) -> Iterator[None]:
         """Keep a state, whose arrays change when this ends; yields while messages must be taken."""
 
+    def finish(self) -> None:
+        """Wait until the last state is on the disk."""
+
+
+SOON = 3.0
+"""Seconds after a wish to end in which an epoch should end, so that it counts."""
+
+LONG = 2.0
+"""Seconds of an epoch from which on the model at its end is copied, as the next epoch would not end
+soon enough.
+"""
+
+
+class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
+    """The epoch under way is given up."""
+
 
 class Training:
     """One run of a worker's program.
@@ -56,6 +72,11 @@ class Training:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
         self.marks: Marks | None = None
+        # seconds since the user has asked to end, None if nobody has; and whether the run has ended
+        # for that
+        self.asked: Callable[[], float | None] = lambda: None
+        self.keeps_last = self.ended_early = False
+        self._last: tuple[float, list[np.ndarray]] = float("inf"), []  # seconds, model of an epoch
         self.best_epoch, self.best = 0, float("inf")
         self._since = 0  # evaluations since the best
         self._best_model: list[np.ndarray] = []
@@ -63,6 +84,7 @@ class Training:
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # before the epoch under way
+        self.epochs_done = 0
         cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
@@ -98,8 +120,24 @@ class Training:
         """`epochs` that also yields None whenever the worker must take a message before it can go
         on.
 
-        All workers of a job see the same metrics, so they stop at the same epoch.
+        All workers of a job see the same metrics, so they stop at the same epoch. A run that is
+        `asked` to end does so at the end of the epoch under way; or, where that is far and it
+        `keeps_last`, with the model of the epoch before.
         """
+        try:
+            yield from self._epochs(most, every, patience, keep_best=keep_best)
+        except EndedEarly:
+            self.ended_early = True
+            for array, last in zip(self._model(), self._last[1], strict=True):
+                array[...] = last
+        if self._best_model and self.best_epoch != self.epochs_done:
+            for array, best in zip(self._model(), self._best_model, strict=True):
+                array[...] = best
+
+    def _epochs(
+        self, most: int, every: int, patience: int, *, keep_best: bool
+    ) -> Iterator[dict[str, Any] | None]:
+        """The epochs of `steps`."""
         worker = self.worker
         worker.most_epochs = most
         if self._resumed is None:
@@ -108,8 +146,10 @@ class Training:
         elif (keep_best or patience) and self.best_epoch == worker.epoch and not self._best_model:
             self._copy_model()  # the run was to end here
         for number in range(worker.epoch + 1, most + 1) if most else [0]:
+            start = time.monotonic()
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
+            self.epochs_done = number
             monitored = record.get(worker.program.monitor)
             if monitored is not None:
                 self._since += 1
@@ -123,9 +163,14 @@ class Training:
                 yield from self._mark(number, over=over)
             if over:
                 break
-        if self._best_model and self.best_epoch != worker.epoch:
-            for array, best in zip(self._model(), self._best_model, strict=True):
-                array[...] = best
+            if self.asked() is not None and number < most:
+                self.ended_early = True
+                break
+            self._keep_last(time.monotonic() - start)
+
+    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
+        """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""
+        self.asked, self.keeps_last = asked, keeps_last
 
     # ---- states
 
@@ -177,7 +222,7 @@ class Training:
         head.counts.put_back(worker)
         self._since, self.best_epoch = head.since, head.best_epoch
         self.best = float("inf") if head.best is None else head.best
-        self._resumed = head
+        self._resumed, self.epochs_done = head, head.epoch
 
     def _mark(self, epoch: int, *, over: bool) -> Iterator[None]:
         """The mark at the end of an epoch."""
@@ -186,7 +231,9 @@ class Training:
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
             yield
         self._passed += 1
-        if wanted:
+        if ending := self.asked() is not None:
+            self.marks.finish()
+        if wanted or ending:
             yield from self.marks.keep(self.state(over=over))
 
     def _repeated(self) -> list[Repeated]:
@@ -212,10 +259,26 @@ class Training:
         """Copy the model, which goes on changing, into memory that is taken once. This is no
         training time.
         """
-        if not self._best_model:
-            self._best_model = [np.empty_like(array) for array in self._model()]
-        for array, best in zip(self._model(), self._best_model, strict=True):
-            best[...] = array
+        self._best_model = self._copied(self._best_model)
+
+    def _copied(self, into: list[np.ndarray]) -> list[np.ndarray]:
+        into = into or [np.empty_like(array) for array in self._model()]
+        for array, copy in zip(self._model(), into, strict=True):
+            copy[...] = array
+        return into
+
+    def _keep_last(self, seconds: float) -> None:
+        """Note how long an epoch took; after a long one copy the model, if that is wanted."""
+        long = self.keeps_last and seconds > LONG
+        self._last = seconds, self._copied(self._last[1]) if long else []
+
+    def _is_far(self) -> bool:
+        """Whether the run is asked to end, and the epoch will not end soon."""
+        asked = self.asked()
+        if asked is None or self._timing is None or not self._last[1]:
+            return False
+        left = self._last[0] - (time.perf_counter() - self._timing)
+        return asked + max(left, 0.0) > SOON
 
     def _model(self) -> list[np.ndarray]:
         """This worker's share of the model: fields of its masters, and the lengths of its lists;
@@ -272,9 +335,7 @@ class Training:
         """Marks between the clocks of an epoch, `turns` of which have ended before. There are none
         where the clocks of the epoch depend on what its first ones find.
         """
-        return (
-            None if self.marks is None and not turns or self._repeated() else _InEpoch(self, turns)
-        )
+        return None if self._repeated() else _InEpoch(self, turns)
 
 
 class _InEpoch:
@@ -286,14 +347,19 @@ class _InEpoch:
     def wanted(self) -> bool | None:
         """Whether the state at this mark is kept."""
         training = self._training
+        far = training._is_far()
         if training.marks is None:
+            if far:
+                raise EndedEarly
             return False
         wanted = training.marks.wanted(training._passed, None)
         training._passed += wanted is not None
-        return wanted
+        return True if far else wanted
 
     def keep(self, loop: ClockLoop) -> Iterator[None]:
         """Keep the state."""
         training = self._training
         assert training.marks is not None
         yield from training.marks.keep(training.state(turns=loop.turns, loop=loop))
+        if training._is_far():
+            raise EndedEarly

@@ -51,6 +51,18 @@ class Every(msgspec.Struct, frozen=True):
     epochs: int = 0
     seconds: float = 0.0
 
+    @staticmethod
+    def read(text: str) -> Every | None:
+        """What ``5`` (epochs) or ``30s`` says; None if it says neither."""
+        number = text.removesuffix("s")
+        try:
+            if number == text:
+                return Every(epochs=int(text)) if int(text) >= 1 else None
+            seconds = float(number)
+        except ValueError:
+            return None
+        return Every(seconds=seconds) if math.isfinite(seconds) and seconds > 0 else None
+
     def __str__(self) -> str:
         return str(self.epochs) if self.epochs else f"{self.seconds:g}s"
 

@@ -13,6 +13,9 @@ items in a row that one thread should run, as they touch the same rows: most are
     1       not 0: a thread has failed, and all end
     2       the number of lanes: run i waits for run i - lanes, whose lane it has; 0: for none
     3...    turns of the lanes, then of the tickets
+
+Threads that go through blocks side by side (`tux.stages.side_by_side`) take no items: `turns` then
+has at 3 + t how far thread t has got.
 """
 
 from __future__ import annotations
@@ -78,6 +81,15 @@ class Plain:
     def finish(turns: Any, items: Any, item: int) -> None:
         """Nobody waits."""
 
+    @staticmethod
+    def passed(turns: Any, seen: Any, thread: int, threads: int, need: int) -> bool:
+        """There are no others."""
+        return True
+
+    @staticmethod
+    def tell(turns: Any, thread: int, at: int) -> None:
+        """Nobody waits."""
+
 
 @intrinsic
 def _add(typingctx: Any, array: Any, at: Any) -> Any:
@@ -103,6 +115,19 @@ def _look(typingctx: Any, array: Any, at: Any) -> Any:
         return builder.load_atomic(place, "acquire", 8)
 
     return types.int64(array, types.int64), codegen
+
+
+@intrinsic
+def _set(typingctx: Any, array: Any, at: Any, value: Any) -> Any:
+    """``array[at] = value``. What this thread has written is seen by whoever sees the value."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = make_array(sig.args[0])(context, builder, value=args[0]).data
+        place = builder.gep(data, [args[1]], inbounds=True)
+        builder.store_atomic(args[2], place, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
 
 
 @njit(nogil=True)
@@ -173,3 +198,33 @@ def finish(turns, items, item):  # type: ignore[no-untyped-def]
         _add(turns, first * STRIDE)
     if second > 0:
         _add(turns, second * STRIDE)
+
+
+@njit(nogil=True)
+def tell(turns, thread, at):  # type: ignore[no-untyped-def]
+    """Show the others how far this thread has got."""
+    _set(turns, (LANE + thread) * STRIDE, at)
+
+
+@njit(nogil=True)
+def passed(turns, seen, thread, threads, need):  # type: ignore[no-untyped-def]
+    """Wait until all other threads have got as far as `need`; False if one has failed. `seen`
+    (threads,): how far each was when this thread looked last.
+    """
+    if _look(turns, FAILED * STRIDE) != 0:
+        return False
+    for other in range(threads):
+        spins = 0
+        while other != thread and seen[other] < need:
+            seen[other] = _look(turns, (LANE + other) * STRIDE)
+            if _look(turns, FAILED * STRIDE) != 0:
+                return False
+            spins += 1
+            if spins > SPINS:
+                _yield()
+    return True
+
+
+def side_by_side(threads: int) -> np.ndarray:
+    """`turns` of so many threads that go through one list side by side."""
+    return np.zeros((LANE + threads) * STRIDE, np.int64)

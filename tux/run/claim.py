@@ -38,6 +38,19 @@ def claim(folder: Path) -> bool:
     return new
 
 
+def reclaim(folder: Path) -> None:
+    """Lock the folder of a run that has stopped. A lock that a killed process of this machine has
+    left is removed. UsageError if another run has locked it; DiskError.
+    """
+    with writing(folder):
+        with suppress(OSError, ValueError):
+            words = (folder / LOCK).read_text(encoding="utf-8").split()
+            if words[1:] == [socket.gethostname()] and not _lives(int(words[0])):
+                (folder / LOCK).unlink()
+        _lock(folder)
+        (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
+
+
 def release(folder: Path, *, remove: bool) -> None:
     """Unlock a folder that this process has claimed; with `remove` it is removed if it is empty
     then.

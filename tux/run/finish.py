@@ -4,7 +4,8 @@ and `run.json`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from importlib.metadata import version
 from platform import python_version
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tux.base.errors import ProgramError, TuxError
-from tux.base.signals import ending_ignored
+from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
@@ -24,6 +25,7 @@ from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
 from tux.run.advice import on_workers
+from tux.run.checkpoints import FOLDER
 from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
@@ -42,6 +44,12 @@ class Trainer(Protocol):
     worker: Worker
     seconds: float
     best_epoch: int
+    ended_early: bool
+
+    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
+        """End before the last epoch once `asked` gives seconds since a wish to end; `keeps_last`:
+        with the model of the last epoch that has ended, if the one under way takes long.
+        """
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -90,16 +98,22 @@ def carry_out(
     record: Run,
     folder: RunFolder | None,
     clock: Phases,
+    before: Sequence[dict[str, Any]] = (),
 ) -> tuple[list[dict[str, Any]], Tables]:
     """Train, write the model and judge it; the run's record is completed. Returns the epochs'
-    records and the tables.
+    records, those `before` first, and the tables.
     """
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
         folder.write_run(record)
     watch = clock.watch
-    records = _train(training, plan, keep_best, record, folder, watch)
+    with ending_deferred() if folder else nullcontext(Deferred()) as asked:
+        training.end_when(asked.seconds, keeps_last=folder is not None)
+        records = _train(training, plan, keep_best, record, folder, watch, before)
+        if training.ended_early:
+            assert folder is not None
+            raise _ended(training, records, keep_best, record, folder)
     record.results = _results(training, records, keep_best)
     if folder:
         # before the report, whose mistakes should not lose the model
@@ -122,15 +136,16 @@ def _train(
     run: Run,
     folder: RunFolder | None,
     watch: Watcher,
+    before: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Run the epochs; each record goes to the folder and the watcher as it comes. The `run` notes
-    an interrupt.
+    """Run the epochs; each record goes to the folder and the watcher as it comes, behind those
+    `before`. The `run` notes an interrupt.
     """
-    records: list[dict[str, Any]] = []
+    records = [*before]
     monitor, every = training.worker.program.monitor, plan.options.every
     patience, most = plan.options.patience, plan.epochs
     first = min(every, most)  # the epoch that is evaluated first
-    watch.phase("epoch 1")
+    watch.phase(f"epoch {len(records) + 1}")
     try:
         for record in training.epochs(most, every=every, patience=patience, keep_best=keep_best):
             records.append(record)
@@ -152,6 +167,25 @@ def _train(
             f"interrupted after {plural(len(records), 'epoch')}", do=f"{held}no model was written"
         ) from None
     return records
+
+
+def _ended(
+    training: Trainer,
+    records: list[dict[str, Any]],
+    keep_best: bool,
+    record: Run,
+    folder: RunFolder,
+) -> Interrupted:
+    """A run that the user has ended: its model is written. Returns the error that tells so."""
+    record.interrupted = len(records) + 1
+    record.results = _results(training, records, keep_best)
+    _write(training, folder)
+    folder.write_run(record)
+    more = f"tux run --resume {folder.path}" if (folder.path / FOLDER).exists() else ""
+    return Interrupted(
+        f"interrupted after {plural(len(records), 'epoch')}; the model is in {folder.path}",
+        do=f"go on: {more}" if more else "with --checkpoint-every N a run can go on",
+    )
 
 
 def _without_value(monitor: str, program: Program) -> str:

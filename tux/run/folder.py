@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +27,7 @@ from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import Model, Tables
-from tux.run.claim import claim, release
+from tux.run.claim import claim, reclaim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
@@ -74,6 +75,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     categories: dict[str, dict[str, list[str]]] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
+    # each time that the run went on: from which checkpoint, epochs and clocks of the next one
+    incarnations: list[dict[str, int]] = []
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
 
@@ -91,6 +94,20 @@ class RunFolder:
         """
         self.path = Path(path)
         self._made = claim(self.path)
+
+    @classmethod
+    def of_stopped(cls, path: str | os.PathLike[str], records: int) -> RunFolder:
+        """The folder of a run that has stopped and goes on, with the first so many bytes of its
+        records. UsageError while another run writes to it; DiskError.
+        """
+        folder = cls.__new__(cls)
+        folder.path, folder._made = Path(path), False
+        reclaim(folder.path)
+        with writing(folder.path / "metrics.jsonl"):
+            if (metrics := folder.path / "metrics.jsonl").exists():
+                os.truncate(metrics, records)
+                sync(metrics)
+        return folder
 
     def __enter__(self) -> RunFolder:
         return self
@@ -126,6 +143,7 @@ class RunFolder:
         if records.exists():
             with writing(records):
                 sync(records)
+        shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
         with new_folder(self.path / "model") as part:
             for name, vertices in worker.graph.vertices.items():
                 write_parquet(
@@ -202,12 +220,12 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
-def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, float]]:
-    """The records of `metrics.jsonl`, none if there is no such file; a last line that is still
-    being written is left out.
+def read_metrics(folder: str | os.PathLike[str], size: int | None = None) -> list[dict[str, float]]:
+    """The records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such file.
+    A last line that is still being written is left out.
     """
     path = Path(folder, "metrics.jsonl")
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    lines = path.read_bytes()[:size].split(b"\n")[:-1] if path.exists() else []
     try:
         return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
     except DAMAGED as error:

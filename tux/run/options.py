@@ -23,6 +23,7 @@ from tux.partition import PARTITIONERS
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
+from tux.protocol.marks import Every
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -126,6 +127,11 @@ ALLOWED: dict[str, Allowed] = {
     "place": Allowed("a tux.cluster.place.Place", _place),
     "judge_repeats": _whole(1),
     "command": Allowed("a list of str", _commands),
+    "checkpoint_every": Allowed(
+        'a number of epochs, "5", or of seconds, "30s"',
+        lambda value: value if isinstance(value, str) and Every.read(value) else None,
+    ),
+    "keep": _whole(1),
 }
 """Of each option, what it may be besides the default None."""
 
@@ -185,6 +191,9 @@ class RunOptions(Reading):
     None: bicut, cuts the edges into one process each, which may be `slack` clocks apart; no wait
     takes longer than `deadline` seconds. `place`: which of several machines this is.
 
+    With `checkpoint_every`, epochs ("5") or seconds ("30s"), the run's state is kept below `out`,
+    so that the run can go on after a fault (`tux.run.session.resume`); the newest `keep` stay.
+
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
     """
@@ -203,11 +212,17 @@ class RunOptions(Reading):
     partitioner: str | None = None
     deadline: float = 600.0
     place: Place | None = None
+    checkpoint_every: str | None = None
+    keep: int = 2
     judge_repeats: int = REPEATS
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.checkpoint_every and self.out is None and not (self.place and self.place.rank):
+            raise UsageError(
+                "checkpoints are written below --out, which is not given", do="add --out DIR"
+            )
         if self.partitioner not in (None, "auto", *PARTITIONERS):
             known = ", ".join(PARTITIONERS)
             raise UsageError(
@@ -282,6 +297,11 @@ class Plan:
             "threads": self.threads,
             "racing": options.racing,
             "judge_repeats": options.judge_repeats,
+            **(
+                {"checkpoint_every": options.checkpoint_every, "keep": options.keep}
+                if options.checkpoint_every
+                else {}
+            ),
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,

@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
 from tux.base.text import plural
+from tux.cluster.keeper import States
+from tux.engine.saved import load
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
+from tux.protocol.marks import Every
 from tux.run.begin import (
     introduce,
     keeps_best,
@@ -24,10 +28,13 @@ from tux.run.begin import (
     stored,
     tell_serial,
 )
+from tux.run.checkpoints import Checkpoints, Found
 from tux.run.finish import carry_out, describe
-from tux.run.folder import RunFolder
+from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data
-from tux.run.options import RunOptions
+from tux.run.keeping import WHOLE, Keeper, Keeping
+from tux.run.options import Plan, RunOptions
+from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
 
 
@@ -62,11 +69,50 @@ def run(
     monitored metric, else that of the last. Raises UsageError, ProgramError, DataError, DiskError,
     PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
-    options, clock = options or RunOptions(), Phases(watch or Silent())
+    return _run(program, data, test, options or RunOptions(), Phases(watch or Silent()))
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    *,
+    epochs: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    deadline: float | None = None,
+    watch: Watcher | None = None,
+) -> Result:
+    """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
+    to `epochs`, by default as many as it was to have.
+
+    On as many workers, at slack 0, with the same processor and versions, the result has the bytes
+    of a run that never stopped. Raises what `run` does, DataError where there is no checkpoint to
+    go on from, and Refused where the program, the data or the parameters have changed.
+    """
+    watch = watch or Silent()
+    before = stopped(
+        folder,
+        epochs=epochs,
+        workers=workers,
+        threads=threads,
+        deadline=deadline,
+        warn=watch.warn,
+    )
+    return _run(before.program, before.data, before.test, before.options, Phases(watch), before)
+
+
+def _run(
+    program: Program,
+    data: Data | None,
+    test: Data | None,
+    options: RunOptions,
+    clock: Phases,
+    before: Stopped | None = None,
+) -> Result:
+    """A run, or what follows the checkpoint of one that has stopped."""
     options.of(program)  # what the program has no use for is told before data are read
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
-        folder = stack.enter_context(RunFolder(options.out)) if options.out is not None else None
+        folder = stack.enter_context(_folder(options, before)) if options.out is not None else None
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
@@ -76,13 +122,22 @@ def run(
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
+        records = _going_on(before, record, clock.watch) if before else []
+        states = _states(plan, folder, record, before)
         if plan.workers > 1 or options.place or inputs.folder:
-            training = stack.enter_context(start_workers(program, inputs, plan, folder, clock))
+            training = stack.enter_context(
+                start_workers(program, inputs, plan, folder, clock, states)
+            )
         else:
             scratch = (
                 (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
             )
             training = lay_out(program, inputs, plan, clock, scratch)
+            states.check(training.worker)
+            if states.resume:
+                training.resume(load(states.resume[0], WHOLE))
+            if states.every and states.keeper:
+                training.marks = Keeping(states.every, plan.epochs, states.keeper, clock.watch)
         if options.place and options.place.rank:
             return _elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)
@@ -95,9 +150,46 @@ def run(
         )
         sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
-        records, tables = carry_out(training, plan, keep_best, truth, record, folder, clock)
+        records, tables = carry_out(
+            training, plan, keep_best, truth, record, folder, clock, records
+        )
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
+
+
+def _folder(options: RunOptions, before: Stopped | None) -> RunFolder:
+    """The folder of the run."""
+    assert options.out is not None
+    if before is None:
+        return RunFolder(options.out)
+    return RunFolder.of_stopped(options.out, before.checkpoint.manifest.metrics_bytes)
+
+
+def _going_on(before: Stopped, record: Run, watch: Watcher) -> list[dict[str, Any]]:
+    """The records of the epochs before the checkpoint. Refused where the run is another one now."""
+    before.check(record)
+    kept = before.checkpoint.manifest
+    record.incarnations = [
+        *before.run.incarnations,
+        {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns},
+    ]
+    place = f"the end of epoch {kept.epoch}"
+    if kept.turns:
+        place = f"clock {kept.turns} of epoch {kept.epoch + 1}"
+    watch.say(f"goes on from checkpoint {kept.number}, {place}")
+    return before.records()
+
+
+def _states(plan: Plan, folder: RunFolder | None, record: Run, before: Stopped | None) -> States:
+    """Which states are kept, and from which the run goes on."""
+    every = Every.read(plan.options.checkpoint_every or "")
+    keeper, resume = None, before.states() if before else []
+    if every and folder:
+        found = before.found if before else Found(None, [])
+        checkpoints = Checkpoints(folder.path, found, plan.options.keep)
+        metrics = folder.path / "metrics.jsonl"
+        keeper = Keeper(checkpoints, lambda head, count: manifest(record, head, count, metrics))
+    return States(every, keeper, resume)
 
 
 def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:

@@ -1,0 +1,210 @@
+"""A run that stops goes on from a checkpoint: same bytes, each epoch once; and what is refused."""
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from tiny_ratings import RATINGS
+from watchers import Told
+
+from tux.apps.mf.mf import MF
+from tux.base.background import Background
+from tux.base.errors import DataError, Refused, UsageError
+from tux.base.signals import ending_deferred
+from tux.run.finish import Interrupted
+from tux.run.folder import read_metrics, read_run
+from tux.run.options import RunOptions
+from tux.run.session import resume, run
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # each checkpoint is written before training goes on, so that none is left out
+    monkeypatch.setattr(Background, "start", lambda self, work: bool(work()))
+    Path("ratings.csv").write_text(RATINGS)
+    Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
+    return tmp_path
+
+
+class Stopping(Told):
+    """Stops the run as a kill would: within the epoch after so many."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.after = after
+
+    def epoch(self, record, most):
+        super().epoch(record, most)
+        if record["epoch"] == self.after:
+            raise SystemError("stopped")
+
+
+def train(out, *, epochs=6, every="2", watch=None, test="held.csv", **options):
+    options = RunOptions(out=out, epochs=epochs, jit=False, checkpoint_every=every, **options)
+    return run(MF(rank=3), os.path.abspath("ratings.csv"), test, options, watch)
+
+
+def stop(out, after, **options):
+    with pytest.raises(SystemError, match="stopped"):
+        train(out, watch=Stopping(after), **options)
+
+
+def model(out):
+    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
+
+
+def untimed(records):
+    return [
+        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
+        for each in records
+    ]
+
+
+@pytest.mark.parametrize("after", [3, 4, 5])
+def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
+    whole = train("whole")
+    stop("part", after)
+    assert not Path("part", "model").exists()
+    told = Told()
+    result = resume("part", watch=told)
+    assert model("part") == model("whole")
+    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+    assert [record["epoch"] for record in read_metrics("part")] == [1, 2, 3, 4, 5, 6]
+    assert untimed(result.records) == untimed(whole.records)
+    noted = read_run("part")
+    begun = 2 if after < 5 else 4
+    assert noted.incarnations == [{"checkpoint": begun // 2, "epochs": begun, "clocks": 0}]
+    assert noted.results["best"] == read_run("whole").results["best"]
+    assert f"goes on from checkpoint {begun // 2}, the end of epoch {begun}" in told.lines
+
+
+def test_the_newest_two_checkpoints_stay(here):
+    train("out", every="1")
+    kept = sorted(path.name for path in Path("out", "checkpoints").iterdir())
+    assert len(kept) == 2
+    train("more", every="1", keep=3)
+    assert len([*Path("more", "checkpoints").iterdir()]) == 3
+
+
+def test_a_run_of_more_epochs_goes_on_from_the_end_of_one(here):
+    train("six")
+    train("four", epochs=4)
+    with pytest.raises(UsageError, match="is over: it has trained 4 epochs") as caught:
+        resume("four")
+    assert "--epochs N" in caught.value.do
+    resume("four", epochs=6)
+    assert model("four") == model("six")
+    assert [record["epoch"] for record in read_metrics("four")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_damaged_checkpoint_is_left_out_and_told(here):
+    train("whole", epochs=5)
+    stop("part", 5, epochs=5)
+    shards = sorted(Path("part", "checkpoints").glob("*/*.shard"))
+    assert len(shards) == 2
+    content = bytearray(shards[-1].read_bytes())
+    content[-9] ^= 4
+    shards[-1].write_bytes(content)
+    told = Told()
+    resume("part", watch=told)
+    assert any("is damaged and left out" in text for text in told.warnings)
+    assert any("the end of epoch 2" in text for text in told.lines)
+    assert model("part") == model("whole")
+
+
+def test_another_program_or_other_data_are_refused(here):
+    stop("part", 3)
+    Path("ratings.csv").write_text(RATINGS + "u1,3,5\n")
+    with pytest.raises(Refused, match="the data changed since the run of part began"):
+        resume("part")
+    Path("ratings.csv").write_text(RATINGS)
+    Path("held.csv").write_text("user,item,rating\nu1,3,5\n")
+    with pytest.raises(Refused, match="the held-out data changed"):
+        resume("part")
+
+
+def test_a_run_without_checkpoints_cannot_go_on(here):
+    stop("part", 1)
+    with pytest.raises(DataError, match="holds no whole checkpoint"):
+        resume("part")
+    with pytest.raises(DataError, match="no folder of a run"):
+        resume("nothing")
+
+
+def test_data_in_memory_are_refused(here):
+    Path("x").mkdir()
+    stop("part", 3)
+    noted = json.loads(Path("part/run.json").read_text())
+    noted["data"]["path"] = "memory"
+    Path("part/run.json").write_text(json.dumps(noted))
+    with pytest.raises(UsageError, match="given in memory"):
+        resume("part")
+
+
+def test_only_one_run_writes_to_a_folder(here):
+    stop("part", 3)
+    lock = Path("part/.lock")
+    lock.write_text(f"{os.getpid()} {socket.gethostname()}\n")
+    with pytest.raises(UsageError, match="another run writes to"):
+        resume("part")
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    lock.write_text(f"{child} {socket.gethostname()}\n")  # it was killed
+    resume("part")
+    assert not lock.exists()
+
+
+def test_checkpoints_need_a_folder():
+    with pytest.raises(UsageError, match="--out"):
+        RunOptions(checkpoint_every="5")
+    for wrong in ("0", "x", "-3s", "nans", "s"):
+        with pytest.raises(UsageError, match="checkpoint_every"):
+            RunOptions(checkpoint_every=wrong, out="out")
+
+
+# ---- Ctrl-C
+
+
+class Interrupting(Told):
+    """Sends signals to end during an epoch."""
+
+    def __init__(self, after, number=signal.SIGINT):
+        super().__init__()
+        self.after, self.number = after, number
+
+    def epoch(self, record, most):
+        super().epoch(record, most)
+        if record["epoch"] == self.after:
+            signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_the_model_of_the_last_epoch(here, number):
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted, match="interrupted after 3 epochs; the model is in") as caught:
+        train("part", watch=Interrupting(3, number), test=None)
+    assert caught.value.exit_code == 130 and "tux run --resume part" in caught.value.do
+    assert signal.getsignal(number) is before
+    train("three", epochs=3, every="1", test=None)
+    assert model("part") == model("three")
+    assert read_run("part").interrupted == 4
+    train("whole", test=None)
+    resume("part")
+    assert model("part") == model("whole")
+    assert read_run("part").interrupted is None
+
+
+def test_a_second_interrupt_ends_at_once():
+    with pytest.raises(KeyboardInterrupt), ending_deferred() as asked:
+        assert asked.seconds() is None
+        signal.raise_signal(signal.SIGINT)
+        assert asked.seconds() >= 0
+        signal.raise_signal(signal.SIGINT)  # a wish that comes twice at once is one
+        asked.moment -= 1
+        signal.raise_signal(signal.SIGINT)

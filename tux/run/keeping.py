@@ -1,0 +1,133 @@
+"""Keeps the states of a run that one worker carries out, as its checkpoints.
+
+The worker waits for the copy of its state alone; a thread writes the copy. If the last one is still
+being written when another is due, that one is left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tux.base.background import Background
+from tux.base.errors import DiskError
+from tux.cluster import keeper as cluster
+from tux.cluster.worker_marks import copied_if_small
+from tux.engine.saved import save
+from tux.engine.shard import Digest
+from tux.engine.state import Head, State
+from tux.protocol.marks import Every
+from tux.run.checkpoints import Checkpoints, Draft, Manifest
+from tux.run.watcher import Watcher
+
+WHOLE = ""
+"""Stands for the digest of the graph's part, where the graph is in one."""
+
+PATIENCE = 600.0
+"""Seconds that the end of a run waits for the last checkpoint."""
+
+
+class Keeper:
+    """Makes checkpoints of the workers' files, one at a time (`tux.cluster.keeper.Keeper`).
+    `manifest` describes a state of so many workers.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
+        self._checkpoints, self._manifest = checkpoints, manifest
+        self._draft: Draft | None = None
+
+    def begin(self) -> None:
+        """Begin a checkpoint. DiskError."""
+        self._draft = self._checkpoints.begin()
+
+    def shard_path(self, rank: int) -> Path:
+        """Where a worker writes its state."""
+        assert self._draft is not None
+        return self._draft.shard_path(rank)
+
+    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+        """All workers have written. DiskError."""
+        assert self._draft is not None
+        self._draft.finish(self._manifest(head, len(digests)), digests)
+
+    def abandon(self) -> None:
+        """Some worker has not."""
+        assert self._draft is not None
+        self._draft.abandon()
+
+
+class Keeping:
+    """The marks of a run of one worker (`tux.engine.training.Marks`)."""
+
+    def __init__(self, every: Every, last: int, keeper: cluster.Keeper, watch: Watcher) -> None:
+        """`last`: the run's last epoch."""
+        self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
+        self._writing: Background[None] = Background()
+        self._kept, self._left_out = time.monotonic(), False
+
+    def wanted(self, mark: int, epoch: int | None) -> bool:
+        """Whether the state at a mark is kept: always at the end of the last epoch."""
+        self._tell()
+        if epoch == self._last:
+            return True
+        if self._every.epochs:
+            return epoch is not None and epoch % self._every.epochs == 0
+        return time.monotonic() - self._kept >= self._every.seconds
+
+    def keep(self, state: State) -> Iterator[None]:
+        """Copy a state and have it written."""
+        self._kept = time.monotonic()
+        if state.head.epoch == self._last:
+            self.finish()  # none follows
+        if self._writing.busy():
+            if not self._left_out:
+                self._watch.say(
+                    f"checkpoint {where(state.head)} left out, as the one before is still being "
+                    "written; others may be too: --checkpoint-every with a larger number"
+                )
+            self._left_out = True
+            return
+        try:
+            self._keeper.begin()
+        except DiskError as error:
+            self._warn(error)
+            return
+        copy = copied_if_small(state, 1)
+        if copy is state:
+            self._write(state)
+        else:
+            self._writing.start(lambda: self._write(copy))
+        yield from ()
+
+    def _write(self, state: State) -> None:
+        try:
+            digest = save(self._keeper.shard_path(0), state, WHOLE)
+            self._keeper.finish(state.head, [digest])
+        except BaseException:
+            self._keeper.abandon()
+            raise
+
+    def finish(self) -> None:
+        """Wait until the last checkpoint is written."""
+        self._writing.wait(time.monotonic() + PATIENCE)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Warn if the disk did not take a checkpoint."""
+        outcome = self._writing.poll()
+        if outcome is not None and outcome.error is not None:
+            self._warn(outcome.error)
+
+    def _warn(self, error: DiskError) -> None:
+        self._watch.warn(
+            f"no checkpoint was written: {error.what}; training goes on, and the checkpoint before "
+            "stays"
+        )
+
+
+def where(head: Head) -> str:
+    """Where in the run a state is, in words."""
+    if head.turns:
+        return f"in epoch {head.epoch + 1}, after {head.turns} of its clocks"
+    return f"at the end of epoch {head.epoch}"

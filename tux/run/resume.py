@@ -1,0 +1,160 @@
+"""What a run that stopped has left, and how another one goes on from its newest checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tux.base.errors import DataError, Refused, UsageError
+from tux.engine.saved import Saved
+from tux.engine.state import Head
+from tux.program import sources
+from tux.program.program import Program
+from tux.run.checkpoints import Checkpoint, Found, Manifest, newest
+from tux.run.folder import Run, read_metrics, read_run
+from tux.run.options import MEMORY, RunOptions
+
+OTHER = "resume with what the run began with, or start a new run"
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run that has stopped: its record, the checkpoints of its folder, and how it goes on."""
+
+    path: Path
+    run: Run
+    found: Found
+    checkpoint: Checkpoint
+    options: RunOptions
+    program: Program
+
+    @property
+    def data(self) -> str | None:
+        """The file that was trained on; None: generated data."""
+        return _file(self.run.data.path)
+
+    @property
+    def test(self) -> str | None:
+        """The file of held-out edges, if one was named."""
+        return _file(self.run.test.path) if self.run.test is not None else None
+
+    def records(self) -> list[dict[str, Any]]:
+        """The records of the epochs before the checkpoint."""
+        return read_metrics(self.path, self.checkpoint.manifest.metrics_bytes)
+
+    def states(self) -> list[Saved]:
+        """The workers' files, by rank."""
+        folder, files = self.checkpoint.path.absolute(), self.checkpoint.manifest.shards
+        return [Saved(str(folder / file.name), file.digest) for file in files]
+
+    def check(self, record: Run) -> None:
+        """Refused if program, data or parameters are not those of the run; `record` has what they
+        are now.
+        """
+        kept = self.checkpoint.manifest
+        now = {
+            "the program's source": (kept.program, record.app.digest),
+            "the data": (kept.data, record.data.digest),
+            "the held-out data": (kept.test, record.test.digest if record.test else None),
+            "the parameters": (kept.parameters, dict(record.parameters)),
+            "the seed": (kept.seed, record.seed),
+        }
+        for what, (before, after) in now.items():
+            if before != after:
+                raise Refused(f"{what} changed since the run of {self.path} began", do=OTHER)
+
+
+def stopped(
+    folder: str | os.PathLike[str],
+    *,
+    epochs: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    deadline: float | None = None,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Stopped:
+    """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
+    `epochs`, `workers`, `threads` or `deadline` if they are given.
+
+    DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
+    or its data were in memory.
+    """
+    path, run, found = Path(folder), read_run(folder), newest(folder)
+    for each in found.refused:
+        warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
+    if found.checkpoint is None:
+        raise DataError(
+            f"{folder} holds no whole checkpoint to go on from",
+            do="run it anew, with --checkpoint-every N so that it can go on",
+        )
+    for origin in (run.data, run.test):
+        if origin is not None and origin.path == MEMORY:
+            raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
+    for name, now in (("workers", workers),):
+        if now is not None and now != run.options[name]:
+            raise UsageError(
+                f"the run of {folder} has {run.options[name]} {name}, not {now}",
+                do=f"leave --{name} out",
+            )
+    checkpoint = found.checkpoint
+    if checkpoint.manifest.workers != run.options["workers"]:
+        raise UsageError(
+            f"the run of {folder} had {checkpoint.manifest.workers} workers on several machines, "
+            "and goes on only there",
+            do="run it anew",
+        )
+    most = run.options["epochs"] if epochs is None else epochs
+    if checkpoint.manifest.epoch >= most:
+        raise UsageError(
+            f"the run of {folder} is over: it has trained {checkpoint.manifest.epoch} epochs",
+            do="go on with more: --epochs N",
+        )
+    options = _options(run, path, most, threads, deadline)
+    program = sources.find(run.app.name).program(**run.parameters)
+    return Stopped(path, run, found, checkpoint, options, program)
+
+
+def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
+    """The manifest of a state of the run that `record` describes."""
+    options = record.options
+    return Manifest(
+        epoch=head.epoch,
+        turns=head.turns,
+        workers=workers,
+        threads=options["threads"],
+        seed=record.seed,
+        slack=options["slack"],
+        racing=options["racing"],
+        lanes=0,
+        program=record.app.digest,
+        data=record.data.digest,
+        test=record.test.digest if record.test else None,
+        parameters=dict(record.parameters),
+        cut=options["partitioner"] if workers > 1 else None,
+        versions=record.versions,
+        incarnation=len(record.incarnations),
+        metrics_bytes=metrics.stat().st_size if metrics.exists() else 0,
+    )
+
+
+def _file(path: str) -> str | None:
+    return path if os.path.isabs(path) else None
+
+
+def _options(
+    run: Run, out: Path, epochs: int, threads: int | None, deadline: float | None
+) -> RunOptions:
+    """The options of the run, as its record has them."""
+    names = {each.name for each in fields(RunOptions)}
+    kept = {name: value for name, value in run.options.items() if name in names}
+    if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
+        raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
+    kept |= {"out": out, "seed": run.seed, "epochs": epochs, "command": run.command}
+    if threads is not None:
+        kept["threads"] = threads
+    if deadline is not None:
+        kept["deadline"] = deadline
+    return RunOptions(**kept)
