@@ -17,6 +17,11 @@ def test_epochs_need_no_word():
     assert None not in asked.values() and not allowance.reports()
 
 
+def test_the_end_of_the_last_epoch_needs_no_word():
+    allowance = Allowance(Every(seconds=1.0), last=2)
+    assert allowance.wanted(99, 2) and allowance.wanted(99, 1) is None
+
+
 def test_a_worker_passes_the_marks_of_its_word_and_waits_for_the_next():
     allowance = Allowance(Every(seconds=1.0), last=9)
     assert [allowance.wanted(mark, None) for mark in range(FIRST + 1)] == [False] * FIRST + [None]

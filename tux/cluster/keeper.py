@@ -85,6 +85,7 @@ class Checkpointing:
         self._workers, self._every, self._keeper = workers, every, keeper
         self._say, self._warn = say, warn
         self._pace = Pace(every.seconds, 0.0)
+        self._at_end: list[tuple[int, int]] = []  # workers at their last mark, not yet answered
         self._keeping: Keeping[Kept | NotKept] = Keeping(workers)
 
     def start(self, now: float) -> None:
@@ -101,13 +102,10 @@ class Checkpointing:
                 word = self._pace.passed(mark, now)
                 for each in range(self._workers):
                     self._say(Pass(word.upto, word.keep), each)
+            case Reached(mark, last=False):
+                self._answer(rank, mark)
             case Reached(mark):
-                before = self._keeping.left_out
-                kept = self._keeping.reached(rank, mark, self._begin)
-                if before == 0 < self._keeping.left_out:
-                    self._warn(LEFT_OUT)
-                path = str(self._keeper.shard_path(rank)) if kept else ""
-                self._say(Keep(mark, path), rank)
+                self._at_end.append((rank, mark))
             case Kept(mark) | NotKept(mark):
                 if isinstance(control, Kept) and (control.head is None) == (rank == 0):
                     raise ValueError("the head of a state is worker 0's")
@@ -115,14 +113,36 @@ class Checkpointing:
                 if outcomes is not None:
                     self._background.start(lambda: self._finish(outcomes))
         self._settle()
+        if self._at_end:
+            self._answer_last()
+
+    def _answer(self, rank: int, mark: int) -> None:
+        """Tell a worker at a mark where it writes its state."""
+        before = self._keeping.left_out
+        kept = self._keeping.reached(rank, mark, self._begin)
+        if before == 0 < self._keeping.left_out:
+            self._warn(LEFT_OUT)
+        self._say(Keep(mark, str(self._keeper.shard_path(rank)) if kept else ""), rank)
+
+    def _answer_last(self) -> None:
+        """Answer workers at their last mark, unless others still write the state before."""
+        if self._background.busy():
+            self._wait()
+        if self._keeping.mark in (None, self._at_end[0][1]):
+            waiting, self._at_end = self._at_end, []
+            for rank, mark in waiting:
+                self._answer(rank, mark)
+
+    def _wait(self) -> None:
+        while not self._background.wait(time.monotonic() + 60):
+            pass
+        self._settle()
 
     def end(self) -> None:
         """No worker writes any more: wait until the last checkpoint is whole, and remove one that
         cannot become so.
         """
-        while not self._background.wait(time.monotonic() + 60):
-            pass
-        self._settle()
+        self._wait()
         if self._keeping.mark is not None:
             self._keeping.done()
             self._keeper.abandon()

@@ -42,6 +42,7 @@ class WorkerMarks:
         """`last`: the run's last epoch."""
         self._rank, self._say, self._write, self._copied = rank, say, write, copied
         self._allowance = Allowance(every, last)
+        self._last = last
         self._mark = 0  # the one asked about last
         self._answers: dict[int, str] = {}  # the launcher's, by mark
         self._background: Background[None] = Background()
@@ -65,7 +66,7 @@ class WorkerMarks:
         """Copy the state when the launcher has said where it is written, or write it at once."""
         mark = self._mark
         self._background.poll()  # raises what is a fault of tux in the last writing
-        self._say(Reached(mark))
+        self._say(Reached(mark, state.head.epoch == self._last))
         while mark not in self._answers:
             yield
         if path := self._answers.pop(mark):

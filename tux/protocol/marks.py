@@ -46,7 +46,9 @@ Outcome = TypeVar("Outcome")
 
 
 class Every(msgspec.Struct, frozen=True):
-    """How often states are kept: every so many epochs and at the last, or every so many seconds."""
+    """How often states are kept: every so many epochs or seconds, and at the end of the last
+    epoch.
+    """
 
     epochs: int = 0
     seconds: float = 0.0
@@ -93,8 +95,10 @@ class Allowance:
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """As `tux.engine.training.Marks.wanted`."""
+        if epoch == self._last:
+            return True
         if self._every.epochs:
-            return epoch is not None and (epoch % self._every.epochs == 0 or epoch == self._last)
+            return epoch is not None and epoch % self._every.epochs == 0
         upto, self._asked = self._upto, mark
         if mark in self._wanted:
             self._wanted.discard(mark)
