@@ -9,12 +9,10 @@ import json
 import os
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tux.cluster import prepare
 from tux.cluster.keeper import States
 from tux.engine.model import model_fields
 from tux.engine.saved import Saved
@@ -67,7 +65,7 @@ class OnDisk:
 
 
 def states(out, source, every, die):
-    """What `tux.cluster.prepare` gets."""
+    """What states are kept, and from which the job goes on."""
     every = Every(seconds=float(every[:-1])) if every[-1] == "s" else Every(epochs=int(every))
     files = []
     if source:
@@ -81,12 +79,11 @@ def main(out, source, every, die, text):
     """Run the job; its records and its model are written to OUT."""
     of = json.loads(text)
     kept = states(out, source, every, int(die))
-    prepare.prepare = partial(prepare.prepare, states=kept)
     program = find(of["app"]).program(**of["parameters"])
     options = RunOptions(workers=2, **of["options"])
     inputs, program = load_for(program, of["data"], of["test"], options, Silent())
     plan = stored(options.of(program), inputs)
-    with start_workers(program, inputs, plan, None, Phases(Silent())) as launcher:
+    with start_workers(program, inputs, plan, None, Phases(Silent()), kept) as launcher:
         records = list(launcher.epochs(plan.epochs))
     worker = launcher.worker
     model = {
