@@ -19,6 +19,8 @@ from tux import (
     value,
 )
 from tux.arrays.edges import EdgeData
+from tux.base.background import Background, Outcome
+from tux.base.errors import DiskError
 from tux.cluster.control import pack, unpack
 from tux.cluster.keeper import Checkpointing
 from tux.cluster.simulated import SimulatedCluster
@@ -107,6 +109,20 @@ def bits(team):
     ]
 
 
+class AtOnce(Background):
+    """What is done in the background is done at once."""
+
+    def start(self, work):
+        try:
+            self.outcome = Outcome(work(), None)
+        except DiskError as error:
+            self.outcome = Outcome(None, error)
+
+    def poll(self):
+        outcome, self.outcome = getattr(self, "outcome", None), None
+        return outcome
+
+
 class InMemory:
     """A keeper: `kept` has the head and the states by rank of each checkpoint."""
 
@@ -139,7 +155,12 @@ class Led(SimulatedCluster):
         super().__init__(workers, seed)
         self.now, k = 0.0, len(workers)
         self.checkpointing = Checkpointing(
-            k, every, keeper, lambda control, rank: self.send(pack(control, k, rank)), print
+            k,
+            every,
+            keeper,
+            lambda control, rank: self.send(pack(control, k, rank)),
+            lambda text: None,
+            AtOnce(),
         )
         self.marks = [self._marks(rank, every, last, keeper) for rank in range(k)]
         self.checkpointing.start(0.0)

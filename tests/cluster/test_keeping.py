@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from keeping import EPOCHS, Meetings, Visits, run
+from keeping import EPOCHS, AtOnce, Meetings, Visits, run
 from mutation import CAUGHT
 
 from tux.base.errors import DiskError
@@ -33,7 +33,7 @@ def probe(make, k, slack, seed):
     expected = run(make, k=k, slack=slack, seed=draw.random())[0]
     every = Every(seconds=draw.choice([0.02, 0.2, 0.5]))
     held, _, keeper = run(make, k=k, slack=slack, seed=draw.random(), every=every)
-    assert held == expected and keeper.kept
+    assert held == expected and keeper.kept[-1][0].epoch == EPOCHS
     for _, states in keeper.kept:
         assert len({(each.head.epoch, each.head.turns) for each in states}) == 1, "one mark"
     head, states = draw.choice(keeper.kept)
@@ -56,7 +56,7 @@ def test_each_effect_counts_once(make, slack):
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_each_effect_counts_once_in_many_orders(make, slack):
     for seed in range(100, 160):
-        probe(make, 1 + seed % 4, slack, seed)
+        probe(make, 2 + seed % 3, slack, seed)
 
 
 def test_states_at_ends_of_epochs():
@@ -207,6 +207,7 @@ def led(keeper):
         keeper,
         lambda control, rank: said.append((rank, control)),
         warned.append,
+        AtOnce(),
     )
 
     def handle(*events):
@@ -214,6 +215,7 @@ def led(keeper):
             launcher.handle(rank, control, 0.0)
         return said, warned
 
+    handle.launcher = launcher
     return handle
 
 
@@ -235,6 +237,28 @@ def test_a_file_that_is_not_written_ends_a_checkpoint_when_all_have_tried():
     assert files.told == [("begin",), ("abandon",)]
     handle((0, Reached(4)))
     assert files.told[2:] == [("begin",)]
+
+
+def test_the_last_state_is_not_left_out():
+    files = Files()
+    handle = led(files)
+    said, warned = handle(
+        *((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)), (0, Reached(4, last=True)))
+    )
+    assert len(said) == 2, "the other one still writes the state before"
+    handle((1, kept(1, 3)))
+    assert said[2:] == [(0, Keep(4, "file 0"))]
+    handle((0, kept(0, 4)), (1, Reached(4, last=True)), (1, kept(1, 4)))
+    assert files.told == [("begin",), ("finish", ["0", "1"])] * 2 and not warned
+
+
+def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
+    files = Files()
+    handle = led(files)
+    handle((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)))
+    handle.launcher.end()
+    handle.launcher.end()
+    assert files.told == [("begin",), ("abandon",)]
 
 
 @pytest.mark.parametrize("fails", ["begin", "finish"])

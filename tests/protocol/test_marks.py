@@ -17,6 +17,11 @@ def test_epochs_need_no_word():
     assert None not in asked.values() and not allowance.reports()
 
 
+def test_the_end_of_the_last_epoch_needs_no_word():
+    allowance = Allowance(Every(seconds=1.0), last=2)
+    assert allowance.wanted(99, 2) and allowance.wanted(99, 1) is None
+
+
 def test_a_worker_passes_the_marks_of_its_word_and_waits_for_the_next():
     allowance = Allowance(Every(seconds=1.0), last=9)
     assert [allowance.wanted(mark, None) for mark in range(FIRST + 1)] == [False] * FIRST + [None]
@@ -51,6 +56,10 @@ def test_a_worker_reports_once_for_each_word():
     assert reported(range(FIRST, 12)) == [7]
     allowance.given(Word(100, keep=False))
     assert reported(range(12, 100)) == [56]
+    assert reported([100]) == []
+    allowance.given(Word(100, keep=True))
+    assert allowance.wanted(100, None) and not allowance.reports()
+    assert reported([101]) == [101]
 
 
 def marched(every, rates, seconds):
@@ -96,6 +105,13 @@ def test_a_pace_may_change():
     assert len(kept) >= 12
 
 
+def test_a_few_fast_marks_make_no_pace():
+    """Two hundred marks a second, but for 20 ms of each half a second, in which there are many."""
+    words, kept, waited = marched(0.6, lambda now: 4000 if now % 0.5 < 0.02 else 200, 20.0)
+    assert words <= 400 and waited <= 0.2
+    assert all(after - before <= 1.0 for before, after in zip(kept, kept[1:], strict=False))
+
+
 def test_a_mark_is_reported_that_may_be_passed():
     pace = Pace(1.0, 0.0)
     for mark in (0, FIRST + 1):
@@ -119,8 +135,10 @@ def test_the_first_worker_at_a_mark_decides_for_all():
     assert keeping.reached(1, 5, begin) and not keeping.reached(1, 6, begin)
     assert keeping.left_out == 1 and len(begun) == 1
     assert [keeping.ended(rank, 5, rank) for rank in (1, 0, 2)] == [None, None, [0, 1, 2]]
-    assert not keeping.reached(0, 7, begin) and keeping.left_out == 1  # `begin` has said no
-    assert keeping.reached(0, 8, begin)
+    assert not keeping.reached(0, 7, begin) and keeping.left_out == 2
+    keeping.done()
+    assert not keeping.reached(0, 8, begin) and keeping.left_out == 2  # `begin` has said no
+    assert keeping.reached(0, 9, begin)
 
 
 def test_what_no_worker_may_say():

@@ -107,9 +107,12 @@ class Passed(msgspec.Struct, tag="passed", frozen=True):
 
 
 class Reached(msgspec.Struct, tag="reached", frozen=True):
-    """A worker is at a mark at which its state is kept."""
+    """A worker is at a mark at which its state is kept. `last`: none follows, so this one is not
+    left out.
+    """
 
     mark: int
+    last: bool = False
 
 
 class Keep(msgspec.Struct, tag="keep", frozen=True):

@@ -229,6 +229,8 @@ class Launcher(LocalWorkers):
         first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
         with self.socket_thread.naming_hosts():
             yield from self._records(first)
+            if self._checkpointing:
+                self._checkpointing.end()
         self._refusals.warn(self._own_beat(), end=True)
         self.ended_early = self._told and max(self._places.values()) < most
 
@@ -333,6 +335,8 @@ class Launcher(LocalWorkers):
             for rank in met:
                 self._say(Bye(self.why), rank)
             super().end(met, patience)
+            if self._checkpointing:
+                self._checkpointing.end()
             # workers on another machine may not have it yet
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
 

@@ -56,6 +56,7 @@ class WorkerMarks:
         self._allowance = Allowance(every, last) if every else None
         self._epoch, self._ending, self._told = epoch, False, False
         self._until: int | None = None  # the epoch at whose end the run ends
+        self._last = last
         self._mark = 0  # the one asked about last
         self._answers: dict[int, str] = {}  # the launcher's, by mark
         self._background: Background[None] = Background()
@@ -97,7 +98,7 @@ class WorkerMarks:
         """Copy the state when the launcher has said where it is written, or write it at once."""
         mark = self._mark
         self._background.poll()  # raises what is a fault of tux in the last writing
-        self._say(Reached(mark))
+        self._say(Reached(mark, state.head.epoch == self._last))
         while mark not in self._answers:
             yield
         if path := self._answers.pop(mark):

@@ -25,6 +25,7 @@ worker itself goes on.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
@@ -38,11 +39,16 @@ AHEAD = 0.2
 behind it when the next word is asked for: at most about ten times a second.
 """
 
+LOOKS_BACK = 0.5
+"""Seconds over which the pace of worker 0 is measured."""
+
 Outcome = TypeVar("Outcome")
 
 
 class Every(msgspec.Struct, frozen=True):
-    """How often states are kept: every so many epochs and at the last, or every so many seconds."""
+    """How often states are kept: every so many epochs or seconds, and at the end of the last
+    epoch.
+    """
 
     epochs: int = 0
     seconds: float = 0.0
@@ -83,12 +89,16 @@ class Allowance:
         """The launcher has sent a word. Another thread may call this."""
         if word.keep:  # it is known before the marks behind it may be passed
             self._wanted.add(word.upto)
-        self._report_at, self._upto = (self._asked + word.upto) / 2, word.upto
+        # the next report is of a later mark than the one that brought about this word
+        self._report_at = max((self._asked + word.upto) / 2, self._asked + 1)
+        self._upto = word.upto
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """As `tux.engine.training.Marks.wanted`."""
+        if epoch == self._last:
+            return True
         if self._every.epochs:
-            return epoch is not None and (epoch % self._every.epochs == 0 or epoch == self._last)
+            return epoch is not None and epoch % self._every.epochs == 0
         upto, self._asked = self._upto, mark
         if mark in self._wanted:
             self._wanted.discard(mark)
@@ -109,24 +119,33 @@ class Pace:
     def __init__(self, seconds: float, now: float) -> None:
         self._seconds, self._due = seconds, now + seconds
         self._next = FIRST  # the least mark that a word may name
-        self._last, self._rate = (0, now), 0.0  # the last report, and marks a second before it
+        self._reports = deque([(0, now)])  # marks and times, the last at the end
 
     def passed(self, mark: int, now: float) -> Word:
         """Worker 0 is at a mark. ValueError if it may not be there, or was there before."""
-        before, then = self._last
+        before = self._reports[-1][0]
         if not before < mark <= self._next:
             raise ValueError(f"it is at mark {mark}, not between {before} and {self._next}")
-        if now > then:
-            self._rate = (mark - before) / (now - then)
-        self._last = mark, now
-        ahead = max(2, int(self._rate * AHEAD))
-        due = mark + math.ceil(self._rate * max(self._due - now, 0.0))
-        keep = due <= mark + ahead and (self._rate > 0 or self._due <= now)
+        seen, rate = self._rate(mark, now)
+        ahead = max(2, min(int(rate * AHEAD), 4 * seen))
+        due = mark + math.ceil(rate * max(self._due - now, 0.0))
+        keep = due <= mark + ahead and (rate > 0 or self._due <= now)
         upto = max(self._next, due if keep else mark + ahead)
         if keep:
-            self._due = max(self._due, now) + self._seconds
+            reached = now + (upto - mark) / rate if rate else now
+            self._due = max(self._due, reached) + self._seconds
         self._next = upto + keep
         return Word(upto, keep)
+
+    def _rate(self, mark: int, now: float) -> tuple[int, float]:
+        """How many marks were passed lately, and how many that is a second: over `LOOKS_BACK` at
+        least if there are reports from so long ago, as the time of a few marks tells little.
+        """
+        while len(self._reports) > 1 and self._reports[1][1] <= now - LOOKS_BACK:
+            self._reports.popleft()
+        first, then = self._reports[0]
+        self._reports.append((mark, now))
+        return mark - first, (mark - first) / (now - then) if now > then else 0.0
 
 
 class Keeping(Generic[Outcome]):
@@ -166,12 +185,15 @@ class Keeping(Generic[Outcome]):
 
     def ended(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
         """What has come of a worker's writing; those of all workers by rank when it is the last.
-        ValueError if it was not to write.
+        `done` must follow. ValueError if it was not to write.
         """
         if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
             raise ValueError(f"it was not to write its state at mark {mark}")
         self._outcomes[worker] = outcome
         if len(self._outcomes) < self._workers:
             return None
-        self.mark = None
         return [self._outcomes[rank] for rank in range(self._workers)]
+
+    def done(self) -> None:
+        """What the workers have written is a checkpoint, or removed: the next may be written."""
+        self.mark = None
