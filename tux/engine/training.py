@@ -147,10 +147,12 @@ class Training:
         if self._resumed is None:
             yield from self._timed(self._setup, slack=0)
             worker.clock = 0
+        elif self._resumed.over:
+            return
         elif (keep_best or patience) and self.best_epoch == worker.epoch and not self._best_model:
             self._copy_model()  # the run was to end here
         for number in range(worker.epoch + 1, most + 1) if most else [0]:
-            start = time.monotonic()
+            start = time.perf_counter()
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
             self.epochs_done = number
@@ -170,7 +172,7 @@ class Training:
             if self.asked() is not None and number < most:
                 self.ended_early = True
                 break
-            self._keep_last(time.monotonic() - start)
+            self._keep_last(time.perf_counter() - start)
 
     def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
         """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""

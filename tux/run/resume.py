@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +137,20 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         cut=options["partitioner"] if workers > 1 else None,
         versions=record.versions,
         incarnation=len(record.incarnations),
-        metrics_bytes=metrics.stat().st_size if metrics.exists() else 0,
+        metrics_bytes=_bytes_of(metrics, head.epoch),
     )
+
+
+def _bytes_of(metrics: Path, epochs: int) -> int:
+    """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
+    written, so there may be more.
+    """
+    size = 0
+    if epochs and metrics.exists():
+        with open(metrics, "rb") as file:
+            for line in islice(file, epochs):
+                size += len(line)
+    return size
 
 
 def _file(path: str) -> str | None:
