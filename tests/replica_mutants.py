@@ -231,7 +231,7 @@ def changes_of_a_clock_are_sent_by_another(original):
 def what_masters_add_to_the_context_lost(original):
     def with_totals(server, sync, message):
         server.tau.clear_deltas()
-        server._totals._by_clock.clear()
+        server.totals._by_clock.clear()
         return original(server, sync, message)
 
     return with_totals

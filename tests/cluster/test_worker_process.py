@@ -8,7 +8,7 @@ import pytest
 from members import job_in
 
 from tux.base.errors import Refused
-from tux.cluster.control import Beat, Bye, Go, pack, pack_beat
+from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_process import Peer
 from tux.protocol.message import BadMessage, Kind, Message
@@ -61,11 +61,15 @@ def test_a_job_may_end_before_it_begins(peer):
         (Message(Kind.LISTS_TAKEN, 1, 0), "the sender is not the launcher"),
         (pack(Bye(), 1, 0), "the sender is not the launcher"),
         (pack(Go(["a", "b"]), 1, 0), "the sender is not the launcher"),
+        (pack(Keep(0, "/tmp/file"), 1, 0), "the sender is not the launcher"),
+        (pack(Keep(0, "/tmp/file"), 2, 0), "this worker keeps no states"),
+        (pack(Pass(3, keep=False), 2, 0), "this worker keeps no states"),
         (Message(Kind.CONTROL, 1, 0), "it is not one small array"),
     ],
 )
 def test_what_no_worker_may_send_is_refused(peer, message, why):
-    with pytest.raises(BadMessage, match=f"{message.kind.name} message of worker 1") as error:
+    sender = f"{message.kind.name} message of worker {message.source}"
+    with pytest.raises(BadMessage, match=sender) as error:
         arrives(peer, message)
     assert why in error.value.what and not peer.over
 
@@ -88,6 +92,18 @@ def test_lists_are_taken_by_the_launcher_only(peer):
     peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
         peer._send_lists(worker)
+
+
+def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):
+    heard = []
+    peer.marks = types.SimpleNamespace(heard=heard.append)
+    peer._early, peer.worker.all_clocks = None, 0
+    arrives(peer, pack(Pass(7, keep=True), 2, 0))
+    arrives(peer, Message(Kind.ANSWER, 1, 0, 4))
+    assert heard == [Pass(7, keep=True)]
+    assert [message.kind for message in peer.arrived()] == [Kind.ANSWER]
+    arrives(peer, pack(Keep(7, ""), 2, 0))
+    assert peer.receive().kind is Kind.CONTROL and heard[1:] == [Keep(7, "")]
 
 
 def test_workers_find_each_others_losses_and_silence(peer):

@@ -62,6 +62,8 @@ class Keeping:
 
 
 class OfWorker:
+    keeps = True
+
     def __init__(self, keeping, rank):
         self.keeping, self.rank = keeping, rank
 

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
-from tux.engine.interval import Interval
 from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
+from tux.protocol.marks import Every
 
 # prefix of the names under which a program's parameters are kept apart from the command's own
 OWN = "parameter "
@@ -58,7 +58,7 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 
 def interval(text: str) -> str:
     """A number of epochs or, with s behind it, of seconds."""
-    if Interval.read(text) is None:
+    if Every.read(text) is None:
         raise argparse.ArgumentTypeError(f"epochs (5) or seconds (30s) are needed, not {text!r}")
     return text
 

@@ -7,6 +7,8 @@ local_workers      the worker processes of this machine: start, watch, pause, en
 worker_process     one worker process
 job, job_folder    what a worker must know, and where it is written
 place, agreement   which machine this is, and what all machines have in common
+keeper             the launcher's part in keeping states: answers workers, has checkpoints made
+worker_marks       a worker's part: copies its state where the launcher wants it, and writes it
 control            control messages, checked when decoded
 reactor            sends and receives, serves, exchanges heartbeats; without a thread of its own
 socket_thread      the thread that runs the reactor, and a main thread that does so while it waits

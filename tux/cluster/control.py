@@ -13,6 +13,8 @@ import numpy as np
 from tux.base import errors
 from tux.base.errors import TuxError
 from tux.engine.records import COSTS
+from tux.engine.shard import Digest
+from tux.engine.state import Head
 from tux.protocol.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
@@ -75,6 +77,66 @@ class Trained(msgspec.Struct, tag="trained", frozen=True):
     best_epoch: int
 
 
+class Pass(msgspec.Struct, tag="pass", frozen=True):
+    """How far workers may go on, and where the next state is kept: a `tux.protocol.marks.Word`."""
+
+    upto: int
+    keep: bool
+
+
+class End(msgspec.Struct, tag="end", frozen=True):
+    """The user has asked to end: workers say at their next marks in which epochs they are."""
+
+
+class At(msgspec.Struct, tag="at", frozen=True):
+    """A worker that has heard `End` is at a mark, in `epoch` or at its end, and waits there."""
+
+    epoch: int
+
+
+class Until(msgspec.Struct, tag="until", frozen=True):
+    """The run ends at the end of `epoch`: no worker has gone beyond it."""
+
+    epoch: int
+
+
+class Passed(msgspec.Struct, tag="passed", frozen=True):
+    """Worker 0 has passed half of the marks that it may pass."""
+
+    mark: int
+
+
+class Reached(msgspec.Struct, tag="reached", frozen=True):
+    """A worker is at a mark at which its state is kept. `last`: none follows, so this one is not
+    left out.
+    """
+
+    mark: int
+    last: bool = False
+
+
+class Keep(msgspec.Struct, tag="keep", frozen=True):
+    """The worker writes its state to the file `path`; without one it goes on."""
+
+    mark: int
+    path: str
+
+
+class Kept(msgspec.Struct, tag="kept", frozen=True):
+    """A worker's state is on the disk. `head`: worker 0's."""
+
+    mark: int
+    digest: Digest
+    head: Head | None
+
+
+class NotKept(msgspec.Struct, tag="not_kept", frozen=True):
+    """A worker's state could not be written."""
+
+    mark: int
+    why: str
+
+
 class Failed(msgspec.Struct, tag="failed", frozen=True):
     """A worker ends with an error for the user."""
 
@@ -91,7 +153,25 @@ class Bye(msgspec.Struct, tag="bye", frozen=True):
     why: str = ""
 
 
-Control = Join | Welcome | Hello | Go | Record | Trained | Failed | Bye
+Control = (
+    Join
+    | Welcome
+    | Hello
+    | End
+    | At
+    | Until
+    | Go
+    | Record
+    | Pass
+    | Passed
+    | Reached
+    | Keep
+    | Kept
+    | NotKept
+    | Trained
+    | Failed
+    | Bye
+)
 _control: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Control)
 _beat = msgspec.msgpack.Decoder(Beat)
 

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from tux.cluster import joining
+from tux.engine.saved import Saved
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
 from tux.program import sources
+from tux.protocol.marks import Every
 
 STARTING = 120.0
 """Seconds that workers of this machine may take to start in which none of them works."""
@@ -46,6 +48,9 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     # what becomes of lists that no stage uses: "spooled" to `list_file`, "sent" to the launcher of
     # machine 0 too, or nothing ("")
     lists: str = ""
+    workers_here: int = 1  # of this machine
+    checkpoint_every: Every | None = None
+    resume: list[Saved] = []  # the workers' files, by rank, of the checkpoint that it goes on from
 
     @staticmethod
     def read(folder: Path) -> Job:

@@ -8,6 +8,7 @@ launcher ends the others when one is lost.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,15 +20,22 @@ from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending, ending_ignored
 from tux.cluster import agreement, joining
 from tux.cluster.control import (
+    At,
     Beat,
     Bye,
     Control,
+    End,
     Failed,
     Go,
     Hello,
     Join,
+    Kept,
+    NotKept,
+    Passed,
+    Reached,
     Record,
     Trained,
+    Until,
     Welcome,
     as_error,
     beat_in,
@@ -37,18 +45,20 @@ from tux.cluster.control import (
 )
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
+from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
+from tux.engine.saved import epoch_in
 from tux.engine.spool import PIECE, SpooledLists, append
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.graph.local import Graph
 from tux.program.sources import find
-from tux.protocol.message import BadMessage, Kind, Message
+from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.payloads import ListPiece
 
 LOOK = 0.2
@@ -74,14 +84,23 @@ class Launcher(LocalWorkers):
         bare: EdgeData,
         phase: Callable[[str], None] = lambda name: None,
         warn: Callable[[str], None] = lambda text: None,
+        keeper: Keeper | None = None,
     ) -> None:
         super().__init__(job, folder, ranks)
+        self._checkpointing = None
+        if keeper and job.checkpoint_every:
+            self._checkpointing = Checkpointing(
+                job.workers, job.checkpoint_every, keeper, self._say, warn
+            )
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
         self.worker = _holder(job, bare)
         self._model = ModelReceiver(self.worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self._asked: Callable[[], float | None] = lambda: None
+        # whether the workers train, are asked to end, and have been told when
+        self._trains = self._ending = self._told = False
+        self._places: dict[int, int] = {}  # the epochs in which they wait for that
         self.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -194,7 +213,7 @@ class Launcher(LocalWorkers):
     # ---- epochs
 
     def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
-        """End by KeyboardInterrupt once `asked` gives seconds since a wish to end."""
+        """Have the workers end once `asked` gives seconds since a wish to end."""
         self._asked = asked
 
     def epochs(
@@ -205,9 +224,15 @@ class Launcher(LocalWorkers):
         """
         for rank in range(self.job.workers):
             self._say(Go(self._addresses[: self.job.workers]), rank)
+        if self._checkpointing:
+            self._checkpointing.start(time.monotonic())
+        first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
         with self.socket_thread.naming_hosts():
-            yield from self._records(first=min(most, 1))
+            yield from self._records(first)
+            if self._checkpointing:
+                self._checkpointing.end()
         self._refusals.warn(self._own_beat(), end=True)
+        self.ended_early = self._told and max(self._places.values()) < most
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
@@ -216,6 +241,7 @@ class Launcher(LocalWorkers):
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
         last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
         training = set(range(self.job.workers))
+        self._trains = True
         while training:
             message = self._receive(self.job.deadline, f"epoch {len(records) + 1}")
             match control_in(message):
@@ -224,11 +250,33 @@ class Launcher(LocalWorkers):
                     records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
                         yield merged(records.pop(epoch))
+                case (Passed() | Reached() | Kept() | NotKept()) as control:
+                    self._keep(message, control)
+                case At(epoch):
+                    self._note_place(message.source, epoch)
                 case Trained(seconds, best_epoch):
+                    self._note_place(message.source, last[message.source])
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
+
+    def _note_place(self, rank: int, epoch: int) -> None:
+        """A worker waits in an epoch, or has ended with it: when all do, those that wait go on to
+        the end of the last of these epochs.
+        """
+        self._places[rank] = epoch
+        if self._ending and len(self._places) == self.job.workers and not self._told:
+            self._told = True
+            for each in range(self.job.workers):
+                self._say(Until(max(self._places.values())), each)
+
+    def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
+        """What a worker says about its state."""
+        if self._checkpointing is None:
+            raise BadMessage(message, "no states are kept")
+        with checking(message):
+            self._checkpointing.handle(message.source, control, time.monotonic())
 
     def _take_data(self, message: Message) -> bool:
         """A part of the model or of the lists; True if it is the last of its worker."""
@@ -287,6 +335,8 @@ class Launcher(LocalWorkers):
             for rank in met:
                 self._say(Bye(self.why), rank)
             super().end(met, patience)
+            if self._checkpointing:
+                self._checkpointing.end()
             # workers on another machine may not have it yet
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
 
@@ -296,10 +346,17 @@ class Launcher(LocalWorkers):
         self.socket_thread.send(pack(control, self.job.workers, rank))
 
     def _check_asked(self) -> None:
-        """KeyboardInterrupt if the user has asked to end."""
+        """If the user has asked to end: have the workers end, or KeyboardInterrupt if none trains
+        yet.
+        """
         check_ending()
-        if self._asked() is not None:
+        if self._asked() is None or self._ending:
+            return
+        if not self._trains:
             raise KeyboardInterrupt
+        self._ending = True
+        for rank in range(self.job.workers):
+            self._say(End(), rank)
 
     def _own_beat(self) -> Beat:
         """What the launcher itself has refused."""

@@ -14,12 +14,16 @@ from tux.base.parallel import cores
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
+from tux.cluster.keeper import States
 from tux.cluster.launcher import Launcher
 from tux.cluster.place import Place
 from tux.engine.training import Training
 from tux.graph import store
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
+
+NONE = States()
+"""No states are kept, and the job begins anew."""
 
 
 def prepare(
@@ -31,6 +35,7 @@ def prepare(
     threads: int = 1,
     place: Place | None = None,
     room: Path | None = None,
+    states: States = NONE,
     phase: Callable[[str], None] = lambda name: None,
     warn: Callable[[str], None] = lambda text: None,
     **options: Any,
@@ -42,6 +47,8 @@ def prepare(
     0 gets a Launcher, the others a FollowerLauncher. The parts take as much disk as the edges do in
     memory; they lie in the folder `room`, or else with the job's other files. `phase(text)` shows
     what the launcher waits for, `warn(text)` a warning.
+
+    All machines must reach the files of `states`.
     """
     folder, parts_folder = job_folder.make(room)
     machines, machine = (place.machines, place.rank) if place else (1, 0)
@@ -53,21 +60,28 @@ def prepare(
             graph=str(parts_folder),
             app=app,
             parameters=parameters,
-            traits=_traits(app, parameters, options, workers, machines, partitioned.digests),
+            traits=_traits(
+                app, parameters, options | states.traits, workers, machines, partitioned.digests
+            ),
             workers=workers * machines,
             threads=threads,
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
+            workers_here=workers,
+            checkpoint_every=states.every,
+            resume=[*states.resume],
             **_meeting(place, folder),
             **options,
         )
         bare = partitioned.bare
         del partitioned
         job.write(folder)
-        Training(job.worker(ranks[0]))
+        worker = job.worker(ranks[0])
+        Training(worker)
+        states.check(worker)
         if machine:
             return FollowerLauncher(job, folder, ranks)
-        return Launcher(job, folder, ranks, bare, phase, warn)
+        return Launcher(job, folder, ranks, bare, phase, warn, states.keeper)
     except BaseException:
         job_folder.remove(folder)
         raise

@@ -123,6 +123,11 @@ class SocketThread:
         with self._round:
             self.reactor.flush()
 
+    def post(self, message: Message) -> None:
+        """Send a message with the next round. Any thread may do so."""
+        self.reactor.queue(message)
+        self.reactor.sockets.wake()
+
     def receive(self, seconds: float, waiting_for: str) -> Message:
         """The next message for the main thread. DeadlinePassed, naming what was waited for, after
         `seconds`; errors of rounds as they are.

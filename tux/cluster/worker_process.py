@@ -30,11 +30,15 @@ from tux.cluster.control import (
     Beat,
     Bye,
     Control,
+    End,
     Failed,
     Go,
     Hello,
+    Keep,
+    Pass,
     Record,
     Trained,
+    Until,
     beat_in,
     control_in,
     failed,
@@ -44,9 +48,12 @@ from tux.cluster.heartbeat import HEARTBEAT
 from tux.cluster.job import STARTING, Job
 from tux.cluster.joining import ABSENT
 from tux.cluster.socket_thread import SocketThread
+from tux.cluster.worker_marks import WorkerMarks, copied_if_small
 from tux.engine.model import model_messages
+from tux.engine.saved import load, save
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph import store
 from tux.program import sources
 from tux.protocol.message import BadMessage, Kind, Message
 
@@ -58,6 +65,7 @@ class Peer:
         self.folder, self.rank, self.job = folder, rank, job
         self.launcher = self.job.workers
         self.worker: Worker | None = None
+        self.marks: WorkerMarks | None = None
         # messages of workers that have met all to this one, which has not; None once it has
         self._early: list[Message] | None = []
         addresses = [""] * job.workers + [job.launcher]
@@ -111,6 +119,10 @@ class Peer:
             case Bye():
                 self.over = True
                 return False
+            case Pass() | Keep() | End() | Until():
+                if self.marks is None or not self.marks.heard(control):
+                    raise BadMessage(message, "this worker waits for no such word")
+                return False
             case Go():
                 early, self._early = self._early, None
                 if early is None:
@@ -142,8 +154,9 @@ class Peer:
         )
 
     def arrived(self) -> Iterator[Message]:
-        """The messages for the worker that are there already."""
-        return (self._unless_over(message) for message in self.socket_thread.arrived())
+        """The messages for the worker that are there already, but for what ends a wait."""
+        arrived = map(self._unless_over, self.socket_thread.arrived())
+        return (message for message in arrived if message.kind is not Kind.CONTROL)
 
     @staticmethod
     def _unless_over(message: Message) -> Message:
@@ -191,12 +204,15 @@ class Peer:
         worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.arrived
         worker.computes = thread.computes
         training = Training(worker)
+        most = self._keep_states(training)
         self.say(Hello(job.traits, os.getpid(), socket.gethostname(), thread.endpoint))
         thread.meet(self._meet())
         for record in training.epochs(
-            job.epochs, every=job.every, patience=job.patience, keep_best=job.keep_best
+            most, every=job.every, patience=job.patience, keep_best=job.keep_best
         ):
             self.say(Record(record))
+        if self.marks:
+            self.marks.finish()
         self.say(Trained(training.seconds, training.best_epoch))
         self._send_lists(worker)
         for message in model_messages(worker, self.launcher):
@@ -205,6 +221,31 @@ class Peer:
             self.receive()
         except Refused:
             return
+
+    def _keep_states(self, training: Training) -> int:
+        """Go on from the checkpoint of the job, if there is one, and keep states where it says so.
+        Returns the run's last epoch.
+        """
+        job, last = self.job, self.job.epochs
+        states = job.resume or job.checkpoint_every
+        part = store.digest(Path(job.graph), self.rank) if states else ""
+        if job.resume:
+            state = load(job.resume[self.rank], part)
+            training.resume(state)
+            if state.head.over:
+                last = state.head.epoch
+        self.marks = marks = WorkerMarks(
+            self.rank,
+            job.checkpoint_every,
+            last,
+            lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
+            lambda path, state: save(path, state, part),
+            lambda state: copied_if_small(state, job.workers_here),
+            lambda: training.worker.epoch,
+        )
+        training.marks = marks
+        training.end_when(marks.asked, keeps_last=False)
+        return last
 
     def _send_lists(self, worker: Worker) -> None:
         """Lists on disk: whole in their file, where the launcher finds it; or sent there, each

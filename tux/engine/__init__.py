@@ -6,6 +6,9 @@ training    epochs, evaluation, stopping, the best model
 initial     initial values
 eval_rows   rows that only held-out edges need
 model       the model: its fields, and how shares of workers become one
+state       the state of a worker between two clocks
+shard       arrays as a file, checked
+saved       a state as such a file
 spool       lists on disk that no stage uses
 checks      stages that would lose changes, and models that are not finite
 records     what an epoch's record holds, of one worker and of all

@@ -35,8 +35,9 @@ class Marks(Protocol):
     epoch. Marks are numbered from 0 on, alike on all workers.
     """
 
-    asked: Callable[[], float | None]
-    """Seconds since the user has asked to end, None if nobody has."""
+    @property
+    def keeps(self) -> bool:
+        """Whether any state is kept; if not, it is only asked how far the run goes on."""
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Whether the state at a mark is kept; `epoch`: the one that ends there, if one does.
@@ -45,6 +46,9 @@ class Marks(Protocol):
 
     def keep(self, state: State) -> Iterator[None]:
         """Keep a state, whose arrays change when this ends; yields while messages must be taken."""
+
+    def finish(self) -> None:
+        """Wait until the last state is on the disk."""
 
 
 SOON = 3.0
@@ -143,10 +147,12 @@ class Training:
         if self._resumed is None:
             yield from self._timed(self._setup, slack=0)
             worker.clock = 0
+        elif self._resumed.over:
+            return
         elif (keep_best or patience) and self.best_epoch == worker.epoch and not self._best_model:
             self._copy_model()  # the run was to end here
         for number in range(worker.epoch + 1, most + 1) if most else [0]:
-            start = time.monotonic()
+            start = time.perf_counter()
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
             self.epochs_done = number
@@ -166,13 +172,11 @@ class Training:
             if self.asked() is not None and number < most:
                 self.ended_early = True
                 break
-            self._keep_last(time.monotonic() - start)
+            self._keep_last(time.perf_counter() - start)
 
     def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
         """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""
         self.asked, self.keeps_last = asked, keeps_last
-        if self.marks is not None:
-            self.marks.asked = asked
 
     # ---- states
 
@@ -233,6 +237,9 @@ class Training:
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
             yield
         self._passed += 1
+        if self.asked() is not None and self.marks.keeps:
+            self.marks.finish()
+            wanted = True
         if wanted:
             yield from self.marks.keep(self.state(over=over))
 
@@ -348,9 +355,10 @@ class _InEpoch:
         """Whether the state at this mark is kept."""
         training = self._training
         far = training._is_far()
-        if training.marks is None:
+        if training.marks is None or not training.marks.keeps:
             if far:
                 raise EndedEarly
+        if training.marks is None:
             return False
         wanted = training.marks.wanted(training._passed, None)
         training._passed += wanted is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,7 @@ from tux.graph.stored_arrays import array, check_length, damaged, indices, lists
 from tux.partition.capacity import MOST_PARTS
 
 FORMAT, MANIFEST = 2, "manifest.json"
+PIECE = 1 << 22  # bytes that are read at a time
 MOST_EDGES = 2**31 - 1
 """Edges of one vertex: degrees are int32."""
 
@@ -280,6 +282,19 @@ def load(folder: Path, number: int) -> Part:
         {name: array(folder / f"topology.{name}.npy") for name in manifest.topology},
         manifest.has_test,
     )
+
+
+def digest(folder: Path, number: int) -> str:
+    """The BLAKE2b of all arrays of a part, and of those that it shares with others: states of a
+    worker fit this part alone.
+    """
+    total = blake2b(digest_size=16)
+    for path in sorted((*folder.glob("*.npy"), *(folder / f"part-{number}").glob("*.npy"))):
+        total.update(f"{path.name}\n".encode())
+        with open(path, "rb") as file:
+            while piece := file.read(PIECE):
+                total.update(piece)
+    return total.hexdigest()
 
 
 def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -> TypePart:

@@ -6,6 +6,7 @@ steps      what a stage is prepared into: what sends, serves and installs
 block      a block of a mini-batch
 replicas   mirrors pack their changes; masters fold them and answer; mirrors install the answer
 gathered   what clocks have gathered and not sent, kept separate
+marks      when states are kept, and how workers and launcher agree on it
 server     the server role: dispatches messages to masters
 pull       rows that are pulled when they are touched
 encoding   dirty elements as arrays, in the smallest form

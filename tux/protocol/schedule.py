@@ -131,7 +131,8 @@ def _clocks(
             for block in step.blocks(repetition):
                 yield ClockTask(block, cut, visit, step.closing, repetition=repetition)
             if step.closing:
-                yield ClockTask(None, segments(step.closing), visit, repetition=repetition)
+                closed = segments(step.closing)
+                yield ClockTask(None, closed, visit, step.closing, repetition=repetition)
         else:
             yield ClockTask(None, segments([step]), next(visits), repetition=repetition)
     if run:

@@ -11,6 +11,7 @@ from typing import Any
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.text import named, plural
+from tux.cluster.keeper import States
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -170,7 +171,12 @@ def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch
 
 
 def start_workers(
-    program: Program, inputs: Inputs, plan: Plan, folder: RunFolder | None, clock: Phases
+    program: Program,
+    inputs: Inputs,
+    plan: Plan,
+    folder: RunFolder | None,
+    clock: Phases,
+    states: States,
 ) -> Any:
     """Several workers, each a process: cut, lay out, compile once for all, and start them as a
     context.
@@ -201,4 +207,5 @@ def start_workers(
             deadline=options.deadline,
             phase=clock.watch.phase,
             warn=clock.watch.warn,
+            states=states,
         )

@@ -7,49 +7,80 @@ being written when another is due, that one is left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from tux.base.background import Background
-from tux.engine import shard
-from tux.engine.interval import Interval
+from tux.base.errors import DiskError
+from tux.cluster import keeper as cluster
+from tux.cluster.worker_marks import copied_if_small
+from tux.engine.saved import save
+from tux.engine.shard import Digest
 from tux.engine.state import Head, State
-from tux.run.checkpoints import Checkpoint, Checkpoints, Draft, Manifest
+from tux.protocol.marks import Every
+from tux.run.checkpoints import Checkpoints, Draft, Manifest
 from tux.run.watcher import Watcher
+
+WHOLE = ""
+"""Stands for the digest of the graph's part, where the graph is in one."""
 
 PATIENCE = 600.0
 """Seconds that the end of a run waits for the last checkpoint."""
 
 
-class Keeping:
-    """The marks of a run (`tux.engine.training.Marks`). `manifest` describes a state."""
+class Keeper:
+    """Makes checkpoints of the workers' files, one at a time (`tux.cluster.keeper.Keeper`).
+    `manifest` describes a state of so many workers.
+    """
 
-    def __init__(
-        self,
-        every: Interval,
-        last: int,
-        checkpoints: Checkpoints,
-        manifest: Callable[[Head], Manifest],
-        watch: Watcher,
-    ) -> None:
-        self._every, self._last, self._checkpoints = every, last, checkpoints
-        self._manifest, self._watch = manifest, watch
-        self._writing: Background[Checkpoint] = Background()
+    def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
+        self._checkpoints, self._manifest = checkpoints, manifest
+        self._draft: Draft | None = None
+
+    def begin(self) -> None:
+        """Begin a checkpoint. DiskError."""
+        self._draft = self._checkpoints.begin()
+
+    def shard_path(self, rank: int) -> Path:
+        """Where a worker writes its state."""
+        assert self._draft is not None
+        return self._draft.shard_path(rank)
+
+    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+        """All workers have written. DiskError."""
+        assert self._draft is not None
+        self._draft.finish(self._manifest(head, len(digests)), digests)
+
+    def abandon(self) -> None:
+        """Some worker has not."""
+        assert self._draft is not None
+        self._draft.abandon()
+
+
+class Keeping:
+    """The marks of a run of one worker (`tux.engine.training.Marks`)."""
+
+    keeps = True
+
+    def __init__(self, every: Every, last: int, keeper: cluster.Keeper, watch: Watcher) -> None:
+        """`last`: the run's last epoch."""
+        self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
+        self._writing: Background[None] = Background()
         self._kept, self._left_out = time.monotonic(), False
-        self.asked: Callable[[], float | None] = lambda: None  # to end: as of a Training
 
     def wanted(self, mark: int, epoch: int | None) -> bool:
-        """Whether the state at a mark is kept: also that of the epoch at whose end the run ends."""
+        """Whether the state at a mark is kept: always at the end of the last epoch."""
         self._tell()
-        if epoch is not None and self.asked() is not None:
+        if epoch == self._last:
             return True
-        return self._every.wants(epoch, self._last, time.monotonic() - self._kept)
+        if self._every.epochs:
+            return epoch is not None and epoch % self._every.epochs == 0
+        return time.monotonic() - self._kept >= self._every.seconds
 
     def keep(self, state: State) -> Iterator[None]:
         """Copy a state and have it written."""
         self._kept = time.monotonic()
-        if self.asked() is not None or state.head.epoch == self._last:
+        if state.head.epoch == self._last:
             self.finish()  # none follows
         if self._writing.busy():
             if not self._left_out:
@@ -59,10 +90,25 @@ class Keeping:
                 )
             self._left_out = True
             return
-        copy, manifest = state.copied(), self._manifest(state.head)
-        draft = self._checkpoints.begin()
-        self._writing.start(lambda: _written(draft, copy, manifest))
+        try:
+            self._keeper.begin()
+        except DiskError as error:
+            self._warn(error)
+            return
+        copy = copied_if_small(state, 1)
+        if copy is state:
+            self._write(state)
+        else:
+            self._writing.start(lambda: self._write(copy))
         yield from ()
+
+    def _write(self, state: State) -> None:
+        try:
+            digest = save(self._keeper.shard_path(0), state, WHOLE)
+            self._keeper.finish(state.head, [digest])
+        except BaseException:
+            self._keeper.abandon()
+            raise
 
     def finish(self) -> None:
         """Wait until the last checkpoint is written."""
@@ -73,20 +119,13 @@ class Keeping:
         """Warn if the disk did not take a checkpoint."""
         outcome = self._writing.poll()
         if outcome is not None and outcome.error is not None:
-            self._watch.warn(
-                f"no checkpoint was written: {outcome.error.what}; training goes on, and the "
-                "checkpoint before stays"
-            )
+            self._warn(outcome.error)
 
-
-def _written(draft: Draft, state: State, manifest: Manifest) -> Checkpoint:
-    try:
-        head = msgspec.to_builtins(state.head)
-        digest = shard.write(draft.shard_path(0), head, state.arrays)
-        return draft.finish(manifest, [digest])
-    except BaseException:
-        draft.abandon()
-        raise
+    def _warn(self, error: DiskError) -> None:
+        self._watch.warn(
+            f"no checkpoint was written: {error.what}; training goes on, and the checkpoint before "
+            "stays"
+        )
 
 
 def where(head: Head) -> str:

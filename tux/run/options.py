@@ -16,7 +16,6 @@ from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import closest
-from tux.engine.interval import Interval
 from tux.io.detect import Form
 from tux.io.samples import FORMS
 from tux.io.text import OnBadRow
@@ -24,6 +23,7 @@ from tux.partition import PARTITIONERS
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
+from tux.protocol.marks import Every
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -129,7 +129,7 @@ ALLOWED: dict[str, Allowed] = {
     "command": Allowed("a list of str", _commands),
     "checkpoint_every": Allowed(
         'a number of epochs, "5", or of seconds, "30s"',
-        lambda value: value if isinstance(value, str) and Interval.read(value) else None,
+        lambda value: value if isinstance(value, str) and Every.read(value) else None,
     ),
     "keep": _whole(1),
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tux.base.errors import DataError, Refused, UsageError
-from tux.engine.state import Head, State
+from tux.engine.saved import Saved
+from tux.engine.state import Head
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import Checkpoint, Found, Manifest, newest
@@ -46,10 +46,10 @@ class Stopped:
         """The records of the epochs before the checkpoint."""
         return read_metrics(self.path, self.checkpoint.manifest.metrics_bytes)
 
-    def state(self) -> State:
-        """The state of the one worker."""
-        shard = self.checkpoint.shard(0)
-        return State(msgspec.convert(shard.head, type=Head), dict(shard))
+    def states(self) -> list[Saved]:
+        """The workers' files, by rank."""
+        folder, files = self.checkpoint.path.absolute(), self.checkpoint.manifest.shards
+        return [Saved(str(folder / file.name), file.digest) for file in files]
 
     def check(self, record: Run) -> None:
         """Refused if program, data or parameters are not those of the run; `record` has what they
@@ -101,6 +101,12 @@ def stopped(
                 do=f"leave --{name} out",
             )
     checkpoint = found.checkpoint
+    if checkpoint.manifest.workers != run.options["workers"]:
+        raise UsageError(
+            f"the run of {folder} had {checkpoint.manifest.workers} workers on several machines, "
+            "and goes on only there",
+            do="run it anew",
+        )
     most = run.options["epochs"] if epochs is None else epochs
     if checkpoint.manifest.epoch >= most:
         raise UsageError(
@@ -112,13 +118,13 @@ def stopped(
     return Stopped(path, run, found, checkpoint, options, program)
 
 
-def manifest(record: Run, head: Head, metrics: Path, incarnation: int) -> Manifest:
+def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
     """The manifest of a state of the run that `record` describes."""
     options = record.options
     return Manifest(
         epoch=head.epoch,
         turns=head.turns,
-        workers=options["workers"],
+        workers=workers,
         threads=options["threads"],
         seed=record.seed,
         slack=options["slack"],
@@ -128,11 +134,23 @@ def manifest(record: Run, head: Head, metrics: Path, incarnation: int) -> Manife
         data=record.data.digest,
         test=record.test.digest if record.test else None,
         parameters=dict(record.parameters),
-        cut=options["partitioner"] if options["workers"] > 1 else None,
+        cut=options["partitioner"] if workers > 1 else None,
         versions=record.versions,
-        incarnation=incarnation,
-        metrics_bytes=metrics.stat().st_size if metrics.exists() else 0,
+        incarnation=len(record.incarnations),
+        metrics_bytes=_bytes_of(metrics, head.epoch),
     )
+
+
+def _bytes_of(metrics: Path, epochs: int) -> int:
+    """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
+    written, so there may be more.
+    """
+    size = 0
+    if epochs and metrics.exists():
+        with open(metrics, "rb") as file:
+            for line in islice(file, epochs):
+                size += len(line)
+    return size
 
 
 def _file(path: str) -> str | None:

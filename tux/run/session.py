@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
-from tux.base.errors import UsageError
 from tux.base.text import plural
-from tux.engine.interval import Interval
+from tux.cluster.keeper import States
+from tux.engine.saved import load
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
+from tux.protocol.marks import Every
 from tux.run.begin import (
     introduce,
     keeps_best,
@@ -31,7 +32,7 @@ from tux.run.checkpoints import Checkpoints, Found
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data
-from tux.run.keeping import Keeping
+from tux.run.keeping import WHOLE, Keeper, Keeping
 from tux.run.options import Plan, RunOptions
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
@@ -122,19 +123,21 @@ def _run(
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
         records = _going_on(before, record, clock.watch) if before else []
+        states = _states(plan, folder, record, before)
         if plan.workers > 1 or options.place or inputs.folder:
-            training = stack.enter_context(start_workers(program, inputs, plan, folder, clock))
+            training = stack.enter_context(
+                start_workers(program, inputs, plan, folder, clock, states)
+            )
         else:
             scratch = (
                 (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
             )
             training = lay_out(program, inputs, plan, clock, scratch)
-            if before:
-                training.resume(before.state())
-            if folder and options.checkpoint_every:
-                training.marks = _keeping(
-                    training.worker, plan, folder, record, before, clock.watch
-                )
+            states.check(training.worker)
+            if states.resume:
+                training.resume(load(states.resume[0], WHOLE))
+            if states.every and states.keeper:
+                training.marks = Keeping(states.every, plan.epochs, states.keeper, clock.watch)
         if options.place and options.place.rank:
             return _elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)
@@ -177,34 +180,16 @@ def _going_on(before: Stopped, record: Run, watch: Watcher) -> list[dict[str, An
     return before.records()
 
 
-def _keeping(
-    worker: Worker,
-    plan: Plan,
-    folder: RunFolder,
-    record: Run,
-    before: Stopped | None,
-    watch: Watcher,
-) -> Keeping:
-    """What keeps the checkpoints of a run of one worker. UsageError if its program has state that
-    they would not hold.
-    """
-    every = Interval.read(plan.options.checkpoint_every or "")
-    assert every is not None
-    if worker.spool is not None:
-        raise UsageError(
-            f"{type(worker.program).__name__} keeps lists on disk, which no checkpoint holds",
-            do="leave --checkpoint-every out",
-        )
-    found = before.found if before else Found(None, [])
-    checkpoints = Checkpoints(folder.path, found, plan.options.keep)
-    metrics, incarnation = folder.path / "metrics.jsonl", len(record.incarnations)
-    return Keeping(
-        every,
-        plan.epochs,
-        checkpoints,
-        lambda head: manifest(record, head, metrics, incarnation),
-        watch,
-    )
+def _states(plan: Plan, folder: RunFolder | None, record: Run, before: Stopped | None) -> States:
+    """Which states are kept, and from which the run goes on."""
+    every = Every.read(plan.options.checkpoint_every or "")
+    keeper, resume = None, before.states() if before else []
+    if every and folder:
+        found = before.found if before else Found(None, [])
+        checkpoints = Checkpoints(folder.path, found, plan.options.keep)
+        metrics = folder.path / "metrics.jsonl"
+        keeper = Keeper(checkpoints, lambda head, count: manifest(record, head, count, metrics))
+    return States(every, keeper, resume)
 
 
 def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:

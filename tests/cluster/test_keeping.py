@@ -1,0 +1,331 @@
+"""States of several workers, kept while they train: a run that goes on from them counts each effect
+once, and mistakes are found.
+"""
+
+import random
+import threading
+
+import numpy as np
+import pytest
+from keeping import EPOCHS, AtOnce, Meetings, Visits, run
+from mutation import CAUGHT
+
+from tux.base.errors import DiskError
+from tux.cluster.control import Keep, Kept, NotKept, Passed, Reached
+from tux.cluster.keeper import LEFT_OUT, Checkpointing
+from tux.cluster.worker_marks import WorkerMarks, copied_if_small
+from tux.engine import state, training
+from tux.engine.clock_loop import ClockLoop
+from tux.engine.shard import Digest
+from tux.engine.state import Counts, Head, State
+from tux.protocol.marks import Allowance, Every, Keeping
+
+PROGRAMS = [Meetings, Visits]
+NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
+HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [], 0)
+
+
+def probe(make, k, slack, seed):
+    """Keep states every few deliveries, and go on from one of them. An error if the run with them,
+    or that from one on, ends in another way than one without.
+    """
+    draw = random.Random(seed)
+    expected = run(make, k=k, slack=slack, seed=draw.random())[0]
+    every = Every(seconds=draw.choice([0.02, 0.2, 0.5]))
+    held, _, keeper = run(make, k=k, slack=slack, seed=draw.random(), every=every)
+    assert held == expected and keeper.kept[-1][0].epoch == EPOCHS
+    for _, states in keeper.kept:
+        assert len({(each.head.epoch, each.head.turns) for each in states}) == 1, "one mark"
+    head, states = draw.choice(keeper.kept)
+    went_on, records, _ = run(make, k=k, slack=slack, seed=draw.random(), states=states)
+    assert went_on == expected
+    numbers = list(range(head.epoch + 1, EPOCHS + 1))
+    assert [[each["epoch"] for each in mine] for mine in records] == [numbers] * k
+    return head
+
+
+@pytest.mark.parametrize("slack", [0, 1, 3])
+@pytest.mark.parametrize("make", PROGRAMS)
+def test_each_effect_counts_once(make, slack):
+    heads = [probe(make, k, slack, seed) for seed in range(4) for k in (2, 3)]
+    assert any(head.turns for head in heads)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slack", [0, 1, 3])
+@pytest.mark.parametrize("make", PROGRAMS)
+def test_each_effect_counts_once_in_many_orders(make, slack):
+    for seed in range(100, 160):
+        probe(make, 2 + seed % 3, slack, seed)
+
+
+def test_states_at_ends_of_epochs():
+    expected = run(Meetings, k=2, slack=1, seed=1)[0]
+    for epochs, ends in ((1, [1, 2, 3]), (2, [2, 3])):
+        held, _, keeper = run(Meetings, k=2, slack=1, seed=2, every=Every(epochs=epochs))
+        assert held == expected
+        assert [(head.epoch, head.turns) for head, _ in keeper.kept] == [(n, 0) for n in ends]
+        for _, states in keeper.kept:
+            assert run(Meetings, k=2, slack=1, seed=3, states=states)[0] == expected
+
+
+# ---- mistakes
+
+
+def without(*prefixes):
+    """States lack some arrays."""
+
+    def mutate(patch):
+        whole = state.arrays_of
+        for module in (state, training):
+            patch.setattr(
+                module,
+                "arrays_of",
+                lambda worker: {
+                    name: array
+                    for name, array in whole(worker).items()
+                    if not name.startswith(prefixes)
+                },
+            )
+
+    return mutate
+
+
+def skips_one_more(patch):
+    cuts, real = training._InEpoch, training._InEpoch.__init__
+    patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, skip + bool(skip)))
+
+
+def skips_one_less(patch):
+    cuts, real = training._InEpoch, training._InEpoch.__init__
+    patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, max(skip - 1, 0)))
+
+
+def copies_before_its_clocks_are_finished(patch):
+    def keep(self):
+        yield from self._cuts.keep(self)
+        self._keeping = self._closed = False
+
+    patch.setattr(ClockLoop, "_keep", keep)
+
+
+def copies_before_changes_are_folded(patch):
+    real = ClockLoop._keep
+
+    def keep(self):
+        self._closed = True
+        yield from real(self)
+
+    patch.setattr(ClockLoop, "_keep", keep)
+
+
+def passes_without_a_word(patch):
+    real = Allowance.wanted
+    patch.setattr(Allowance, "wanted", lambda self, mark, epoch: bool(real(self, mark, epoch)))
+
+
+def forgets_a_mark_for_a_later_word(patch):
+    real = Allowance.given
+
+    def given(self, word):
+        self._wanted.clear()
+        real(self, word)
+
+    patch.setattr(Allowance, "given", given)
+
+
+def takes_the_first_file_for_all(patch):
+    real = Keeping.ended
+
+    def ended(self, worker, mark, outcome):
+        real(self, worker, mark, outcome)
+        return [outcome] * self._workers
+
+    patch.setattr(Keeping, "ended", ended)
+
+
+@pytest.mark.parametrize(
+    ("mutate", "make"),
+    [
+        pytest.param(without("base/"), Meetings, id="base"),
+        pytest.param(without("totals/"), Meetings, id="totals"),
+        pytest.param(without("masters/tau/"), Meetings, id="server's context"),
+        pytest.param(without("masters/special/"), Meetings, id="special"),
+        (skips_one_more, Meetings),
+        (skips_one_less, Meetings),
+        (copies_before_its_clocks_are_finished, Meetings),
+        (copies_before_changes_are_folded, Visits),
+        (passes_without_a_word, Meetings),
+        (forgets_a_mark_for_a_later_word, Visits),
+        (takes_the_first_file_for_all, Meetings),
+    ],
+)
+def test_mistakes_are_found(monkeypatch, mutate, make):
+    mutate(monkeypatch)
+    with pytest.raises(CAUGHT):
+        for seed in range(40):
+            probe(make, 2 + seed % 2, (0, 1, 3)[seed % 3], seed)
+
+
+# ---- what the launcher does with files
+
+
+class Files:
+    """A keeper that notes what it is told, and fails where it should."""
+
+    def __init__(self, fails=""):
+        self.told, self.fails = [], fails
+
+    def begin(self):
+        self._do("begin")
+
+    def shard_path(self, rank):
+        return f"file {rank}"
+
+    def finish(self, head, digests):
+        self._do("finish", [each.sum for each in digests])
+
+    def abandon(self):
+        self._do("abandon")
+
+    def _do(self, name, *more):
+        if name == self.fails:
+            raise DiskError("the disk is full")
+        self.told.append((name, *more))
+
+
+def kept(rank, mark):
+    return Kept(mark, Digest(1, str(rank)), None if rank else HEAD)
+
+
+def led(keeper):
+    """A launcher of two workers: what it is told goes to ``handle``, what it says is in lists."""
+    said, warned = [], []
+    launcher = Checkpointing(
+        2,
+        Every(epochs=1),
+        keeper,
+        lambda control, rank: said.append((rank, control)),
+        warned.append,
+        AtOnce(),
+    )
+
+    def handle(*events):
+        for rank, control in events:
+            launcher.handle(rank, control, 0.0)
+        return said, warned
+
+    handle.launcher = launcher
+    return handle
+
+
+def test_a_checkpoint_has_the_files_of_all_workers():
+    files = Files()
+    said, warned = led(files)(
+        *((1, Reached(3)), (0, Reached(3)), (1, kept(1, 3)), (1, Reached(4)), (0, kept(0, 3)))
+    )
+    assert files.told == [("begin",), ("finish", ["0", "1"])] and warned == [LEFT_OUT]
+    assert said == [(1, Keep(3, "file 1")), (0, Keep(3, "file 0")), (1, Keep(4, ""))]
+
+
+def test_a_file_that_is_not_written_ends_a_checkpoint_when_all_have_tried():
+    files = Files()
+    handle = led(files)
+    handle((0, Reached(3)), (1, Reached(3)), (0, NotKept(3, "the disk is full")))
+    assert files.told == [("begin",)], "the other one still writes"
+    assert handle((1, kept(1, 3)))[1] == ["no checkpoint: worker 0: the disk is full"]
+    assert files.told == [("begin",), ("abandon",)]
+    handle((0, Reached(4)))
+    assert files.told[2:] == [("begin",)]
+
+
+def test_the_last_state_is_not_left_out():
+    files = Files()
+    handle = led(files)
+    said, warned = handle(
+        *((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)), (0, Reached(4, last=True)))
+    )
+    assert len(said) == 2, "the other one still writes the state before"
+    handle((1, kept(1, 3)))
+    assert said[2:] == [(0, Keep(4, "file 0"))]
+    handle((0, kept(0, 4)), (1, Reached(4, last=True)), (1, kept(1, 4)))
+    assert files.told == [("begin",), ("finish", ["0", "1"])] * 2 and not warned
+
+
+def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
+    files = Files()
+    handle = led(files)
+    handle((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)))
+    handle.launcher.end()
+    handle.launcher.end()
+    assert files.told == [("begin",), ("abandon",)]
+
+
+@pytest.mark.parametrize("fails", ["begin", "finish"])
+def test_training_goes_on_when_the_disk_is_full(fails):
+    handle = led(Files(fails))
+    said, warned = handle((0, Reached(3)), (1, Reached(3)))
+    if fails == "finish":
+        handle((0, kept(0, 3)), (1, kept(1, 3)))
+    assert warned == ["no checkpoint: the disk is full"]
+    assert [control.path for _, control in said] == (
+        ["", ""] if fails == "begin" else ["file 0", "file 1"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rank", "control"),
+    [(0, Passed(1)), (0, Reached(3)), (0, kept(1, 3)), (1, kept(0, 3)), (1, kept(1, 3))],
+)
+def test_what_does_not_belong_here_is_refused(rank, control):
+    handle = led(Files())
+    handle((0, Reached(3)))
+    with pytest.raises(ValueError, match=r"mark 3|nobody has asked|worker 0's"):
+        handle((rank, control))
+
+
+# ---- how a worker writes
+
+
+def marks_of_one(write, said, **options):
+    marks = WorkerMarks(0, Every(epochs=1), 5, said.append, write, **options)
+    assert marks.wanted(0, 1)
+    return marks
+
+
+def test_training_goes_on_while_a_copy_is_written():
+    row, may_write, said, found = np.zeros(3), threading.Event(), [], []
+
+    def write(path, kept):
+        assert may_write.wait(60)
+        found.append((path, kept.arrays["row"].tolist()))
+        return Digest(1, "")
+
+    marks = marks_of_one(write, said)
+    keeping = marks.keep(State(HEAD, {"row": row}))
+    next(keeping)
+    assert said == [Reached(0)]
+    marks.heard(Keep(0, "here"))
+    assert list(keeping) == [] and said == [Reached(0)]
+    row += 1
+    may_write.set()
+    marks.finish()
+    assert found == [("here", [0.0] * 3)] and said[1:] == [Kept(0, Digest(1, ""), HEAD)]
+
+
+@pytest.mark.parametrize("path", ["", "here"])
+def test_what_has_no_room_in_memory_is_written_at_once(path, monkeypatch):
+    monkeypatch.setattr("tux.base.memory.free", lambda: 100)
+    states, said = [], []
+
+    def write(path, kept):
+        states.append(kept)
+        raise DiskError("the disk is full")
+
+    marks = marks_of_one(write, said, copied=lambda kept: copied_if_small(kept, workers=2))
+    small, large = (State(HEAD, {"row": np.zeros(n, np.uint8)}) for n in (12, 13))
+    marks.heard(Keep(0, path))
+    assert list(marks.keep(large)) == []
+    assert said == [Reached(0), *[NotKept(0, "the disk is full")] * bool(path)]
+    assert [each is large for each in states] == [True] * bool(path)
+    assert copied_if_small(small, workers=2) is not small

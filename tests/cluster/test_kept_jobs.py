@@ -1,0 +1,117 @@
+"""Worker processes whose states are kept: a job that goes on after its launcher was killed ends
+with the bytes of one that was not; and jobs that keep no states.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from keeping import Visits, edges_of, step
+from team import Team
+
+from tux.base.errors import Refused
+from tux.cluster.keeper import States
+from tux.engine.saved import Saved
+from tux.engine.shard import Digest
+from tux.engine.training import Training
+from tux.protocol.marks import Every
+from tux.stages import Generate, MiniBatch
+
+JOB = Path(__file__).parents[1] / "keeping_job.py"
+HARD = 300.0  # seconds after which a command counts as hung
+MF = {"app": "mf", "parameters": {"rank": 4}, "options": {"epochs": 100}}
+WALKS = {
+    "app": "deepwalk",
+    "parameters": {"dimensions": 8, "walks": 30, "length": 20, "batch": 20, "hold": 0.0},
+    "options": {"epochs": 1},
+}
+
+
+def job(folder, name, of, source="", every="1", die=0):
+    """Run a job into ``folder/name``; returns its exit code and its lines."""
+    with tempfile.TemporaryDirectory(prefix="t") as tmp:  # a short name, as sockets lie in it
+        source = source and folder / source
+        argv = [JOB, folder / name, source, every, die, json.dumps(of)]
+        done = subprocess.run(
+            [sys.executable, *map(str, argv)],
+            env={**os.environ, "TMPDIR": tmp},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=HARD,
+        )
+        assert done.returncode in (0, -signal.SIGKILL), done.stdout + done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def model(folder, name):
+    with np.load(folder / name / "model.npz") as arrays:
+        return {field: arrays[field].tobytes() for field in arrays}
+
+
+def untimed(folder, name):
+    """The records of a job without what was measured, and without counts of clocks and bytes: where
+    rows are pulled, a state costs a clock.
+    """
+    measured = ("seconds", "edges_per_second", "clock", "bytes_dense")
+    return [
+        {
+            k: v
+            for k, v in each.items()
+            if k not in measured and not k.endswith("_s") and not k.startswith("bytes_sent")
+        }
+        for each in json.loads((folder / name / "records.json").read_text())
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("of", "every", "within"),
+    [(MF, "1", False), (MF, "0.2s", None), (WALKS, "0.05s", True)],
+)
+def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, every, within):
+    if of is MF:
+        data = {"data": str(files / "train.csv"), "test": str(files / "test.csv")}
+    else:
+        data = {"data": str(files / "links.txt"), "test": None}
+    of = of | data
+    assert job(tmp_path, "whole", of, every=every)[0] == 0
+    code, lines = job(tmp_path, "killed", of, every=every, die=2)
+    assert code == -signal.SIGKILL and len(lines) == 2
+    code, (begun, *_) = job(tmp_path, "resumed", of, "killed", every)
+    assert code == 0 and begun == f"from {lines[-1]}"
+    epoch, turns = map(int, lines[-1].split())
+    assert within is None or (turns > 0) == within
+    assert model(tmp_path, "resumed") == model(tmp_path, "whole")
+    assert untimed(tmp_path, "resumed") == untimed(tmp_path, "whole")[epoch:]
+
+
+class Lists(Visits):
+    def stages(self):
+        return [MiniBatch(Generate(step, None, "page", path="length"), vertices=2)]
+
+
+def test_lists_on_disk_are_no_state():
+    worker = Team(Lists(), edges_of(Lists())).workers[0]
+    Training(worker)
+    States().check(worker)
+    with pytest.raises(Refused, match="Lists keeps no states: it writes the lists of each page"):
+        States(Every(epochs=1)).check(worker)
+
+
+def test_all_machines_keep_states_alike_and_go_on_from_the_same():
+    one, other = ([Saved("a", Digest(1, each))] for each in "xy")
+    found = [
+        States(every, None, files).traits
+        for every in (None, Every(epochs=3), Every(seconds=3))
+        for files in ((), one, other)
+    ]
+    assert len({tuple(each.items()) for each in found}) == 9
+    assert found[0] == {"checkpoint_every": "none", "resume": "none"}
+    assert found[7]["checkpoint_every"] == "3s"

@@ -1,0 +1,99 @@
+"""A run whose states are kept in its folder: ``python keeping_job.py OUT FROM EVERY DIE JSON``.
+
+FROM: the folder of a run to go on from, or "". EVERY: so many epochs, or seconds as "0.2s". DIE:
+the process kills itself when so many checkpoints are there; 0: never. JSON: the program, its
+parameters, its files and its options.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tux.cluster.keeper import States
+from tux.engine.model import model_fields
+from tux.engine.saved import Saved
+from tux.program.sources import find
+from tux.protocol.marks import Every
+from tux.run.begin import load_for, start_workers, stored
+from tux.run.checkpoints import Checkpoints, Found, Manifest, newest
+from tux.run.options import RunOptions
+from tux.run.watcher import Phases, Silent
+
+UNKNOWN = dict(
+    threads=1,
+    seed=0,
+    slack=0,
+    racing=False,
+    lanes=0,
+    program="",
+    data="",
+    test=None,
+    parameters={},
+    cut=None,
+    versions={},
+    incarnation=0,
+    metrics_bytes=0,
+)
+
+
+class OnDisk:
+    """A keeper that writes checkpoints into a folder."""
+
+    def __init__(self, out, die):
+        self.checkpoints, self.draft, self.left = Checkpoints(out, Found(None, [])), None, die
+
+    def begin(self):
+        self.draft = self.checkpoints.begin()
+
+    def shard_path(self, rank):
+        return self.draft.shard_path(rank)
+
+    def finish(self, head, digests):
+        manifest = Manifest(epoch=head.epoch, turns=head.turns, workers=len(digests), **UNKNOWN)
+        self.draft.finish(manifest, digests)
+        print(f"{head.epoch} {head.turns}", flush=True)
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def abandon(self):
+        self.draft.abandon()
+
+
+def states(out, source, every, die):
+    """What states are kept, and from which the job goes on."""
+    every = Every(seconds=float(every[:-1])) if every[-1] == "s" else Every(epochs=int(every))
+    files = []
+    if source:
+        found = newest(source).checkpoint
+        files = [Saved(str(found.path / each.name), each.digest) for each in found.manifest.shards]
+        print(f"from {found.manifest.epoch} {found.manifest.turns}", flush=True)
+    return States(every, OnDisk(out, die), files)
+
+
+def main(out, source, every, die, text):
+    """Run the job; its records and its model are written to OUT."""
+    of = json.loads(text)
+    kept = states(out, source, every, int(die))
+    program = find(of["app"]).program(**of["parameters"])
+    options = RunOptions(workers=2, **of["options"])
+    inputs, program = load_for(program, of["data"], of["test"], options, Silent())
+    plan = stored(options.of(program), inputs)
+    with start_workers(program, inputs, plan, None, Phases(Silent()), kept) as launcher:
+        records = list(launcher.epochs(plan.epochs))
+    worker = launcher.worker
+    model = {
+        f"{name}.{f}": array
+        for name in worker.program.vertices
+        for f, array in model_fields(worker, name).items()
+    }
+    np.savez(Path(out, "model.npz"), **model)
+    Path(out, "records.json").write_text(json.dumps(records))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,156 @@
+"""Which marks are passed, when the next word of the launcher comes, and what becomes of the files
+of all workers.
+"""
+
+import pytest
+
+from tux.protocol.marks import AHEAD, FIRST, Allowance, Every, Keeping, Pace, Word
+
+
+def test_epochs_need_no_word():
+    allowance = Allowance(Every(epochs=3), last=7)
+    asked = {
+        (mark, epoch): allowance.wanted(mark, epoch)
+        for mark, epoch in enumerate([None, *range(1, 8)])
+    }
+    assert [epoch for (_, epoch), wanted in asked.items() if wanted] == [3, 6, 7]
+    assert None not in asked.values() and not allowance.reports()
+
+
+def test_the_end_of_the_last_epoch_needs_no_word():
+    allowance = Allowance(Every(seconds=1.0), last=2)
+    assert allowance.wanted(99, 2) and allowance.wanted(99, 1) is None
+
+
+def test_a_worker_passes_the_marks_of_its_word_and_waits_for_the_next():
+    allowance = Allowance(Every(seconds=1.0), last=9)
+    assert [allowance.wanted(mark, None) for mark in range(FIRST + 1)] == [False] * FIRST + [None]
+    allowance.given(Word(10, keep=False))
+    assert [allowance.wanted(mark, None) for mark in (FIRST, 9, 10)] == [False, False, None]
+    allowance.given(Word(10, keep=True))
+    assert [allowance.wanted(mark, None) for mark in (10, 11)] == [True, None]
+
+
+def test_a_later_word_takes_no_mark_back():
+    allowance = Allowance(Every(seconds=1.0), last=9)
+    allowance.given(Word(4, keep=True))
+    allowance.given(Word(9, keep=False))
+    assert [allowance.wanted(mark, 1) for mark in range(2, 10)] == [
+        *(False, False, True, False, False, False, False),
+        None,
+    ]
+
+
+def test_a_worker_reports_once_for_each_word():
+    allowance = Allowance(Every(seconds=1.0), last=9)
+
+    def reported(marks):
+        return [
+            mark
+            for mark in marks
+            if allowance.wanted(mark, None) in (False, None) and allowance.reports()
+        ]
+
+    assert reported(range(FIRST + 1)) == [FIRST // 2]
+    allowance.given(Word(12, keep=False))
+    assert reported(range(FIRST, 12)) == [7]
+    allowance.given(Word(100, keep=False))
+    assert reported(range(12, 100)) == [56]
+    assert reported([100]) == []
+    allowance.given(Word(100, keep=True))
+    assert allowance.wanted(100, None) and not allowance.reports()
+    assert reported([101]) == [101]
+
+
+def marched(every, rates, seconds):
+    """Worker 0 passes `rates(now)` marks a second, and hears each word two milliseconds after it
+    has asked: words, states with their times, and seconds that it has waited.
+    """
+    allowance, pace = Allowance(Every(seconds=every), last=10**9), Pace(every, 0.0)
+    now, mark, under_way, words, kept, waited = 0.0, 0, None, 0, [], 0.0
+    while now < seconds:
+        if under_way and now >= under_way[0]:
+            allowance.given(under_way[1])
+            under_way = None
+        wanted = allowance.wanted(mark, None)
+        if allowance.reports():
+            under_way, words = (now + 0.002, pace.passed(mark, now)), words + 1
+        if wanted is None:
+            waited, now = waited + under_way[0] - now, under_way[0]
+            continue
+        if wanted:
+            kept.append(now)
+        mark, now = mark + 1, now + 1 / rates(now)
+    return words, kept, waited
+
+
+@pytest.mark.parametrize("rate", [0.7, 3, 40, 1000, 20_000])
+def test_states_are_kept_when_they_are_due_and_words_are_few(rate):
+    seconds = 30.0 if rate < 100 else 8.0
+    words, kept, waited = marched(2.0, lambda now: rate, seconds)
+    assert words <= max(rate, 11) * seconds + 20
+    assert waited <= 0.02
+    late = AHEAD + 3 / rate
+    assert len(kept) >= seconds / (2.0 + late) - 2
+    assert kept[0] <= 2.0 + late
+    assert all(
+        abs(after - before - 2.0) <= late for before, after in zip(kept, kept[1:], strict=False)
+    )
+
+
+def test_a_pace_may_change():
+    """A thousand marks a second, but for each fifth second, in which there are three."""
+    words, kept, waited = marched(1.0, lambda now: 3 if int(now) % 5 == 4 else 1000, 20.0)
+    assert words <= 300 and waited <= 0.1
+    assert len(kept) >= 12
+
+
+def test_a_few_fast_marks_make_no_pace():
+    """Two hundred marks a second, but for 20 ms of each half a second, in which there are many."""
+    words, kept, waited = marched(0.6, lambda now: 4000 if now % 0.5 < 0.02 else 200, 20.0)
+    assert words <= 400 and waited <= 0.2
+    assert all(after - before <= 1.0 for before, after in zip(kept, kept[1:], strict=False))
+
+
+def test_a_mark_is_reported_that_may_be_passed():
+    pace = Pace(1.0, 0.0)
+    for mark in (0, FIRST + 1):
+        with pytest.raises(ValueError, match="it is at mark"):
+            pace.passed(mark, 0.5)
+    assert pace.passed(1, 0.5) == Word(2, keep=True)
+    with pytest.raises(ValueError, match="it is at mark 4, not between 1 and 3"):
+        pace.passed(4, 0.6)
+    assert pace.passed(3, 0.6).upto > 3
+
+
+def test_the_first_worker_at_a_mark_decides_for_all():
+    keeping, begun = Keeping(3), []
+
+    def begin():
+        begun.append(True)
+        return len(begun) != 2
+
+    assert [keeping.reached(rank, 5, begin) for rank in (2, 0)] == [True, True]
+    assert [keeping.reached(rank, 6, begin) for rank in (2, 0)] == [False, False]  # left out
+    assert keeping.reached(1, 5, begin) and not keeping.reached(1, 6, begin)
+    assert keeping.left_out == 1 and len(begun) == 1
+    assert [keeping.ended(rank, 5, rank) for rank in (1, 0, 2)] == [None, None, [0, 1, 2]]
+    assert not keeping.reached(0, 7, begin) and keeping.left_out == 2
+    keeping.done()
+    assert not keeping.reached(0, 8, begin) and keeping.left_out == 2  # `begin` has said no
+    assert keeping.reached(0, 9, begin)
+
+
+def test_what_no_worker_may_say():
+    keeping = Keeping(2)
+    keeping.reached(0, 5, lambda: True)
+    for wrong in (
+        lambda: keeping.reached(0, 5, lambda: True),
+        lambda: keeping.ended(0, 4, ""),
+        lambda: keeping.ended(1, 5, ""),
+    ):
+        with pytest.raises(ValueError, match="mark"):
+            wrong()
+    keeping.ended(0, 5, "")
+    with pytest.raises(ValueError, match="it was not to write its state at mark 5"):
+        keeping.ended(0, 5, "")

@@ -1,0 +1,178 @@
+"""The launcher's part in keeping the states of all workers: it answers them, and has a checkpoint
+made of their files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tux.base.background import Background
+from tux.base.errors import DiskError, Refused
+from tux.cluster.control import Control, Keep, Kept, NotKept, Pass, Passed, Reached
+from tux.engine.saved import Saved
+from tux.engine.shard import Digest
+from tux.engine.state import Head
+from tux.engine.worker import Worker
+from tux.protocol.marks import Every, Keeping, Pace
+
+LEFT_OUT = (
+    "a checkpoint is left out where the one before is still being written; --checkpoint-every "
+    "with a larger number asks for fewer"
+)
+
+
+class Keeper(Protocol):
+    """Who makes checkpoints of the workers' files, one at a time. `finish` or `abandon`, perhaps on
+    another thread, ends what `begin` has begun.
+    """
+
+    def begin(self) -> None:
+        """A checkpoint will be written. DiskError."""
+
+    def shard_path(self, rank: int) -> Path:
+        """Where a worker writes its state."""
+
+    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+        """All workers have written: `digests` by rank; `head` is worker 0's. DiskError."""
+
+    def abandon(self) -> None:
+        """A worker has not written: remove what is there."""
+
+
+class States(NamedTuple):
+    """Whether the states of a job's workers are kept, and from which states it goes on."""
+
+    every: Every | None = None  # the same on all machines
+    keeper: Keeper | None = None  # on machine 0
+    resume: Sequence[Saved] = ()  # the workers' files of a checkpoint, by rank
+
+    @property
+    def traits(self) -> dict[str, str]:
+        """What all machines must have in common."""
+        sums = "".join(each.digest.sum for each in self.resume)
+        digest = blake2b(sums.encode(), digest_size=4).hexdigest() if sums else "none"
+        return {"checkpoint_every": str(self.every or "none"), "resume": digest}
+
+    def check(self, worker: Worker) -> None:
+        """Refused where lists on disk would have to be a part of a worker's state."""
+        if self.every and worker.spool:
+            raise Refused(
+                f"{type(worker.program).__name__} keeps no states: it writes the lists of each "
+                f"{worker.spool.head.over} to files that end with the run",
+                do="leave --checkpoint-every out",
+            )
+
+
+class Checkpointing:
+    """Answers the workers' messages about marks. `say(control, rank)` sends to a worker. What takes
+    the disk's time is done in the `background`, as workers wait for answers.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        every: Every,
+        keeper: Keeper,
+        say: Callable[[Control, int], None],
+        warn: Callable[[str], None],
+        background: Background[str] | None = None,
+    ) -> None:
+        self._background = background or Background()
+        self._workers, self._every, self._keeper = workers, every, keeper
+        self._say, self._warn = say, warn
+        self._pace = Pace(every.seconds, 0.0)
+        self._at_end: list[tuple[int, int]] = []  # workers at their last mark, not yet answered
+        self._keeping: Keeping[Kept | NotKept] = Keeping(workers)
+
+    def start(self, now: float) -> None:
+        """Training begins."""
+        self._pace = Pace(self._every.seconds, now)
+
+    def handle(self, rank: int, control: Passed | Reached | Kept | NotKept, now: float) -> None:
+        """A message of a worker. ValueError if it is not its turn to send it."""
+        self._settle()
+        match control:
+            case Passed(mark):
+                if rank or not self._every.seconds:
+                    raise ValueError("nobody has asked how far it is")
+                word = self._pace.passed(mark, now)
+                for each in range(self._workers):
+                    self._say(Pass(word.upto, word.keep), each)
+            case Reached(mark, last=False):
+                self._answer(rank, mark)
+            case Reached(mark):
+                self._at_end.append((rank, mark))
+            case Kept(mark) | NotKept(mark):
+                if isinstance(control, Kept) and (control.head is None) == (rank == 0):
+                    raise ValueError("the head of a state is worker 0's")
+                outcomes = self._keeping.ended(rank, mark, control)
+                if outcomes is not None:
+                    self._background.start(lambda: self._finish(outcomes))
+        self._settle()
+        if self._at_end:
+            self._answer_last()
+
+    def _answer(self, rank: int, mark: int) -> None:
+        """Tell a worker at a mark where it writes its state."""
+        before = self._keeping.left_out
+        kept = self._keeping.reached(rank, mark, self._begin)
+        if before == 0 < self._keeping.left_out:
+            self._warn(LEFT_OUT)
+        self._say(Keep(mark, str(self._keeper.shard_path(rank)) if kept else ""), rank)
+
+    def _answer_last(self) -> None:
+        """Answer workers at their last mark, unless others still write the state before."""
+        if self._background.busy():
+            self._wait()
+        if self._keeping.mark in (None, self._at_end[0][1]):
+            waiting, self._at_end = self._at_end, []
+            for rank, mark in waiting:
+                self._answer(rank, mark)
+
+    def _wait(self) -> None:
+        while not self._background.wait(time.monotonic() + 60):
+            pass
+        self._settle()
+
+    def end(self) -> None:
+        """No worker writes any more: wait until the last checkpoint is whole, and remove one that
+        cannot become so.
+        """
+        self._wait()
+        if self._keeping.mark is not None:
+            self._keeping.done()
+            self._keeper.abandon()
+
+    def _begin(self) -> bool:
+        """Whether a checkpoint is begun."""
+        try:
+            self._keeper.begin()
+        except DiskError as error:
+            self._warn(f"no checkpoint: {error.what}")
+            return False
+        return True
+
+    def _finish(self, outcomes: Sequence[Kept | NotKept]) -> str:
+        """All workers have tried to write their states. Returns why there is no checkpoint."""
+        kept = [each for each in outcomes if isinstance(each, Kept)]
+        if len(kept) < len(outcomes):
+            self._keeper.abandon()
+            return next(
+                f"worker {rank}: {each.why}"
+                for rank, each in enumerate(outcomes)
+                if isinstance(each, NotKept)
+            )
+        assert kept[0].head is not None
+        self._keeper.finish(kept[0].head, [each.digest for each in kept])
+        return ""
+
+    def _settle(self) -> None:
+        """If a checkpoint has become whole, or has not, the next may be written."""
+        if outcome := self._background.poll():
+            self._keeping.done()
+            if why := outcome.error.what if outcome.error else outcome.result:
+                self._warn(f"no checkpoint: {why}")

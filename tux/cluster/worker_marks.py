@@ -1,0 +1,135 @@
+"""Keeps the states of a worker where the launcher wants them: on a thread of its own, while the
+worker goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from tux.base import memory
+from tux.base.background import Background
+from tux.base.errors import TuxError
+from tux.cluster.control import (
+    At,
+    Control,
+    End,
+    Keep,
+    Kept,
+    NotKept,
+    Pass,
+    Passed,
+    Reached,
+    Until,
+)
+from tux.engine import shard
+from tux.engine.state import State
+from tux.protocol.marks import Allowance, Every, Word
+
+SHARE = 4
+"""The part of the free memory that the copies of all workers of a machine may take together is
+one of so many.
+"""
+
+Write = Callable[[str, State], shard.Digest]
+"""Writes a state to a file."""
+
+
+class WorkerMarks:
+    """A worker's marks: see `tux.engine.training.Marks`. `say` sends a control message to the
+    launcher, from any thread; `copied(state)` is a copy of a state, or the state itself if there
+    is no memory for one.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        every: Every | None,
+        last: int,
+        say: Callable[[Control], None],
+        write: Write,
+        copied: Callable[[State], State] = State.copied,
+        epoch: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`last`: the run's last epoch; `epoch()`: the one that has ended last."""
+        self._rank, self._say, self._write, self._copied = rank, say, write, copied
+        self._allowance = Allowance(every, last) if every else None
+        self._epoch, self._ending, self._told = epoch, False, False
+        self._until: int | None = None  # the epoch at whose end the run ends
+        self._last = last
+        self._mark = 0  # the one asked about last
+        self._answers: dict[int, str] = {}  # the launcher's, by mark
+        self._background: Background[None] = Background()
+
+    def heard(self, control: Pass | Keep | End | Until) -> bool:
+        """The launcher has said this; whether it makes sense. Another thread may call this."""
+        match control:
+            case Pass(upto, keep) if self._allowance:
+                self._allowance.given(Word(upto, keep))
+            case Keep(mark, path) if self._allowance:
+                self._answers[mark] = path
+            case End():
+                self._ending = True
+            case Until(epoch) if self._told:
+                self._until = epoch
+            case _:
+                return False
+        return True
+
+    def asked(self) -> float | None:
+        """Whether the run ends at the end of the epoch that has just ended: 0 if it does."""
+        return 0.0 if self._until is not None and self._epoch() >= self._until else None
+
+    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+        """Whether the state at a mark is kept; None: another word of the launcher must come."""
+        if self._ending and self._until is None:
+            if not self._told:
+                self._told = True
+                self._say(At(self._epoch() + 1 if epoch is None else epoch))
+            return None
+        if self._allowance is None:
+            return False
+        self._mark, wanted = mark, self._allowance.wanted(mark, epoch)
+        if self._rank == 0 and self._allowance.reports():
+            self._say(Passed(mark))
+        return wanted
+
+    def keep(self, state: State) -> Iterator[None]:
+        """Copy the state when the launcher has said where it is written, or write it at once."""
+        mark = self._mark
+        self._background.poll()  # raises what is a fault of tux in the last writing
+        self._say(Reached(mark, state.head.epoch == self._last))
+        while mark not in self._answers:
+            yield
+        if path := self._answers.pop(mark):
+            copy = self._copied(state)
+            if copy is state or not self._background.start(lambda: self._keep(mark, path, copy)):
+                self._keep(mark, path, state)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any state is kept."""
+        return self._allowance is not None
+
+    def finish(self) -> None:
+        """Wait until the last state is on the disk."""
+        while not self._background.wait(time.monotonic() + 60):
+            pass
+        self._background.poll()
+
+    def _keep(self, mark: int, path: str, state: State) -> None:
+        try:
+            digest = self._write(path, state)
+        except TuxError as error:
+            self._say(NotKept(mark, error.what))
+        else:
+            self._say(Kept(mark, digest, None if self._rank else state.head))
+
+
+def copied_if_small(state: State, workers: int) -> State:
+    """A copy, unless those of so many workers of this machine would take more than a `SHARE` of
+    the free memory; then the state itself.
+    """
+    free = memory.free()
+    size = sum(array.nbytes for array in state.arrays.values())
+    return state if free is not None and size * workers * SHARE > free else state.copied()

@@ -1,0 +1,50 @@
+"""The state of a worker as a file (`tux.engine.shard`), with the part of the graph that it fits."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from tux.base.errors import Refused
+from tux.engine import shard
+from tux.engine.state import Head, State, other_program
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """A worker's file, and what tells whether it is the one that was written."""
+
+    path: str
+    digest: shard.Digest
+
+
+def save(path: str | os.PathLike[str], state: State, part: str) -> shard.Digest:
+    """Write a state; `part` is the digest of the graph's part. DiskError."""
+    return shard.write(path, {"state": msgspec.to_builtins(state.head), "part": part}, state.arrays)
+
+
+def load(saved: Saved, part: str) -> State:
+    """The state in a file, its arrays mapped. DataError if it is damaged; Refused if it is of
+    another part.
+    """
+    held = shard.read(saved.path, saved.digest)
+    if held.head.get("part") != part:
+        raise other_program("its edges are cut in another way")
+    return State(_head(held), dict(held))
+
+
+def epoch_in(saved: Saved) -> int:
+    """The epochs that have ended in the state of a file."""
+    return _head(shard.read(saved.path, saved.digest)).epoch
+
+
+def _head(held: shard.Shard) -> Head:
+    """The numbers of a state."""
+    try:
+        return msgspec.convert(held.head.get("state"), Head)
+    except msgspec.ValidationError as error:
+        raise Refused(
+            f"the checkpoint is not of this version of tux: {error}",
+            where=str(held.path),
+            do="resume with the version of the run",
+        ) from None

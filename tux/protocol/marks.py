@@ -1,0 +1,199 @@
+"""When the state of a run is kept, and how all workers agree on it. State machines without sockets
+or threads; the time is an argument.
+
+All workers pass the same marks (`tux.engine.training.Marks`). Where states are kept every so many
+epochs, each worker knows which marks are wanted. Where they are kept every so many seconds, the
+launcher says it:
+
+    Pass     launcher to workers: marks before `upto` may be passed, and the state at `upto` is
+             wanted, or another word follows
+    Passed   worker 0 to the launcher: half of the marks that it may pass are behind it
+
+The launcher sends the next word as soon as it hears this, so that workers do not wait for it. At a
+wanted mark a worker finishes its clocks, and then
+
+    Reached  worker to launcher: it is at the mark
+    Keep     launcher to worker: write the state to a file; or, without a path, go on
+    Kept     worker to launcher: the file is on the disk
+    NotKept  worker to launcher: it is not, and why
+
+A worker goes on as soon as it has a copy of its state. It need not wait for the others: masters
+change only by what all workers have sent, so those of a worker at the mark cannot change before the
+worker itself goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+FIRST = 2
+"""Marks that may be passed before the first word."""
+
+AHEAD = 0.2
+"""Seconds in which a worker passes the marks of one word, if they are short. Half of them are
+behind it when the next word is asked for: at most about ten times a second.
+"""
+
+LOOKS_BACK = 0.5
+"""Seconds over which the pace of worker 0 is measured."""
+
+Outcome = TypeVar("Outcome")
+
+
+class Every(msgspec.Struct, frozen=True):
+    """How often states are kept: every so many epochs or seconds, and at the end of the last
+    epoch.
+    """
+
+    epochs: int = 0
+    seconds: float = 0.0
+
+    @staticmethod
+    def read(text: str) -> Every | None:
+        """What ``5`` (epochs) or ``30s`` says; None if it says neither."""
+        number = text.removesuffix("s")
+        try:
+            if number == text:
+                return Every(epochs=int(text)) if int(text) >= 1 else None
+            seconds = float(number)
+        except ValueError:
+            return None
+        return Every(seconds=seconds) if math.isfinite(seconds) and seconds > 0 else None
+
+    def __str__(self) -> str:
+        return str(self.epochs) if self.epochs else f"{self.seconds:g}s"
+
+
+class Word(NamedTuple):
+    """Marks before `upto` may be passed; `keep`: the state there is kept."""
+
+    upto: int
+    keep: bool
+
+
+class Allowance:
+    """The worker's side: which marks are wanted."""
+
+    def __init__(self, every: Every, last: int) -> None:
+        """`last`: the run's last epoch."""
+        self._every, self._last, self._asked = every, last, 0
+        self._upto, self._report_at = FIRST, FIRST / 2
+        self._wanted: set[int] = set()  # marks at which the state is kept
+
+    def given(self, word: Word) -> None:
+        """The launcher has sent a word. Another thread may call this."""
+        if word.keep:  # it is known before the marks behind it may be passed
+            self._wanted.add(word.upto)
+        # the next report is of a later mark than the one that brought about this word
+        self._report_at = max((self._asked + word.upto) / 2, self._asked + 1)
+        self._upto = word.upto
+
+    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+        """As `tux.engine.training.Marks.wanted`."""
+        if epoch == self._last:
+            return True
+        if self._every.epochs:
+            return epoch is not None and epoch % self._every.epochs == 0
+        upto, self._asked = self._upto, mark
+        if mark in self._wanted:
+            self._wanted.discard(mark)
+            return True
+        return False if mark < upto else None
+
+    def reports(self) -> bool:
+        """Whether the launcher must hear how far this worker is: once for each word."""
+        if self._every.epochs or self._asked < self._report_at:
+            return False
+        self._report_at = math.inf
+        return True
+
+
+class Pace:
+    """The launcher's side: which word is next, from the pace of worker 0."""
+
+    def __init__(self, seconds: float, now: float) -> None:
+        self._seconds, self._due = seconds, now + seconds
+        self._next = FIRST  # the least mark that a word may name
+        self._reports = deque([(0, now)])  # marks and times, the last at the end
+
+    def passed(self, mark: int, now: float) -> Word:
+        """Worker 0 is at a mark. ValueError if it may not be there, or was there before."""
+        before = self._reports[-1][0]
+        if not before < mark <= self._next:
+            raise ValueError(f"it is at mark {mark}, not between {before} and {self._next}")
+        seen, rate = self._rate(mark, now)
+        ahead = max(2, min(int(rate * AHEAD), 4 * seen))
+        due = mark + math.ceil(rate * max(self._due - now, 0.0))
+        keep = due <= mark + ahead and (rate > 0 or self._due <= now)
+        upto = max(self._next, due if keep else mark + ahead)
+        if keep:
+            reached = now + (upto - mark) / rate if rate else now
+            self._due = max(self._due, reached) + self._seconds
+        self._next = upto + keep
+        return Word(upto, keep)
+
+    def _rate(self, mark: int, now: float) -> tuple[int, float]:
+        """How many marks were passed lately, and how many that is a second: over `LOOKS_BACK` at
+        least if there are reports from so long ago, as the time of a few marks tells little.
+        """
+        while len(self._reports) > 1 and self._reports[1][1] <= now - LOOKS_BACK:
+            self._reports.popleft()
+        first, then = self._reports[0]
+        self._reports.append((mark, now))
+        return mark - first, (mark - first) / (now - then) if now > then else 0.0
+
+
+class Keeping(Generic[Outcome]):
+    """The launcher's side: one state of all workers at a time is written.
+
+    A mark at which the one before is still being written is left out.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._begun: dict[int, tuple[bool, set[int]]] = {}  # by mark: is it kept; who was told so
+        self._last = [-1] * workers  # the mark that each has reached
+        self.mark: int | None = None  # whose state is being written
+        self._outcomes: dict[int, Outcome] = {}
+        self.left_out = 0  # marks
+
+    def reached(self, worker: int, mark: int, begin: Callable[[], bool]) -> bool:
+        """Whether a worker that is at `mark` writes its state. When the first is there and no
+        other state is being written, `begin()` decides for all.
+
+        ValueError if it has been there or farther.
+        """
+        if mark <= self._last[worker]:
+            raise ValueError(f"it is at mark {mark}, and was at {self._last[worker]}")
+        self._last[worker] = mark
+        if mark not in self._begun:
+            self.left_out += self.mark is not None
+            kept = self.mark is None and begin()
+            self._begun[mark] = kept, set()
+            if kept:
+                self.mark, self._outcomes = mark, {}
+        kept, told = self._begun[mark]
+        told.add(worker)
+        if len(told) == self._workers:
+            del self._begun[mark]
+        return kept
+
+    def ended(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
+        """What has come of a worker's writing; those of all workers by rank when it is the last.
+        `done` must follow. ValueError if it was not to write.
+        """
+        if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
+            raise ValueError(f"it was not to write its state at mark {mark}")
+        self._outcomes[worker] = outcome
+        if len(self._outcomes) < self._workers:
+            return None
+        return [self._outcomes[rank] for rank in range(self._workers)]
+
+    def done(self) -> None:
+        """What the workers have written is a checkpoint, or removed: the next may be written."""
+        self.mark = None
