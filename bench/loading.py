@@ -17,18 +17,17 @@ from tux.apps.mf import MF
 from tux.arrays.arrow import write_text
 from tux.arrays.edges import EdgeData
 from tux.base.parallel import cores, use_threads
-from tux.graph.layout import even_cuts, strip_rows, tiled
+from tux.graph.layout import even_cuts, tiled
 from tux.io.read import read_edges
 from tux.synthetic.ratings import ratings
 
 TILE = 2_000  # rows of either end
-ROW_BYTES = 272  # of rank 64
 
 
 def sort(edges: EdgeData) -> None:
     """Put the edges into the order of tiles."""
     cuts = [even_cuts(0, len(edges.ids[end]), TILE) for end in edges.ends]
-    sorting, _ = tiled(edges.src, edges.dst, *cuts, strip_rows(ROW_BYTES))
+    sorting = tiled(edges.src, edges.dst, cuts[0], cuts[1])
     for column in (edges.src, edges.dst, *edges.fields.values()):
         sorting.moved(column)
 

@@ -19,7 +19,20 @@ import numpy as np
 from fuzz import mutations
 from fuzz.parser import Parser, choice, joined, parted
 from tux.cluster import control
-from tux.cluster.control import Beat, Bye, Failed, Go, Hello, Record, Trained
+from tux.cluster.control import (
+    Beat,
+    Bye,
+    Failed,
+    Go,
+    Hello,
+    Keep,
+    NotKept,
+    Pass,
+    Reached,
+    Record,
+    Trained,
+    Until,
+)
 from tux.cluster.reactor import ANY
 from tux.cluster.sequence import Sequences
 from tux.engine.records import COSTS
@@ -131,12 +144,17 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
 CONTROLS: tuple[control.Control, ...] = (
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "host", "tcp://127.0.0.1:1"),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
-    Beat(refused=3, last_refused="a connection"),
+    Pass(40, keep=True),
+    Reached(7),
+    Keep(7, "/tmp/x/worker-0000.shard"),
+    NotKept(7, "the disk is full"),
+    Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
     Trained(0.25, 7),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),
 )
+BEAT = Beat(works=True, refused=3, last_refused="a connection")
 
 
 # ---- valid messages as bytes
@@ -151,6 +169,7 @@ def _valid() -> list[bytes]:
     carried = [
         *PAYLOADS,
         *((Kind.CONTROL, 0, control.pack(each, 0, 2).arrays) for each in CONTROLS),
+        (Kind.BEAT, 0, control.pack_beat(BEAT, 0, 0, 2).arrays),
     ]
     return [_frames(*each, inside) for each in carried for inside in (0, 2048)]
 
@@ -269,6 +288,8 @@ def _read_message(content: bytes) -> object:
     sequences.accept(message, "worker 2")
     if message.kind is Kind.CONTROL:
         return _controlled(message)
+    if message.kind is Kind.BEAT:
+        return control.beat_in(message)
     readers = READERS.get(message.kind)
     if readers is None:
         return None

@@ -8,7 +8,7 @@ import pytest
 from lda_team import Sampling, drawn, settle
 from programs import both
 
-from tux.apps.lda import conditional, lda, likelihood, report
+from tux.apps.lda import conditional, lda, likelihood, report, topic_lists
 from tux.apps.lda.lda import LDA
 from tux.program.report import Model
 
@@ -51,6 +51,17 @@ def test_weight_and_weigh():
     )
 
 
+def drawn_topic(document, q, sums, whole, old, own, p, number):
+    """The topic that is drawn by a random number, if the places that come with it are right."""
+    topic, at, place = lda.draw(
+        document, q, sums, np.empty(p.topics), whole, old, own, p.alpha, p, Fixed(number)
+    )
+    listed = document.topics[: document.size].tolist()
+    assert at < 0 or listed[at] == topic
+    assert old < 0 or listed[place] == old
+    return topic
+
+
 @pytest.mark.parametrize("old", [-1, 2, 40])
 def test_draw_takes_each_topic_in_its_share(old):
     """On a fine grid of numbers every topic is drawn as often as p(k) ~ (n_dk + alpha) q_k says,
@@ -68,8 +79,7 @@ def test_draw_takes_each_topic_in_its_share(old):
     fine = 4000
     own = q[old] if old >= 0 else 0.0
     drawn = [
-        lda.draw(document, q, sums, q.sum(), old, own, p.alpha, p, Fixed((i + 0.5) / fine))
-        for i in range(fine)
+        drawn_topic(document, q, sums, q.sum(), old, own, p, (i + 0.5) / fine) for i in range(fine)
     ]
     found = np.bincount(drawn, minlength=topics) / fine
     np.testing.assert_allclose(found, share, atol=2.5 / fine)
@@ -79,30 +89,28 @@ def test_draw_at_the_very_end_is_a_topic():
     """Sums in single precision may be too small by a hair."""
     p, q = parameters(topics=33), np.full(33, 1.0)
     sums, almost = np.array([31.9, 0.9]), 1 - 1e-9
-    assert lda.draw(listing([], []), q, sums, 33.0, -1, 0.0, p.alpha, p, Fixed(almost)) == 32
-    assert (
-        0 <= lda.draw(listing([7, 9], [1, 2]), q, sums, 33.0, 7, 1.0, p.alpha, p, Fixed(0.0)) < 33
-    )
+    assert drawn_topic(listing([], []), q, sums, 33.0, -1, 0.0, p, almost) == 32
+    assert 0 <= drawn_topic(listing([7, 9], [1, 2]), q, sums, 33.0, 7, 1.0, p, 0.0) < 33
 
 
 def test_add_and_drop():
     document = listing([5, 2], [1, 3])
-    lda.add(document, 2)
-    lda.add(document, 9)
+    topic_lists.add(document, 2)
+    topic_lists.add(document, 9)
     assert (
         document.topics[:3].tolist() == [5, 2, 9]
         and document.times[:3].tolist() == [1, 4, 1]
         and document.size == 3
     )
-    lda.drop(document, 5)
+    topic_lists.drop(document, 0)
     assert (
         document.topics[:2].tolist() == [9, 2]
         and document.times[:2].tolist() == [1, 4]
         and document.size == 2
     )
-    lda.drop(document, 2)
+    topic_lists.drop(document, 1)
     assert document.times[:2].tolist() == [1, 3] and document.size == 2
-    lda.drop(document, 9)
+    topic_lists.drop(document, 0)
     assert document.topics[:1].tolist() == [2] and document.size == 1
 
 
