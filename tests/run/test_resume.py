@@ -12,7 +12,7 @@ from watchers import Told
 
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
-from tux.base.errors import DataError, Refused, UsageError
+from tux.base.errors import DataError, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
 from tux.run.finish import Interrupted
 from tux.run.folder import read_metrics, read_run
@@ -33,14 +33,14 @@ def here(tmp_path, monkeypatch):
 class Stopping(Told):
     """Stops the run as a kill would: within the epoch after so many."""
 
-    def __init__(self, after):
+    def __init__(self, after, error=None):
         super().__init__()
-        self.after = after
+        self.after, self.error = after, error or SystemError("stopped")
 
     def epoch(self, record, most):
         super().epoch(record, most)
         if record["epoch"] == self.after:
-            raise SystemError("stopped")
+            raise self.error
 
 
 def train(out, *, epochs=6, every="2", watch=None, test="held.csv", **options):
@@ -121,6 +121,7 @@ def test_another_program_or_other_data_are_refused(here):
     Path("ratings.csv").write_text(RATINGS + "u1,3,5\n")
     with pytest.raises(Refused, match="the data changed since the run of part began"):
         resume("part")
+    assert len(read_metrics("part")) == 3  # nothing was cut off
     Path("ratings.csv").write_text(RATINGS)
     Path("held.csv").write_text("user,item,rating\nu1,3,5\n")
     with pytest.raises(Refused, match="the held-out data changed"):
@@ -133,6 +134,17 @@ def test_a_run_without_checkpoints_cannot_go_on(here):
         resume("part")
     with pytest.raises(DataError, match="no folder of a run"):
         resume("nothing")
+
+
+def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
+    for after, advice in (
+        (1, "look"),
+        (3, "go on from the last checkpoint: tux run --resume lost3"),
+    ):
+        lost = PeerLost("worker 1 was killed", do="look")
+        with pytest.raises(PeerLost) as caught:
+            train(f"lost{after}", watch=Stopping(after, lost))
+        assert caught.value.do == advice
 
 
 def test_data_in_memory_are_refused(here):

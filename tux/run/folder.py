@@ -96,18 +96,22 @@ class RunFolder:
         self._made = claim(self.path)
 
     @classmethod
-    def of_stopped(cls, path: str | os.PathLike[str], records: int) -> RunFolder:
-        """The folder of a run that has stopped and goes on, with the first so many bytes of its
-        records. UsageError while another run writes to it; DiskError.
+    def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """The folder of a run that has stopped and goes on. UsageError while another run writes to
+        it; DiskError.
         """
         folder = cls.__new__(cls)
         folder.path, folder._made = Path(path), False
         reclaim(folder.path)
-        with writing(folder.path / "metrics.jsonl"):
-            if (metrics := folder.path / "metrics.jsonl").exists():
-                os.truncate(metrics, records)
-                sync(metrics)
         return folder
+
+    def cut_records(self, size: int) -> None:
+        """Keep the first `size` bytes of `metrics.jsonl`. Raises DiskError."""
+        metrics = self.path / "metrics.jsonl"
+        if metrics.exists():
+            with writing(metrics):
+                os.truncate(metrics, size)
+                sync(metrics)
 
     def __enter__(self) -> RunFolder:
         return self

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
+from tux.base.errors import DeadlinePassed, PeerLost
 from tux.base.text import plural
 from tux.cluster.keeper import States
 from tux.engine.saved import load
@@ -28,7 +29,7 @@ from tux.run.begin import (
     stored,
     tell_serial,
 )
-from tux.run.checkpoints import Checkpoints, Found
+from tux.run.checkpoints import Checkpoints, Found, newest
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data
@@ -122,7 +123,7 @@ def _run(
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
-        records = _going_on(before, record, clock.watch) if before else []
+        records = _going_on(before, record, folder, clock.watch) if before and folder else []
         states = _states(plan, folder, record, before)
         if plan.workers > 1 or options.place or inputs.folder:
             training = stack.enter_context(
@@ -137,7 +138,9 @@ def _run(
             if states.resume:
                 training.resume(load(states.resume[0], WHOLE))
             if states.every and states.keeper:
-                training.marks = Keeping(states.every, plan.epochs, states.keeper, clock.watch)
+                keeping = Keeping(states.every, plan.epochs, states.keeper, clock.watch)
+                training.marks = keeping
+                stack.callback(keeping.finish)
         if options.place and options.place.rank:
             return _elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)
@@ -150,9 +153,14 @@ def _run(
         )
         sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
-        records, tables = carry_out(
-            training, plan, keep_best, truth, record, folder, clock, records
-        )
+        try:
+            records, tables = carry_out(
+                training, plan, keep_best, truth, record, folder, clock, records
+            )
+        except (PeerLost, DeadlinePassed) as error:
+            if folder and newest(folder.path).checkpoint:
+                error.do = f"go on from the last checkpoint: tux run --resume {folder.path}"
+            raise
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
 
@@ -160,15 +168,18 @@ def _run(
 def _folder(options: RunOptions, before: Stopped | None) -> RunFolder:
     """The folder of the run."""
     assert options.out is not None
-    if before is None:
-        return RunFolder(options.out)
-    return RunFolder.of_stopped(options.out, before.checkpoint.manifest.metrics_bytes)
+    return RunFolder(options.out) if before is None else RunFolder.of_stopped(options.out)
 
 
-def _going_on(before: Stopped, record: Run, watch: Watcher) -> list[dict[str, Any]]:
-    """The records of the epochs before the checkpoint. Refused where the run is another one now."""
+def _going_on(
+    before: Stopped, record: Run, folder: RunFolder, watch: Watcher
+) -> list[dict[str, Any]]:
+    """The records of the epochs before the checkpoint; those behind it are removed. Refused where
+    the run is another one now.
+    """
     before.check(record)
     kept = before.checkpoint.manifest
+    folder.cut_records(kept.metrics_bytes)
     record.incarnations = [
         *before.run.incarnations,
         {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns},
