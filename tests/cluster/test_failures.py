@@ -95,14 +95,16 @@ def at_work(running):
     return running.workers()
 
 
-def intact(running):
-    """The epochs written so far are whole, and in order; no model pretends to be one."""
+def intact(running, *, model=False):
+    """The epochs written so far are whole, and in order; there is a model only where one should
+    be.
+    """
     text = (running.folder / "out" / "metrics.jsonl").read_text()
     assert text.endswith("\n")
     assert [json.loads(line)["epoch"] for line in text.splitlines()] == list(
         range(1, text.count("\n") + 1)
     )
-    assert not (running.folder / "out" / "model").exists()
+    assert (running.folder / "out" / "model").exists() == model
 
 
 def over(running, code, seconds=SOON):
@@ -188,8 +190,8 @@ def test_an_interrupt_ends_the_job(start, files):
         os.killpg(running.process.pid, number)
         os.killpg(running.process.pid, number)  # impatient
         err = over(running, 130)
-        assert err.startswith("error: interrupted after ") and "metrics.jsonl holds them" in err
-        intact(running)
+        assert err.startswith("error: interrupted after ") and "the model is in out" in err
+        intact(running, model=True)
 
 
 def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):

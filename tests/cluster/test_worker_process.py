@@ -62,8 +62,8 @@ def test_a_job_may_end_before_it_begins(peer):
         (pack(Bye(), 1, 0), "the sender is not the launcher"),
         (pack(Go(["a", "b"]), 1, 0), "the sender is not the launcher"),
         (pack(Keep(0, "/tmp/file"), 1, 0), "the sender is not the launcher"),
-        (pack(Keep(0, "/tmp/file"), 2, 0), "this worker keeps no states"),
-        (pack(Pass(3, keep=False), 2, 0), "this worker keeps no states"),
+        (pack(Keep(0, "/tmp/file"), 2, 0), "this worker waits for no such word"),
+        (pack(Pass(3, keep=False), 2, 0), "this worker waits for no such word"),
         (Message(Kind.CONTROL, 1, 0), "it is not one small array"),
     ],
 )
@@ -96,7 +96,7 @@ def test_lists_are_taken_by_the_launcher_only(peer):
 
 def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):
     heard = []
-    peer.marks = types.SimpleNamespace(heard=heard.append)
+    peer.marks = types.SimpleNamespace(heard=lambda word: heard.append(word) or True)
     peer._early, peer.worker.all_clocks = None, 0
     arrives(peer, pack(Pass(7, keep=True), 2, 0))
     arrives(peer, Message(Kind.ANSWER, 1, 0, 4))

@@ -75,7 +75,7 @@ def test_a_partitioned_folder(tmp_path, method, fits):
 def test_the_recommended_partitioner_keeps_them(monkeypatch):
     asked = []
 
-    def stop(program, inputs, plan, folder, clock):
+    def stop(program, inputs, plan, *_):
         asked.append(plan.partitioner)
         raise UsageError("enough")
 

@@ -85,17 +85,17 @@ class Pass(msgspec.Struct, tag="pass", frozen=True):
 
 
 class End(msgspec.Struct, tag="end", frozen=True):
-    """The user has asked to end: workers say at their next marks in which epochs they are."""
+    """The user has asked to end: workers tell in which epochs they are (`tux.cluster.ending`)."""
 
 
 class At(msgspec.Struct, tag="at", frozen=True):
-    """A worker that has heard `End` is at a mark, in `epoch` or at its end, and waits there."""
+    """A worker that has heard `End` is in `epoch`."""
 
     epoch: int
 
 
 class Until(msgspec.Struct, tag="until", frozen=True):
-    """The run ends at the end of `epoch`: no worker has gone beyond it."""
+    """The job ends with `epoch`: no worker has gone beyond it."""
 
     epoch: int
 

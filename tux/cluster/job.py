@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tux.arrays.edges import EdgeData
 from tux.cluster import joining
 from tux.engine.saved import Saved
 from tux.engine.worker import Worker
@@ -96,6 +97,13 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
         worker.scratch = (lambda: open(self.list_file(rank), "wb+")) if self.lists else None
         return worker
+
+    def holder(self, bare: EdgeData) -> Worker:
+        """A worker without edges that holds every vertex, to receive the model."""
+        program = self.source.program(**self.parameters)
+        return Worker(
+            program, Graph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
+        )
 
     def list_file(self, rank: int) -> Path:
         """The file to which a worker of this machine, or its launcher for it, writes lists."""

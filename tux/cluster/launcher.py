@@ -43,6 +43,7 @@ from tux.cluster.control import (
     epoch_of,
     pack,
 )
+from tux.cluster.ending import LauncherEnding
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
 from tux.cluster.keeper import Checkpointing, Keeper
@@ -53,11 +54,8 @@ from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
 from tux.engine.saved import epoch_in
 from tux.engine.spool import PIECE, SpooledLists, append
-from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
-from tux.graph.local import Graph
-from tux.program.sources import find
 from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.payloads import ListPiece
 
@@ -94,13 +92,11 @@ class Launcher(LocalWorkers):
             )
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
-        self.worker = _holder(job, bare)
+        self.worker = job.holder(bare)
         self._model = ModelReceiver(self.worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self._asked: Callable[[], float | None] = lambda: None
-        # whether the workers train, are asked to end, and have been told when
-        self._trains = self._ending = self._told = False
-        self._places: dict[int, int] = {}  # the epochs in which they wait for that
+        self._trains, self._ending = False, LauncherEnding(job.workers)
         self.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -222,8 +218,7 @@ class Launcher(LocalWorkers):
         """The records of the job's epochs, all workers' in one, then the model into `worker`.
         The arguments are those of the job.
         """
-        for rank in range(self.job.workers):
-            self._say(Go(self._addresses[: self.job.workers]), rank)
+        self._tell_all(Go(self._addresses[: self.job.workers]))
         if self._checkpointing:
             self._checkpointing.start(time.monotonic())
         first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
@@ -232,7 +227,7 @@ class Launcher(LocalWorkers):
             if self._checkpointing:
                 self._checkpointing.end()
         self._refusals.warn(self._own_beat(), end=True)
-        self.ended_early = self._told and max(self._places.values()) < most
+        self.ended_early = (self._ending.until or most) < most
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
@@ -253,23 +248,15 @@ class Launcher(LocalWorkers):
                 case (Passed() | Reached() | Kept() | NotKept()) as control:
                     self._keep(message, control)
                 case At(epoch):
-                    self._note_place(message.source, epoch)
+                    with checking(message):
+                        until = self._ending.at(message.source, epoch)
+                    if until is not None:
+                        self._tell_all(Until(until))
                 case Trained(seconds, best_epoch):
-                    self._note_place(message.source, last[message.source])
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
-
-    def _note_place(self, rank: int, epoch: int) -> None:
-        """A worker waits in an epoch, or has ended with it: when all do, those that wait go on to
-        the end of the last of these epochs.
-        """
-        self._places[rank] = epoch
-        if self._ending and len(self._places) == self.job.workers and not self._told:
-            self._told = True
-            for each in range(self.job.workers):
-                self._say(Until(max(self._places.values())), each)
 
     def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
         """What a worker says about its state."""
@@ -350,13 +337,16 @@ class Launcher(LocalWorkers):
         yet.
         """
         check_ending()
-        if self._asked() is None or self._ending:
+        if self._asked() is None or self._ending.asked:
             return
         if not self._trains:
             raise KeyboardInterrupt
-        self._ending = True
+        self._ending.asked = True
+        self._tell_all(End())
+
+    def _tell_all(self, control: Control) -> None:
         for rank in range(self.job.workers):
-            self._say(End(), rank)
+            self._say(control, rank)
 
     def _own_beat(self) -> Beat:
         """What the launcher itself has refused."""
@@ -404,9 +394,3 @@ def _twice(rank: int) -> Refused:
         f"two processes say that they are worker {rank}",
         do="give each machine its own --node-rank, and start each once",
     )
-
-
-def _holder(job: Job, bare: EdgeData) -> Worker:
-    """A worker without edges that holds every vertex, to receive the model."""
-    program = find(job.app).program(**job.parameters)
-    return Worker(program, Graph.whole(program, bare, None, job.seed), seed=job.seed, jit=False)

@@ -22,6 +22,7 @@ from tux.cluster.control import (
     Reached,
     Until,
 )
+from tux.cluster.ending import WorkerEnding
 from tux.engine import shard
 from tux.engine.state import State
 from tux.protocol.marks import Allowance, Every, Word
@@ -54,8 +55,7 @@ class WorkerMarks:
         """`last`: the run's last epoch; `epoch()`: the one that has ended last."""
         self._rank, self._say, self._write, self._copied = rank, say, write, copied
         self._allowance = Allowance(every, last) if every else None
-        self._epoch, self._ending, self._told = epoch, False, False
-        self._until: int | None = None  # the epoch at whose end the run ends
+        self._epoch, self._ending = epoch, WorkerEnding()
         self._last = last
         self._mark = 0  # the one asked about last
         self._answers: dict[int, str] = {}  # the launcher's, by mark
@@ -69,23 +69,22 @@ class WorkerMarks:
             case Keep(mark, path) if self._allowance:
                 self._answers[mark] = path
             case End():
-                self._ending = True
-            case Until(epoch) if self._told:
-                self._until = epoch
+                self._ending.asked = True  # first: from here on no mark is passed
+                self._say(At(self._epoch() + 1))
+            case Until(epoch) if self._ending.holds:
+                self._ending.until = epoch
             case _:
                 return False
         return True
 
     def asked(self) -> float | None:
         """Whether the run ends at the end of the epoch that has just ended: 0 if it does."""
-        return 0.0 if self._until is not None and self._epoch() >= self._until else None
+        until = self._ending.until
+        return 0.0 if until is not None and self._epoch() >= until else None
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Whether the state at a mark is kept; None: another word of the launcher must come."""
-        if self._ending and self._until is None:
-            if not self._told:
-                self._told = True
-                self._say(At(self._epoch() + 1 if epoch is None else epoch))
+        if self._ending.holds:
             return None
         if self._allowance is None:
             return False

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
@@ -153,16 +154,23 @@ def _run(
         )
         sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
-        try:
+        with _telling_how_to_go_on(folder):
             records, tables = carry_out(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
-        except (PeerLost, DeadlinePassed) as error:
-            if folder and newest(folder.path).checkpoint:
-                error.do = f"go on from the last checkpoint: tux run --resume {folder.path}"
-            raise
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
+
+
+@contextmanager
+def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
+    """A lost worker's error says how to go on, if there is a checkpoint."""
+    try:
+        yield
+    except (PeerLost, DeadlinePassed) as error:
+        if folder and newest(folder.path).checkpoint:
+            error.do = f"go on from the last checkpoint: tux run --resume {folder.path}"
+        raise
 
 
 def _folder(options: RunOptions, before: Stopped | None) -> RunFolder:
