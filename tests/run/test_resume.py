@@ -136,6 +136,15 @@ def test_a_run_without_checkpoints_cannot_go_on(here):
         resume("nothing")
 
 
+def test_records_that_are_missing_are_told(here):
+    stop("part", 3)
+    records = Path("part/metrics.jsonl")
+    records.write_bytes(records.read_bytes()[:100])
+    with pytest.raises(DataError, match="has 100 bytes, and the checkpoint was taken after"):
+        resume("part")
+    assert len(records.read_bytes()) == 100
+
+
 def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
     for after, advice in (
         (1, "look"),
@@ -161,8 +170,9 @@ def test_only_one_run_writes_to_a_folder(here):
     stop("part", 3)
     lock = Path("part/.lock")
     lock.write_text(f"{os.getpid()} {socket.gethostname()}\n")
-    with pytest.raises(UsageError, match="another run writes to"):
+    with pytest.raises(UsageError, match="another run writes to") as caught:
         resume("part")
+    assert caught.value.do == "wait until it has ended, or end it"
     child = os.fork()
     if not child:
         os._exit(0)

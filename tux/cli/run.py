@@ -223,8 +223,9 @@ def _cell(value: Any) -> str:
 
 def _run_help(apps: dict[str, str]) -> str:
     head = (
-        "Train an app on a file, or on small generated data.\n\nusage: tux run APP [DATA] [flags]  "
-        "  tux run APP --help"
+        "Train an app on a file, or on small generated data; or go on with a run that has stopped."
+        "\n\nusage: tux run APP [DATA] [flags]    tux run APP --help\n"
+        "       tux run --resume DIR [--epochs N] [--threads N] [--timeout S]"
     )
     more = {"file.py": "a program of your own; file.py:Class if the file has several"}
     return (

@@ -47,7 +47,11 @@ def reclaim(folder: Path) -> None:
             words = (folder / LOCK).read_text(encoding="utf-8").split()
             if words[1:] == [socket.gethostname()] and not _lives(int(words[0])):
                 (folder / LOCK).unlink()
-        _lock(folder)
+        try:
+            _lock(folder)
+        except UsageError as error:
+            error.do = "wait until it has ended, or end it"
+            raise
         (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
 
 

@@ -163,8 +163,10 @@ def _train(
             with ending_ignored():
                 folder.write_run(run)
         held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
+        more = f"; {_how_to_go_on(folder)}" if folder and _how_to_go_on(folder) else ""
         raise Interrupted(
-            f"interrupted after {plural(len(records), 'epoch')}", do=f"{held}no model was written"
+            f"interrupted after {plural(len(records), 'epoch')}",
+            do=f"{held}no model was written{more}",
         ) from None
     return records
 
@@ -181,11 +183,16 @@ def _ended(
     record.results = _results(training, records, keep_best)
     _write(training, folder)
     folder.write_run(record)
-    more = f"tux run --resume {folder.path}" if (folder.path / FOLDER).exists() else ""
     return Interrupted(
         f"interrupted after {plural(len(records), 'epoch')}; the model is in {folder.path}",
-        do=f"go on: {more}" if more else "with --checkpoint-every N a run can go on",
+        do=_how_to_go_on(folder) or "with --checkpoint-every N a run can go on",
     )
+
+
+def _how_to_go_on(folder: RunFolder) -> str:
+    """How to go on with a run that has checkpoints; else ""."""
+    there = (folder.path / FOLDER).exists()
+    return f"go on: tux run --resume {folder.path}" if there else ""
 
 
 def _without_value(monitor: str, program: Program) -> str:

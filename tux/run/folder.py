@@ -106,9 +106,15 @@ class RunFolder:
         return folder
 
     def cut_records(self, size: int) -> None:
-        """Keep the first `size` bytes of `metrics.jsonl`. Raises DiskError."""
+        """Keep the first `size` bytes of `metrics.jsonl`. DataError if it has fewer; DiskError."""
         metrics = self.path / "metrics.jsonl"
-        if metrics.exists():
+        there = metrics.stat().st_size if metrics.exists() else 0
+        if there < size:
+            raise DataError(
+                f"{metrics} has {there:,} bytes, and the checkpoint was taken after {size:,}",
+                do="put the whole file back, or run it anew",
+            )
+        if there > size:
             with writing(metrics):
                 os.truncate(metrics, size)
                 sync(metrics)

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.engine.saved import Saved
 from tux.engine.state import Head
@@ -143,13 +144,14 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
 
 def _bytes_of(metrics: Path, epochs: int) -> int:
     """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
-    written, so there may be more.
+    written, so there may be more. They are on the disk before the checkpoint is. Raises DiskError.
     """
     size = 0
     if epochs and metrics.exists():
-        with open(metrics, "rb") as file:
+        with writing(metrics), open(metrics, "rb") as file:
             for line in islice(file, epochs):
                 size += len(line)
+            sync(metrics)
     return size
 
 
