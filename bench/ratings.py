@@ -153,11 +153,11 @@ def compare(
         found["tux"].append(ours(inputs, rank, threads, seed, target))
         if theirs:
             found["libmf"].append(theirs.until(target))
-    least = {name: statistics.median(each.seconds for each in runs) for name, runs in found.items()}
+    medians = {name: statistics.median(each.seconds for each in runs) for name, runs in found.items()}
     for name, runs in found.items():
         passes = statistics.median(each.passes for each in runs)
-        ratio = least["tux"] / least[name]
-        write(f"{threads:>7} {name:<6} {least[name]:>8.3f} {passes:>7.0f} {ratio:>6.2f}\n")
+        ratio = medians["tux"] / medians[name]
+        write(f"{threads:>7} {name:<6} {medians[name]:>8.3f} {passes:>7.0f} {ratio:>6.2f}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

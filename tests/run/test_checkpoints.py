@@ -27,7 +27,6 @@ SETTINGS = Manifest(
     seed=7,
     slack=0,
     racing=False,
-    lanes=8,
     program="p",
     data="d",
     test=None,

@@ -12,10 +12,11 @@ from watchers import Told
 
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
-from tux.base.errors import DataError, PeerLost, Refused, UsageError
+from tux.base.errors import DataError, DiskError, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
 from tux.run.finish import Interrupted
-from tux.run.folder import read_metrics, read_run
+from tux.run.folder import RunFolder, read_metrics, read_run
+from tux.run.keeping import LocalMarks
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
 
@@ -119,7 +120,7 @@ def test_a_damaged_checkpoint_is_left_out_and_told(here):
 def test_another_program_or_other_data_are_refused(here):
     stop("part", 3)
     Path("ratings.csv").write_text(RATINGS + "u1,3,5\n")
-    with pytest.raises(Refused, match="the data changed since the run of part began"):
+    with pytest.raises(Refused, match="the data changed since the run began"):
         resume("part")
     assert len(read_metrics("part")) == 3  # nothing was cut off
     Path("ratings.csv").write_text(RATINGS)
@@ -130,7 +131,7 @@ def test_another_program_or_other_data_are_refused(here):
 
 def test_a_run_without_checkpoints_cannot_go_on(here):
     stop("part", 1)
-    with pytest.raises(DataError, match="holds no whole checkpoint"):
+    with pytest.raises(DataError, match="there is no whole checkpoint in part/checkpoints"):
         resume("part")
     with pytest.raises(DataError, match="no folder of a run"):
         resume("nothing")
@@ -185,9 +186,37 @@ def test_only_one_run_writes_to_a_folder(here):
 def test_checkpoints_need_a_folder():
     with pytest.raises(UsageError, match="--out"):
         RunOptions(checkpoint_every="5")
+    with pytest.raises(UsageError, match="none are written"):
+        RunOptions(keep=3, out="out")
     for wrong in ("0", "x", "-3s", "nans", "s"):
         with pytest.raises(UsageError, match="checkpoint_every"):
             RunOptions(checkpoint_every=wrong, out="out")
+
+
+def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
+    def full(self, worker):
+        raise DiskError("no space", do="free it")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunFolder, "write_model", full)
+        with pytest.raises(DiskError) as caught:
+            train("part")
+    assert caught.value.do.endswith("tux run --resume part") and not Path("part/model").exists()
+    resume("part")
+    train("whole")
+    assert model("part") == model("whole")
+    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+
+
+def test_another_version_is_told(here):
+    stop("part", 3)
+    noted = Path("part/run.json")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tux.run.finish.python_version", lambda: "3.99")
+        told = Told()
+        resume("part", watch=told)
+    assert any("another version" in text for text in told.lines)
+    assert "3.99" in noted.read_text()
 
 
 # ---- Ctrl-C
@@ -230,3 +259,31 @@ def test_a_second_interrupt_ends_at_once():
         signal.raise_signal(signal.SIGINT)  # a wish that comes twice at once is one
         asked.moment -= 1
         signal.raise_signal(signal.SIGINT)
+
+
+def test_a_long_first_epoch_ends_with_a_checkpoint_and_no_model(here, monkeypatch):
+    """Clocks of the epoch are its only marks, and the wish to end has waited long enough."""
+    monkeypatch.setattr("tux.engine.training.SOON", -1.0)
+    batched = MF(rank=3, batch=10)
+    told, asked = Told(), []
+
+    def wanted(self, mark, epoch):
+        if not asked and mark == 3:
+            asked.append(mark)
+            signal.raise_signal(signal.SIGINT)
+        return False
+
+    options = RunOptions(out="part", epochs=2, jit=False, checkpoint_every="1")
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalMarks, "wanted", wanted)
+        with pytest.raises(Interrupted, match="after 0 epochs; no model was written") as caught:
+            run(batched, os.path.abspath("ratings.csv"), None, options, told)
+    assert "tux run --resume part" in caught.value.do
+    assert any("Ctrl-C again ends at once" in text for text in told.lines)
+    assert not Path("part/model").exists() and read_run("part").interrupted == 1
+    told = Told()
+    resume("part", watch=told)
+    assert any("of epoch 1" in text for text in told.lines)
+    run(batched, os.path.abspath("ratings.csv"), None, RunOptions(out="whole", epochs=2, jit=False))
+    assert model("part") == model("whole")
+    assert [record["epoch"] for record in read_metrics("part")] == [1, 2]

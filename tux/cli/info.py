@@ -15,6 +15,7 @@ from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import detect
 from tux.io.read import read_edges
+from tux.run.checkpoints import are_in
 from tux.run.folder import RESULTS, Run, read_metrics, read_run
 from tux.run.sizes import COUNTED
 
@@ -35,7 +36,7 @@ def info(
 def of_run(folder: str) -> dict[str, str]:
     """What was run on what, and what came of it."""
     try:
-        return _of_run(read_run(folder), len(read_metrics(folder)), _speed(folder))
+        return _of_run(folder, read_run(folder), len(read_metrics(folder)), _speed(folder))
     # JSON, but of something else
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"not what a run writes: {type(error).__name__}: {error}"
@@ -55,7 +56,7 @@ def _speed(folder: str) -> float:
     return float(np.median(speeds)) if speeds else 0.0
 
 
-def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
+def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
     data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
     sizes = {
         **run.sizes.get("vertices", {}),
@@ -83,7 +84,9 @@ def _of_run(run: Run, epochs: int, speed: float) -> dict[str, str]:
         if not run.results:
             return findings
     if not run.results:
-        return findings | {"state": f"{epochs} epochs done; the run goes on, or ended early"}
+        more = f"; if it has ended: tux run --resume {path}" if are_in(path) else ""
+        state = f"{plural(epochs, 'epoch')} done; the run goes on, or ended early{more}"
+        return findings | {"state": state}
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed(

@@ -122,9 +122,6 @@ def _resume(argv: list[str]) -> int:
         help="threads of each worker [default: as begun]",
     )
     flags.add_argument(
-        "--workers", metavar="N", type=at_least(1), help="as many as it was begun with"
-    )
-    flags.add_argument(
         "--timeout",
         metavar="S",
         type=at_least(1),
@@ -135,14 +132,20 @@ def _resume(argv: list[str]) -> int:
             f"tux run {argv[0]} --resume: a run that goes on is that of its folder",
             do="leave the app, its data and its parameters out: tux run --resume DIR",
         )
-    args = flags.parse(argv)
+    try:
+        args = flags.parse(["--help"] if {"-h", "--help"} & {*argv} else argv)
+    except UsageError as error:
+        error.do = (
+            "a run that goes on takes all from its run.json, but for --epochs, --threads and "
+            "--timeout"
+        )
+        raise
     from tux.run.session import resume
 
     with show.watcher() as watch:
         result = resume(
             args.resume,
             epochs=args.epochs,
-            workers=args.workers,
             threads=args.threads,
             deadline=args.timeout,
             watch=watch,

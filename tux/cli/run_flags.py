@@ -204,7 +204,6 @@ def _run(flags: Flags, program: type[Program]) -> None:
         "--keep",
         metavar="N",
         type=at_least(1),
-        default=2,
         help="checkpoints that are kept [default 2]",
     )
     add(

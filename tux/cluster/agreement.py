@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tux import __version__
+from tux.base.errors import Refused
 
 FLAGS = {"every": "--eval-every", "deadline": "--timeout", "jit": "--no-jit"}
 """Flags of options that have another name in Python; the others are `--name`."""
@@ -50,3 +51,11 @@ def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
         for name in names
     ]
     return "; ".join(parts)
+
+
+def twice(rank: int) -> Refused:
+    """The error of two processes that are one worker."""
+    return Refused(
+        f"two processes say that they are worker {rank}",
+        do="give each machine its own --node-rank, and start each once",
+    )

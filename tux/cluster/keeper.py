@@ -61,8 +61,8 @@ class States(NamedTuple):
         """Refused where lists on disk would have to be a part of a worker's state."""
         if self.every and worker.spool:
             raise Refused(
-                f"{type(worker.program).__name__} keeps no states: it writes the lists of each "
-                f"{worker.spool.head.over} to files that end with the run",
+                f"{type(worker.program).__name__} has no checkpoints: it writes the lists of each "
+                f"{worker.spool.head.over} to a file, which they would not hold",
                 do="leave --checkpoint-every out",
             )
 

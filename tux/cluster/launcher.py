@@ -95,7 +95,9 @@ class Launcher(LocalWorkers):
         self.worker = job.holder(bare)
         self._model = ModelReceiver(self.worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
+        self.has_model = True
         self._asked: Callable[[], float | None] = lambda: None
+        self._tell: Callable[[], None] = lambda: None
         self._trains, self._ending = False, LauncherEnding(job.workers)
         self.socket_thread = SocketThread(
             job.workers,
@@ -139,7 +141,7 @@ class Launcher(LocalWorkers):
         hello = control_in(message)
         if not isinstance(hello, Hello):
             return
-        error = self._difference(message.source, hello) or _twice(message.source)
+        error = self._difference(message.source, hello) or agreement.twice(message.source)
         bye = pack(Bye(error.what), message.dest, message.source)
         self.socket_thread.reactor.answer(hello.address, bye)
         if not self._begun:
@@ -163,7 +165,7 @@ class Launcher(LocalWorkers):
             hello = control_in(message)
             if isinstance(hello, Hello):
                 if message.source not in missing:
-                    raise _twice(message.source)
+                    raise agreement.twice(message.source)
                 self._addresses[message.source] = hello.address
                 if error := self._difference(message.source, hello):
                     raise error
@@ -208,9 +210,17 @@ class Launcher(LocalWorkers):
 
     # ---- epochs
 
-    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
-        """Have the workers end once `asked` gives seconds since a wish to end."""
-        self._asked = asked
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """Have the workers end with the epoch under way once `asked` gives seconds since a wish to
+        end; `tell` is called once then.
+        """
+        self._asked, self._tell = asked, tell
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -343,6 +353,7 @@ class Launcher(LocalWorkers):
             raise KeyboardInterrupt
         self._ending.asked = True
         self._tell_all(End())
+        self._tell()
 
     def _tell_all(self, control: Control) -> None:
         for rank in range(self.job.workers):
@@ -387,10 +398,3 @@ class Launcher(LocalWorkers):
 
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(numbers)))
-
-
-def _twice(rank: int) -> Refused:
-    return Refused(
-        f"two processes say that they are worker {rank}",
-        do="give each machine its own --node-rank, and start each once",
-    )

@@ -97,7 +97,9 @@ class WorkerMarks:
         """Copy the state when the launcher has said where it is written, or write it at once."""
         mark = self._mark
         self._background.poll()  # raises what is a fault of tux in the last writing
-        self._say(Reached(mark, state.head.epoch == self._last))
+        # none follows the last one, which is not left out
+        is_last = state.head.epoch == self._last or self.asked() is not None
+        self._say(Reached(mark, is_last))
         while mark not in self._answers:
             yield
         if path := self._answers.pop(mark):

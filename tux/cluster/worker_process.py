@@ -244,7 +244,7 @@ class Peer:
             lambda: training.worker.epoch,
         )
         training.marks = marks
-        training.end_when(marks.asked, keeps_last=False)
+        training.end_when(marks.asked)
         return last
 
     def _send_lists(self, worker: Worker) -> None:

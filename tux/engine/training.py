@@ -76,10 +76,12 @@ class Training:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
         self.marks: Marks | None = None
-        # seconds since the user has asked to end, None if nobody has; and whether the run has ended
-        # for that
+        # seconds since the user has asked to end, None if nobody has
         self.asked: Callable[[], float | None] = lambda: None
-        self.keeps_last = self.ended_early = False
+        self._tell: Callable[[], None] = lambda: None
+        # whether the run has ended for that, and with the model of an epoch that has ended
+        self.ended_early, self.has_model = False, True
+        self._keeps_last = False
         self._last: tuple[float, list[np.ndarray]] = float("inf"), []  # seconds, model of an epoch
         self.best_epoch, self.best = 0, float("inf")
         self._since = 0  # evaluations since the best
@@ -88,7 +90,6 @@ class Training:
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # before the epoch under way
-        self.epochs_done = 0
         cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
         setup, stages, evaluate = (stages_of(program, name, cluster) for name in STAGED)
         every = [*setup, *stages, *evaluate]
@@ -124,19 +125,16 @@ class Training:
         """`epochs` that also yields None whenever the worker must take a message before it can go
         on.
 
-        All workers of a job see the same metrics, so they stop at the same epoch. A run that is
-        `asked` to end does so at the end of the epoch under way; or, where that is far and it
-        `keeps_last`, with the model of the epoch before.
+        All workers of a job see the same metrics, so they stop at the same epoch. For a run that
+        the user asks to end, see `end_when`.
         """
         try:
             yield from self._epochs(most, every, patience, keep_best=keep_best)
         except EndedEarly:
-            self.ended_early = True
-            for array, last in zip(self._model(), self._last[1], strict=True):
-                array[...] = last
-        if self._best_model and self.best_epoch != self.epochs_done:
-            for array, best in zip(self._model(), self._best_model, strict=True):
-                array[...] = best
+            self.ended_early, self.has_model = True, bool(self._last[1])
+            self._put_back(self._last[1])
+        if self.best_epoch != self.worker.epoch:
+            self._put_back(self._best_model)
 
     def _epochs(
         self, most: int, every: int, patience: int, *, keep_best: bool
@@ -155,7 +153,6 @@ class Training:
             start = time.perf_counter()
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
             yield record
-            self.epochs_done = number
             monitored = record.get(worker.program.monitor)
             if monitored is not None:
                 self._since += 1
@@ -174,9 +171,21 @@ class Training:
                 break
             self._keep_last(time.perf_counter() - start)
 
-    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
-        """End early once `asked` gives seconds since a wish to end; `keeps_last`: see `steps`."""
-        self.asked, self.keeps_last = asked, keeps_last
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """End early once `asked` gives seconds since a wish to end; `tell` is called once if the
+        epoch under way goes on for a while.
+
+        The run ends at the end of that epoch. Where this is far, it ends between two clocks: with
+        `keeps_last` its model is that of the epoch before, if that was long; where states are kept,
+        one is kept there, and without an epoch before there is no model (`has_model`).
+        """
+        self.asked, self._tell, self._keeps_last = asked, tell, keeps_last
 
     # ---- states
 
@@ -228,7 +237,7 @@ class Training:
         head.counts.put_back(worker)
         self._since, self.best_epoch = head.since, head.best_epoch
         self.best = float("inf") if head.best is None else head.best
-        self._resumed, self.epochs_done = head, head.epoch
+        self._resumed = head
 
     def _mark(self, epoch: int, *, over: bool) -> Iterator[None]:
         """The mark at the end of an epoch."""
@@ -238,10 +247,16 @@ class Training:
             yield
         self._passed += 1
         if self.asked() is not None and self.marks.keeps:
-            self.marks.finish()
-            wanted = True
-        if wanted:
+            yield from self._keep_at_end(self.marks, self.state(over=over))
+        elif wanted:
             yield from self.marks.keep(self.state(over=over))
+
+    @staticmethod
+    def _keep_at_end(marks: Marks, state: State) -> Iterator[None]:
+        """Keep the state with which the run ends; then it is on the disk."""
+        marks.finish()
+        yield from marks.keep(state)
+        marks.finish()
 
     def _repeated(self) -> list[Repeated]:
         return [*repeated([*self._setup, *self._stages, *self._evaluate])]
@@ -274,18 +289,28 @@ class Training:
             copy[...] = array
         return into
 
+    def _put_back(self, copy: list[np.ndarray]) -> None:
+        """Let the model be as it was when it was copied, if it was."""
+        if copy:
+            for array, kept in zip(self._model(), copy, strict=True):
+                array[...] = kept
+
     def _keep_last(self, seconds: float) -> None:
         """Note how long an epoch took; after a long one copy the model, if that is wanted."""
-        long = self.keeps_last and seconds > LONG
+        long = self._keeps_last and seconds > LONG
         self._last = seconds, self._copied(self._last[1]) if long else []
 
     def _is_far(self) -> bool:
-        """Whether the run is asked to end, and the epoch will not end soon."""
+        """Whether the run is asked to end, and the epoch under way will not end soon."""
         asked = self.asked()
-        if asked is None or self._timing is None or not self._last[1]:
+        if asked is None or self._timing is None or not self._keeps_last:
             return False
-        left = self._last[0] - (time.perf_counter() - self._timing)
-        return asked + max(left, 0.0) > SOON
+        self._tell()
+        self._tell = lambda: None
+        if self._last[1]:
+            left = self._last[0] - (time.perf_counter() - self._timing)
+            return asked + max(left, 0.0) > SOON
+        return asked > SOON and self.marks is not None and self.marks.keeps
 
     def _model(self) -> list[np.ndarray]:
         """This worker's share of the model: fields of its masters, and the lengths of its lists;
@@ -365,9 +390,11 @@ class _InEpoch:
         return True if far else wanted
 
     def keep(self, loop: ClockLoop) -> Iterator[None]:
-        """Keep the state."""
+        """Keep the state, which may be that with which the run ends."""
         training = self._training
         assert training.marks is not None
-        yield from training.marks.keep(training.state(turns=loop.turns, loop=loop))
+        state = training.state(turns=loop.turns, loop=loop)
         if training._is_far():
+            yield from training._keep_at_end(training.marks, state)
             raise EndedEarly
+        yield from training.marks.keep(state)

@@ -65,6 +65,14 @@ class Every(msgspec.Struct, frozen=True):
             return None
         return Every(seconds=seconds) if math.isfinite(seconds) and seconds > 0 else None
 
+    def wants(self, epoch: int | None, last: int) -> bool:
+        """Whether a state is kept at the end of `epoch`, of `last` in all; None: no epoch ends
+        there.
+        """
+        return epoch is not None and (
+            epoch == last or (self.epochs > 0 and epoch % self.epochs == 0)
+        )
+
     def __str__(self) -> str:
         return str(self.epochs) if self.epochs else f"{self.seconds:g}s"
 
@@ -95,10 +103,8 @@ class Allowance:
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """As `tux.engine.training.Marks.wanted`."""
-        if epoch == self._last:
-            return True
-        if self._every.epochs:
-            return epoch is not None and epoch % self._every.epochs == 0
+        if epoch == self._last or self._every.epochs:
+            return self._every.wants(epoch, self._last)
         upto, self._asked = self._upto, mark
         if mark in self._wanted:
             self._wanted.discard(mark)

@@ -52,7 +52,6 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     seed: int
     slack: Count
     racing: bool
-    lanes: Count
     program: str  # digest of its source
     data: str  # digest
     test: str | None
@@ -112,6 +111,14 @@ def newest(out: str | os.PathLike[str]) -> Found:
         except DataError as error:
             refused.append(Refused(path, error.what))
     return Found(None, refused)
+
+
+def are_in(out: str | os.PathLike[str]) -> bool:
+    """Whether the folder `out` has a checkpoint, be it whole or damaged."""
+    try:
+        return bool(_numbered(Path(out, FOLDER)))
+    except DataError:
+        return False
 
 
 class Checkpoints:

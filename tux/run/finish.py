@@ -25,7 +25,7 @@ from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
 from tux.run.advice import on_workers
-from tux.run.checkpoints import FOLDER
+from tux.run.checkpoints import are_in
 from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
@@ -45,10 +45,17 @@ class Trainer(Protocol):
     seconds: float
     best_epoch: int
     ended_early: bool
+    has_model: bool
 
-    def end_when(self, asked: Callable[[], float | None], *, keeps_last: bool) -> None:
-        """End before the last epoch once `asked` gives seconds since a wish to end; `keeps_last`:
-        with the model of the last epoch that has ended, if the one under way takes long.
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """End early once `asked` gives seconds since a wish to end: see
+        `tux.engine.training.Training.end_when`.
         """
 
     def epochs(
@@ -109,7 +116,8 @@ def carry_out(
         folder.write_run(record)
     watch = clock.watch
     with ending_deferred() if folder else nullcontext(Deferred()) as asked:
-        training.end_when(asked.seconds, keeps_last=folder is not None)
+        tell = lambda: watch.say("ends with this epoch, or sooner; Ctrl-C again ends at once")  # noqa: E731
+        training.end_when(asked.seconds, tell, keeps_last=folder is not None)
         records = _train(training, plan, keep_best, record, folder, watch, before)
         if training.ended_early:
             assert folder is not None
@@ -178,21 +186,25 @@ def _ended(
     record: Run,
     folder: RunFolder,
 ) -> Interrupted:
-    """A run that the user has ended: its model is written. Returns the error that tells so."""
+    """A run that the user has ended: its model is written, if it has one. Returns the error that
+    tells so.
+    """
     record.interrupted = len(records) + 1
-    record.results = _results(training, records, keep_best)
-    _write(training, folder)
+    model = "no model was written"
+    if training.has_model:
+        record.results = _results(training, records, keep_best)
+        _write(training, folder)
+        model = f"the model is in {folder.path}"
     folder.write_run(record)
     return Interrupted(
-        f"interrupted after {plural(len(records), 'epoch')}; the model is in {folder.path}",
+        f"interrupted after {plural(len(records), 'epoch')}; {model}",
         do=_how_to_go_on(folder) or "with --checkpoint-every N a run can go on",
     )
 
 
 def _how_to_go_on(folder: RunFolder) -> str:
     """How to go on with a run that has checkpoints; else ""."""
-    there = (folder.path / FOLDER).exists()
-    return f"go on: tux run --resume {folder.path}" if there else ""
+    return f"go on: tux run --resume {folder.path}" if are_in(folder.path) else ""
 
 
 def _without_value(monitor: str, program: Program) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tux.base.background import Background
 from tux.base.errors import DiskError
-from tux.cluster import keeper as cluster
+from tux.cluster.keeper import Keeper
 from tux.cluster.worker_marks import copied_if_small
 from tux.engine.saved import save
 from tux.engine.shard import Digest
@@ -28,9 +28,9 @@ PATIENCE = 600.0
 """Seconds that the end of a run waits for the last checkpoint."""
 
 
-class Keeper:
-    """Makes checkpoints of the workers' files, one at a time (`tux.cluster.keeper.Keeper`).
-    `manifest` describes a state of so many workers.
+class FolderKeeper:
+    """Makes checkpoints in a run's folder (`tux.cluster.keeper.Keeper`). `manifest` describes a
+    state of so many workers.
     """
 
     def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
@@ -57,12 +57,14 @@ class Keeper:
         self._draft.abandon()
 
 
-class Keeping:
-    """The marks of a run of one worker (`tux.engine.training.Marks`)."""
+class LocalMarks:
+    """The marks of a run of one worker, in the process that keeps its states
+    (`tux.engine.training.Marks`).
+    """
 
     keeps = True
 
-    def __init__(self, every: Every, last: int, keeper: cluster.Keeper, watch: Watcher) -> None:
+    def __init__(self, every: Every, last: int, keeper: Keeper, watch: Watcher) -> None:
         """`last`: the run's last epoch."""
         self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
         self._writing: Background[None] = Background()
@@ -71,10 +73,8 @@ class Keeping:
     def wanted(self, mark: int, epoch: int | None) -> bool:
         """Whether the state at a mark is kept: always at the end of the last epoch."""
         self._tell()
-        if epoch == self._last:
-            return True
-        if self._every.epochs:
-            return epoch is not None and epoch % self._every.epochs == 0
+        if epoch == self._last or self._every.epochs:
+            return self._every.wants(epoch, self._last)
         return time.monotonic() - self._kept >= self._every.seconds
 
     def keep(self, state: State) -> Iterator[None]:
@@ -96,10 +96,9 @@ class Keeping:
             self._warn(error)
             return
         copy = copied_if_small(state, 1)
-        if copy is state:
-            self._write(state)
-        else:
-            self._writing.start(lambda: self._write(copy))
+        self._writing.start(lambda: self._write(copy))
+        if copy is state:  # which changes when training goes on
+            self.finish()
         yield from ()
 
     def _write(self, state: State) -> None:

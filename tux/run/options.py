@@ -192,7 +192,8 @@ class RunOptions(Reading):
     takes longer than `deadline` seconds. `place`: which of several machines this is.
 
     With `checkpoint_every`, epochs ("5") or seconds ("30s"), the run's state is kept below `out`,
-    so that the run can go on after a fault (`tux.run.session.resume`); the newest `keep` stay.
+    so that the run can go on after a fault (`tux.run.session.resume`); the newest `keep` stay,
+    None: 2.
 
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
@@ -213,12 +214,17 @@ class RunOptions(Reading):
     deadline: float = 600.0
     place: Place | None = None
     checkpoint_every: str | None = None
-    keep: int = 2
+    keep: int | None = None
     judge_repeats: int = REPEATS
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.keep and not self.checkpoint_every:
+            raise UsageError(
+                "--keep says how many checkpoints stay, and none are written",
+                do="add --checkpoint-every N",
+            )
         if self.checkpoint_every and self.out is None and not (self.place and self.place.rank):
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"

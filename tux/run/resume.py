@@ -11,11 +11,12 @@ from typing import Any
 
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
+from tux.base.text import plural
 from tux.engine.saved import Saved
 from tux.engine.state import Head
 from tux.program import sources
 from tux.program.program import Program
-from tux.run.checkpoints import Checkpoint, Found, Manifest, newest
+from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest
 from tux.run.folder import Run, read_metrics, read_run
 from tux.run.options import MEMORY, RunOptions
 
@@ -66,20 +67,23 @@ class Stopped:
         }
         for what, (before, after) in now.items():
             if before != after:
-                raise Refused(f"{what} changed since the run of {self.path} began", do=OTHER)
+                raise Refused(
+                    f"{what} changed since the run began",
+                    where=str(self.path / "run.json"),
+                    do=OTHER,
+                )
 
 
 def stopped(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
-    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
-    `epochs`, `workers`, `threads` or `deadline` if they are given.
+    `epochs`, `threads` or `deadline` if they are given.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     or its data were in memory.
@@ -89,30 +93,26 @@ def stopped(
         warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
     if found.checkpoint is None:
         raise DataError(
-            f"{folder} holds no whole checkpoint to go on from",
-            do="run it anew, with --checkpoint-every N so that it can go on",
+            f"there is no whole checkpoint in {path / FOLDER}",
+            do="run it anew; runs with --checkpoint-every N can go on",
         )
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
-    for name, now in (("workers", workers),):
-        if now is not None and now != run.options[name]:
-            raise UsageError(
-                f"the run of {folder} has {run.options[name]} {name}, not {now}",
-                do=f"leave --{name} out",
-            )
     checkpoint = found.checkpoint
     if checkpoint.manifest.workers != run.options["workers"]:
         raise UsageError(
-            f"the run of {folder} had {checkpoint.manifest.workers} workers on several machines, "
-            "and goes on only there",
+            f"the checkpoint is of {plural(checkpoint.manifest.workers, 'worker')}, and run.json "
+            f"names {run.options['workers']}: a run on several machines cannot go on yet",
+            where=str(path / "run.json"),
             do="run it anew",
         )
-    most = run.options["epochs"] if epochs is None else epochs
-    if checkpoint.manifest.epoch >= most:
+    most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
+    # where the disk was full at the end, the model is still to be written
+    if ended > most or (ended == most and (path / "model").exists()):
         raise UsageError(
-            f"the run of {folder} is over: it has trained {checkpoint.manifest.epoch} epochs",
-            do="go on with more: --epochs N",
+            f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
+            do=f"go on with more: --epochs N, with N above {ended}",
         )
     options = _options(run, path, most, threads, deadline)
     program = sources.find(run.app.name).program(**run.parameters)
@@ -130,7 +130,6 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         seed=record.seed,
         slack=options["slack"],
         racing=options["racing"],
-        lanes=0,
         program=record.app.digest,
         data=record.data.digest,
         test=record.test.digest if record.test else None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
-from tux.base.errors import DeadlinePassed, PeerLost
+from tux.base.errors import DeadlinePassed, DiskError, PeerLost
 from tux.base.text import plural
 from tux.cluster.keeper import States
 from tux.engine.saved import load
@@ -30,11 +30,11 @@ from tux.run.begin import (
     stored,
     tell_serial,
 )
-from tux.run.checkpoints import Checkpoints, Found, newest
+from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data
-from tux.run.keeping import WHOLE, Keeper, Keeping
+from tux.run.keeping import WHOLE, FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
@@ -78,7 +78,6 @@ def resume(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
-    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     watch: Watcher | None = None,
@@ -94,7 +93,6 @@ def resume(
     before = stopped(
         folder,
         epochs=epochs,
-        workers=workers,
         threads=threads,
         deadline=deadline,
         warn=watch.warn,
@@ -139,7 +137,7 @@ def _run(
             if states.resume:
                 training.resume(load(states.resume[0], WHOLE))
             if states.every and states.keeper:
-                keeping = Keeping(states.every, plan.epochs, states.keeper, clock.watch)
+                keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch)
                 training.marks = keeping
                 stack.callback(keeping.finish)
         if options.place and options.place.rank:
@@ -164,12 +162,13 @@ def _run(
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """A lost worker's error says how to go on, if there is a checkpoint."""
+    """The error of a lost worker or a full disk says how to go on, if there is a checkpoint."""
     try:
         yield
-    except (PeerLost, DeadlinePassed) as error:
-        if folder and newest(folder.path).checkpoint:
-            error.do = f"go on from the last checkpoint: tux run --resume {folder.path}"
+    except (PeerLost, DeadlinePassed, DiskError) as error:
+        if folder and are_in(folder.path):
+            first = "free space there, then " if isinstance(error, DiskError) else ""
+            error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
 
 
@@ -188,6 +187,11 @@ def _going_on(
     before.check(record)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
+    if kept.versions != record.versions:
+        watch.say(
+            "python or a library has another version than the run began with: results may differ "
+            "in rounding"
+        )
     record.incarnations = [
         *before.run.incarnations,
         {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns},
@@ -205,9 +209,11 @@ def _states(plan: Plan, folder: RunFolder | None, record: Run, before: Stopped |
     keeper, resume = None, before.states() if before else []
     if every and folder:
         found = before.found if before else Found(None, [])
-        checkpoints = Checkpoints(folder.path, found, plan.options.keep)
+        checkpoints = Checkpoints(folder.path, found, plan.options.keep or 2)
         metrics = folder.path / "metrics.jsonl"
-        keeper = Keeper(checkpoints, lambda head, count: manifest(record, head, count, metrics))
+        keeper = FolderKeeper(
+            checkpoints, lambda head, count: manifest(record, head, count, metrics)
+        )
     return States(every, keeper, resume)
 
 
