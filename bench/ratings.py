@@ -153,7 +153,9 @@ def compare(
         found["tux"].append(ours(inputs, rank, threads, seed, target))
         if theirs:
             found["libmf"].append(theirs.until(target))
-    medians = {name: statistics.median(each.seconds for each in runs) for name, runs in found.items()}
+    medians = {
+        name: statistics.median(each.seconds for each in runs) for name, runs in found.items()
+    }
     for name, runs in found.items():
         passes = statistics.median(each.passes for each in runs)
         ratio = medians["tux"] / medians[name]

@@ -101,7 +101,7 @@ def test_lists_on_disk_are_no_state():
     worker = Team(Lists(), edges_of(Lists())).workers[0]
     Training(worker)
     States().check(worker)
-    with pytest.raises(Refused, match="Lists keeps no states: it writes the lists of each page"):
+    with pytest.raises(Refused, match="Lists has no checkpoints: it writes the lists of each page"):
         States(Every(epochs=1)).check(worker)
 
 
