@@ -150,7 +150,7 @@ CONTROLS: tuple[control.Control, ...] = (
     NotKept(7, "the disk is full"),
     Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
-    Trained(0.25, 7),
+    Trained(0.25, 7, ended_early=True),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),
 )

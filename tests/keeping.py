@@ -185,7 +185,7 @@ class Led(SimulatedCluster):
             self.checkpointing.handle(message.source, unpack(message), self.now)
             return
         if message.kind is Kind.CONTROL:
-            self.marks[message.dest].heard(unpack(message))
+            assert self.marks[message.dest].heard(unpack(message))
         super().deliver(channel)
 
 

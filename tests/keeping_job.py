@@ -24,18 +24,12 @@ from tux.run.options import RunOptions
 from tux.run.watcher import Phases, Silent
 
 UNKNOWN = dict(
-    threads=1,
     seed=0,
-    slack=0,
-    racing=False,
-    lanes=0,
     program="",
     data="",
     test=None,
     parameters={},
-    cut=None,
     versions={},
-    incarnation=0,
     metrics_bytes=0,
 )
 

@@ -41,7 +41,7 @@ CONTROLS = [
     Welcome(bytes(range(16))),
     Record({}),
     Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
-    Trained(0.25, 7),
+    Trained(0.25, 7, False),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Failed(1, "", "", ""),
     Bye(),

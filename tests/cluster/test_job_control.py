@@ -196,14 +196,14 @@ def test_time_in_which_a_member_did_not_listen_is_not_the_others_silence(tmp_pat
         "Nobody", (), {"send": lambda *_, **__: None, "close": lambda *_: None}
     )()
     try:
-        member.reactor._mark()
+        member.reactor._probe()
         member.reactor.heartbeat.heard[1] = now[0]
         now[0] += heartbeat.SILENCE + 100
-        member.reactor._mark()
+        member.reactor._probe()
         assert member.inbox.empty()
         for _ in range(int(heartbeat.SILENCE) + 2):  # and now it does listen
             now[0] += 1
-            member.reactor._mark()
+            member.reactor._probe()
         assert "has been silent" in str(member.inbox.get_nowait())
     finally:
         member.close(0)
@@ -223,7 +223,7 @@ def test_a_silence_that_has_a_reason_is_no_loss(tmp_path, monkeypatch):
             excused=lambda member, seconds, excused=excused: excused,
         )
         member.reactor.heartbeat.heard[1] = time.monotonic()
-        member.reactor._mark()
+        member.reactor._probe()
         assert member.inbox.empty() == excused
         member.close(0)
 

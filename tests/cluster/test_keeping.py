@@ -18,7 +18,7 @@ from tux.engine import state, training
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.shard import Digest
 from tux.engine.state import Counts, Head, State
-from tux.protocol.marks import Allowance, Every, Keeping
+from tux.protocol.marks import Allowance, Every, OneAtATime
 
 PROGRAMS = [Meetings, Visits]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
@@ -135,13 +135,13 @@ def forgets_a_mark_for_a_later_word(patch):
 
 
 def takes_the_first_file_for_all(patch):
-    real = Keeping.ended
+    real = OneAtATime.ended
 
     def ended(self, worker, mark, outcome):
         real(self, worker, mark, outcome)
         return [outcome] * self._workers
 
-    patch.setattr(Keeping, "ended", ended)
+    patch.setattr(OneAtATime, "ended", ended)
 
 
 @pytest.mark.parametrize(
@@ -256,8 +256,8 @@ def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
     files = Files()
     handle = led(files)
     handle((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)))
-    handle.launcher.end()
-    handle.launcher.end()
+    handle.launcher.end(10)
+    handle.launcher.end(10)
     assert files.told == [("begin",), ("abandon",)]
 
 

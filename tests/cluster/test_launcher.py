@@ -25,7 +25,7 @@ def test_a_launcher_waits_while_a_worker_loads_or_computes(busy):
         socket_thread=SimpleNamespace(receive=receive, reactor=SimpleNamespace(heartbeat=life)),
         any_ended=lambda: False,
         check=lambda: None,
-        _check_asked=lambda: None,
+        _look_around=lambda: None,
     )
     with pytest.raises(DeadlinePassed, match="waited 5 s for epoch 3, and no worker was at work"):
         Launcher._receive(launcher, 5.0, "epoch 3")

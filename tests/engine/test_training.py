@@ -15,6 +15,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError
 from tux.engine.model import model_fields
+from tux.engine.model_copy import ModelCopy
 from tux.engine.training import Training
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -181,9 +182,7 @@ def test_the_lengths_of_lists_are_put_back_with_the_lists():
 
 def test_the_last_epoch_is_not_copied_if_it_is_the_best(monkeypatch):
     copied = []
-    monkeypatch.setattr(
-        Training, "_copy_model", lambda training: copied.append(training.best_epoch)
-    )
+    monkeypatch.setattr(ModelCopy, "make", lambda copy: copied.append(copy._worker.epoch))
     trained(Scripted(3, 4, 2), 3, keep_best=True)
     assert copied == [1]
 

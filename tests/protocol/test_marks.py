@@ -4,7 +4,7 @@ of all workers.
 
 import pytest
 
-from tux.protocol.marks import AHEAD, FIRST, Allowance, Every, Keeping, Pace, Word
+from tux.protocol.marks import AHEAD, FIRST, Allowance, Every, OneAtATime, Pace, Word
 
 
 def test_epochs_need_no_word():
@@ -124,7 +124,7 @@ def test_a_mark_is_reported_that_may_be_passed():
 
 
 def test_the_first_worker_at_a_mark_decides_for_all():
-    keeping, begun = Keeping(3), []
+    keeping, begun = OneAtATime(3), []
 
     def begin():
         begun.append(True)
@@ -142,7 +142,7 @@ def test_the_first_worker_at_a_mark_decides_for_all():
 
 
 def test_what_no_worker_may_say():
-    keeping = Keeping(2)
+    keeping = OneAtATime(2)
     keeping.reached(0, 5, lambda: True)
     for wrong in (
         lambda: keeping.reached(0, 5, lambda: True),

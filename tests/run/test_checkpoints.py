@@ -23,17 +23,12 @@ SETTINGS = Manifest(
     epoch=1,
     turns=0,
     workers=WORKERS,
-    threads=1,
     seed=7,
-    slack=0,
-    racing=False,
     program="p",
     data="d",
     test=None,
     parameters={"rank": 8, "rate": 0.1},
-    cut=None,
     versions={"tux": "0.1.0"},
-    incarnation=0,
     metrics_bytes=123,
 )
 
@@ -203,7 +198,7 @@ def test_of_a_damaged_checkpoint_nothing_is_used(two, damage):
     DAMAGES[damage](two)
     before = sorted(two.rglob("*"))
     assert found(two) == 1
-    ((path, why),) = newest(two).refused
+    ((path, why),) = newest(two).left_out
     assert path == two / "checkpoints" / "000002" and "of a checkpoint is damaged: " in why
     assert str(two) not in why and sorted(two.rglob("*")) == before
 
@@ -211,7 +206,7 @@ def test_of_a_damaged_checkpoint_nothing_is_used(two, damage):
 def test_all_may_be_damaged(two):
     for number in (1, 2):
         flip(shard(two, number))
-    assert [path.name for path, _ in newest(two).refused] == ["000002", "000001"]
+    assert [path.name for path, _ in newest(two).left_out] == ["000002", "000001"]
     assert newest(two).checkpoint is None
 
 

@@ -10,15 +10,19 @@ import pytest
 from tiny_ratings import RATINGS
 from watchers import Told
 
+from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
+from tux.cluster.place import Place
+from tux.run import claim
 from tux.run.finish import Interrupted
 from tux.run.folder import RunFolder, read_metrics, read_run
 from tux.run.keeping import LocalMarks
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
+from tux.stages import Apply, Exchange, GlobalSync
 
 
 @pytest.fixture
@@ -100,6 +104,71 @@ def test_a_run_of_more_epochs_goes_on_from_the_end_of_one(here):
     resume("four", epochs=6)
     assert model("four") == model("six")
     assert [record["epoch"] for record in read_metrics("four")] == [1, 2, 3, 4, 5, 6]
+
+
+class Wandering(Program):
+    """Its metric falls until the end of epoch 3, and rises then."""
+
+    page = Vertex(x=shared("f8"))
+    link = Edge("page", "page")
+    tau = Context(seen=total("f8"), far=metric())
+    epochs = 5
+    monitor = "far"
+
+    def stages(self):
+        return [Exchange(step), Apply("page"), GlobalSync(measure)]
+
+
+def step(src, tau):
+    src.x += 1.0
+    tau.seen += src.x
+
+
+def measure(tau):
+    tau.far = abs(tau.seen / 4 - 3.0)  # four links, each of a page of its own
+
+
+def test_more_epochs_go_on_from_the_best_model_also_if_that_is_the_last(here):
+    Path("links.csv").write_text(
+        "source,target\n" + "".join(f"{i},{(i + 1) % 4}\n" for i in range(4))
+    )
+    options = {"jit": False, "patience": 9, "checkpoint_every": "1"}
+    data = os.path.abspath("links.csv")
+    run(Wandering(), data, None, RunOptions(out="whole", epochs=5, **options))
+    run(Wandering(), data, None, RunOptions(out="part", epochs=3, **options))
+    resume("part", epochs=5)
+    assert read_run("whole").results["best"]["epoch"] == 3
+    assert read_run("part").results["best"] == read_run("whole").results["best"]
+    assert model("part") == model("whole")
+
+
+def test_a_state_too_large_for_a_copy_is_written_before_training_goes_on(here, monkeypatch):
+    def started(self, work):
+        raise AssertionError("it is not written beside training")
+
+    monkeypatch.setattr("tux.run.keeping.copied_if_small", lambda state, workers: state)
+    monkeypatch.setattr(Background, "start", started)
+    stop("part", 5)
+    resume("part")
+    assert model("part")
+
+
+def test_of_two_that_take_over_a_lock_one_gets_it(here, monkeypatch):
+    stop("part", 3)
+    folder, dead = Path("part"), f"{2**22 + 1} {socket.gethostname()}\n"
+    (folder / claim.LOCK).write_text(dead)
+    rename = Path.rename
+
+    def late(path, target):
+        """The other is faster: it has looked too, and has locked the folder since."""
+        monkeypatch.setattr(Path, "rename", rename)
+        claim.reclaim(folder)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    with pytest.raises(UsageError, match="another run writes to"):
+        claim.reclaim(folder)
+    assert (folder / claim.LOCK).read_text().split()[0] == str(os.getpid())
 
 
 def test_a_damaged_checkpoint_is_left_out_and_told(here):
@@ -186,6 +255,8 @@ def test_only_one_run_writes_to_a_folder(here):
 def test_checkpoints_need_a_folder():
     with pytest.raises(UsageError, match="--out"):
         RunOptions(checkpoint_every="5")
+    with pytest.raises(UsageError, match="several machines has no checkpoints"):
+        RunOptions(checkpoint_every="5", out="out", place=Place(2, 0, "127.0.0.1", 1, None))
     with pytest.raises(UsageError, match="none are written"):
         RunOptions(keep=3, out="out")
     for wrong in ("0", "x", "-3s", "nans", "s"):

@@ -50,3 +50,8 @@ def plural(count: int, noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{count:,} {noun[:-1]}ies"
     return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x')) else 's'}"
+
+
+def numbers(values: Iterable[int]) -> str:
+    """Numbers in ascending order, as in "0, 2, 5"."""
+    return ", ".join(map(str, sorted(values)))

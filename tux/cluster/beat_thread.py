@@ -45,10 +45,11 @@ class BeatThread:
 
     def send_now(self) -> None:
         """Send a heartbeat at once, and wait until it has left; after `stop`, do nothing."""
-        self._left.clear()
-        self._due.set()
-        if self._thread.is_alive():
-            self._left.wait(heartbeat.HEARTBEAT)
+        for _ in range(2):  # the first to leave may have been made before the call
+            self._left.clear()
+            self._due.set()
+            if self._thread.is_alive():
+                self._left.wait(heartbeat.HEARTBEAT)
 
     def stop(self) -> None:
         """End the thread, and close its sockets."""

@@ -71,10 +71,13 @@ class Record(msgspec.Struct, tag="record", frozen=True):
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):
-    """A worker has run its last epoch. Its share of the model follows."""
+    """A worker has run its last epoch, which the user may have chosen. Its share of the model
+    follows.
+    """
 
     seconds: float
     best_epoch: int
+    ended_early: bool
 
 
 class Pass(msgspec.Struct, tag="pass", frozen=True):

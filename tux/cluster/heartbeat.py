@@ -21,7 +21,7 @@ class Heartbeat:
         self._last_beat = self._last_round = now - HEARTBEAT
 
     def due(self, now: float) -> bool:
-        """Whether a mark is due; the thread asks in every round.
+        """Whether a probe is due; the thread asks in every round.
 
         Between rounds that are far apart, this process was stopped or a handler was busy. The
         others are not to blame for that time.

@@ -66,11 +66,13 @@ def ask(job: Job) -> bytes:
     """
     sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
-        sockets.dealers.connect(job.workers, job.launcher)
+        # one question waits at a time, however long machine 0 is not there
+        dealers = sockets.more_dealers(1)
+        dealers.connect(job.workers, job.launcher)
         left = job.deadline
         while left > 0:
             check_ending()
-            sockets.dealers.send(job.workers, told(Join(sockets.endpoint), job))
+            dealers.offer(job.workers, told(Join(sockets.endpoint), job))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 if not sockets.poll(max(int(1000 * rest), 1)):
@@ -86,6 +88,7 @@ def ask(job: Job) -> bytes:
                             )
             left -= heartbeat.HEARTBEAT
     finally:
+        dealers.close(0)
         sockets.close(0)
     where = job.launcher.removeprefix("tcp://")
     raise DeadlinePassed(

@@ -17,7 +17,7 @@ from tux.engine.saved import Saved
 from tux.engine.shard import Digest
 from tux.engine.state import Head
 from tux.engine.worker import Worker
-from tux.protocol.marks import Every, Keeping, Pace
+from tux.protocol.marks import Every, OneAtATime, Pace
 
 LEFT_OUT = (
     "a checkpoint is left out where the one before is still being written; --checkpoint-every "
@@ -86,7 +86,7 @@ class Checkpointing:
         self._say, self._warn = say, warn
         self._pace = Pace(every.seconds, 0.0)
         self._at_end: list[tuple[int, int]] = []  # workers at their last mark, not yet answered
-        self._keeping: Keeping[Kept | NotKept] = Keeping(workers)
+        self._keeping: OneAtATime[Kept | NotKept] = OneAtATime(workers)
 
     def start(self, now: float) -> None:
         """Training begins."""
@@ -112,6 +112,12 @@ class Checkpointing:
                 outcomes = self._keeping.ended(rank, mark, control)
                 if outcomes is not None:
                     self._background.start(lambda: self._finish(outcomes))
+        self.look()
+
+    def look(self) -> None:
+        """See whether the last checkpoint has become whole; if so, workers at their last mark are
+        answered.
+        """
         self._settle()
         if self._at_end:
             self._answer_last()
@@ -126,23 +132,18 @@ class Checkpointing:
 
     def _answer_last(self) -> None:
         """Answer workers at their last mark, unless others still write the state before."""
-        if self._background.busy():
-            self._wait()
         if self._keeping.mark in (None, self._at_end[0][1]):
             waiting, self._at_end = self._at_end, []
             for rank, mark in waiting:
                 self._answer(rank, mark)
 
-    def _wait(self) -> None:
-        while not self._background.wait(time.monotonic() + 60):
-            pass
-        self._settle()
-
-    def end(self) -> None:
-        """No worker writes any more: wait until the last checkpoint is whole, and remove one that
-        cannot become so.
+    def end(self, seconds: float) -> None:
+        """No worker writes any more: wait for so many seconds until the last checkpoint is whole,
+        and remove one that cannot become so. What the disk has not taken by then is left.
         """
-        self._wait()
+        if not self._background.wait(time.monotonic() + seconds):
+            return
+        self._settle()
         if self._keeping.mark is not None:
             self._keeping.done()
             self._keeper.abandon()

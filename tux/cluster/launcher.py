@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending, ending_ignored
+from tux.base.text import numbers
 from tux.cluster import agreement, joining
 from tux.cluster.control import (
     At,
@@ -50,6 +51,7 @@ from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
+from tux.cluster.worker_marks import PATIENCE
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
 from tux.engine.saved import epoch_in
@@ -180,7 +182,7 @@ class Launcher(LocalWorkers):
     def _receive_hello(self, missing: set[int]) -> Message:
         """The next message, while some workers have not said hello."""
         if missing & set(self.ranks):
-            waiting_for = f"workers {_listed(missing)} to start"
+            waiting_for = f"workers {numbers(missing)} to start"
             self._phase(f"wait for {waiting_for}")
             return self._receive(STARTING, waiting_for)
         waiting_for = self._others(missing)
@@ -193,9 +195,9 @@ class Launcher(LocalWorkers):
     def _others(self, missing: set[int]) -> str:
         """Machines that have not joined, with their workers, in words."""
         machines = sorted({rank // len(self.ranks) for rank in missing})
-        name = f"machine{'s' * (len(machines) > 1)} {_listed(machines)}"
+        name = f"machine{'s' * (len(machines) > 1)} {numbers(machines)}"
         return (
-            f"{name} (worker{'s' * (len(missing) > 1)} {_listed(missing)}) to join at "
+            f"{name} (worker{'s' * (len(missing) > 1)} {numbers(missing)}) to join at "
             f"{self.job.launcher.removeprefix('tcp://')}"
         )
 
@@ -235,9 +237,8 @@ class Launcher(LocalWorkers):
         with self.socket_thread.naming_hosts():
             yield from self._records(first)
             if self._checkpointing:
-                self._checkpointing.end()
+                self._checkpointing.end(PATIENCE)
         self._refusals.warn(self._own_beat(), end=True)
-        self.ended_early = (self._ending.until or most) < most
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
@@ -248,7 +249,7 @@ class Launcher(LocalWorkers):
         training = set(range(self.job.workers))
         self._trains = True
         while training:
-            message = self._receive(self.job.deadline, f"epoch {len(records) + 1}")
+            message = self._receive(self.job.deadline, f"epoch {min(last) + 1}")
             match control_in(message):
                 case Record() as record:
                     epoch = last[message.source] = epoch_of(message, record, last[message.source])
@@ -262,7 +263,8 @@ class Launcher(LocalWorkers):
                         until = self._ending.at(message.source, epoch)
                     if until is not None:
                         self._tell_all(Until(until))
-                case Trained(seconds, best_epoch):
+                case Trained(seconds, best_epoch, ended_early):
+                    self.ended_early |= ended_early
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
@@ -333,7 +335,7 @@ class Launcher(LocalWorkers):
                 self._say(Bye(self.why), rank)
             super().end(met, patience)
             if self._checkpointing:
-                self._checkpointing.end()
+                self._checkpointing.end(patience)
             # workers on another machine may not have it yet
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
 
@@ -342,11 +344,13 @@ class Launcher(LocalWorkers):
     def _say(self, control: Control, rank: int) -> None:
         self.socket_thread.send(pack(control, self.job.workers, rank))
 
-    def _check_asked(self) -> None:
-        """If the user has asked to end: have the workers end, or KeyboardInterrupt if none trains
-        yet.
+    def _look_around(self) -> None:
+        """See what no message tells: whether a checkpoint has become whole, and whether the user
+        has asked to end. Then the workers end, or KeyboardInterrupt if none trains yet.
         """
         check_ending()
+        if self._checkpointing:
+            self._checkpointing.look()
         if self._asked() is None or self._ending.asked:
             return
         if not self._trains:
@@ -377,7 +381,7 @@ class Launcher(LocalWorkers):
             try:
                 message = self.socket_thread.receive(LOOK, waiting_for)
             except DeadlinePassed:
-                self._check_asked()
+                self._look_around()
                 before, ended = ended, self.any_ended()
                 if before or not ended:  # what one that has ended had to say is here soon after
                     self.check()
@@ -389,12 +393,8 @@ class Launcher(LocalWorkers):
                         do=LONGER,
                     ) from None
                 continue
-            self._check_asked()
+            self._look_around()
             self.check_folders()
             if isinstance(failure := control_in(message), Failed):
                 raise as_error(failure)
             return message
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, sorted(numbers)))

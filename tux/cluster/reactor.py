@@ -27,7 +27,7 @@ class Reactor:
     `handle(message)` is called for each message that arrives; it returns True to keep the message
     from `deliver`, which otherwise gets it. `deliver` also gets the errors of rounds. `partners`
     are the members whose silence is delivered as PeerLost, unless `excused(member, seconds)`: a
-    silence of so many seconds has a reason. They get a mark once an interval, by which they find
+    silence of so many seconds has a reason. They get a probe once an interval, by which they find
     that a message before it was lost. `largest`: bytes of a frame. `foreign(message)` gets the
     messages of this job that are not between its members as this one counts them,
     `outside(frames)` what is not of this job; it returns True for what is not to be counted as
@@ -91,7 +91,7 @@ class Reactor:
                 self._take()
             self._send_all()
             self._handle_own()
-            self._mark()
+            self._probe()
         # whatever it is, the worker must hear of it: nobody else will
         except Exception as error:
             self._fail(error)
@@ -143,7 +143,7 @@ class Reactor:
         if not self.addresses[dest]:
             # The member has not said hello: control messages to it are dropped. Other messages are
             # answers to a member that knows all addresses before this one does.
-            if message.kind is not Kind.CONTROL and message.kind is not Kind.MARK:
+            if message.kind is not Kind.CONTROL and message.kind is not Kind.PROBE:
                 self._held.append(message)
             return
         overtakes = any(held.dest == dest for held in self._held)
@@ -169,7 +169,7 @@ class Reactor:
                 self.handle(message)
                 continue
             self.sequences.accept(message, self.name(self.number))
-            if message.kind is not Kind.MARK:
+            if message.kind is not Kind.PROBE:
                 self._dispatch(message)
 
     def _checked(self, message: Message) -> Message:
@@ -205,14 +205,14 @@ class Reactor:
     def _refuse(self, what: str) -> None:
         self.refused, self.last_refused = self.refused + 1, what
 
-    def _mark(self) -> None:
-        """If a mark is due, send it to the partners, and check that they have been heard."""
+    def _probe(self) -> None:
+        """If a probe is due, send it to the partners, and check that they have been heard."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return
         for partner in self.partners:
             if self.addresses[partner]:
-                self._send(Message(Kind.MARK, self.number, partner))
+                self._send(Message(Kind.PROBE, self.number, partner))
             seconds = self.heartbeat.silence(partner, now)
             if seconds > heartbeat.SILENCE and not self._excused(partner, seconds):
                 self.heartbeat.heard[partner] = now

@@ -195,8 +195,15 @@ class Sockets:
         return Dealers(self._context, self._keys, most_waiting)
 
     def send_once(self, address: str, frames: Sequence[Any]) -> None:
-        """Send frames to a process that is no member."""
-        dealer = self.dealers.dealer(address)
+        """Send frames to a process that is no member; nothing is sent while the process may open no
+        more files.
+        """
+        try:
+            dealer = self.dealers.dealer(address)
+        except zmq.ZMQError as error:
+            if error.errno != errno.EMFILE:
+                raise
+            return
         dealer.send_multipart(frames)
         dealer.close(1000)
 

@@ -27,6 +27,9 @@ from tux.engine import shard
 from tux.engine.state import State
 from tux.protocol.marks import Allowance, Every, Word
 
+PATIENCE = 600.0
+"""Seconds that the end of a run waits for a disk that takes its last state."""
+
 SHARE = 4
 """The part of the free memory that the copies of all workers of a machine may take together is
 one of so many.
@@ -114,8 +117,7 @@ class WorkerMarks:
 
     def finish(self) -> None:
         """Wait until the last state is on the disk."""
-        while not self._background.wait(time.monotonic() + 60):
-            pass
+        self._background.wait(time.monotonic() + PATIENCE)
         self._background.poll()
 
     def _keep(self, mark: int, path: str, state: State) -> None:

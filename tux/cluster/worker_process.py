@@ -213,14 +213,13 @@ class Peer:
             self.say(Record(record))
         if self.marks:
             self.marks.finish()
-        self.say(Trained(training.seconds, training.best_epoch))
+        self.say(Trained(training.seconds, training.best_epoch, training.ended_early))
         self._send_lists(worker)
         for message in model_messages(worker, self.launcher):
             thread.send(message)
-        try:
-            self.receive()
-        except Refused:
-            return
+        with suppress(Refused):  # the goodbye
+            while True:
+                self.receive()
 
     def _keep_states(self, training: Training) -> int:
         """Go on from the checkpoint of the job, if there is one, and keep states where it says so.
@@ -258,7 +257,10 @@ class Peer:
             self.socket_thread.send(
                 Message(Kind.SPOOLED_LISTS, self.rank, self.launcher, arrays=[piece])
             )
-            if (message := self.receive()).kind is not Kind.LISTS_TAKEN:
+            message = self.receive()
+            while message.kind is Kind.CONTROL:  # about marks, of which none follows
+                message = self.receive()
+            if message.kind is not Kind.LISTS_TAKEN:
                 raise BadMessage(message, "the launcher has not taken the lists before it")
 
 

@@ -55,7 +55,7 @@ class ClockLoop:
         self.turns = cuts.skip if cuts else 0  # clocks of the schedule that have begun
         self._upcoming = islice(clocks(steps), self.turns, None)
         self._decided = self.turns  # whether a state is kept is decided up to this turn
-        self._keeping = self._closed = False  # a state is to be kept; its blocks are closed
+        self._is_due = self._closed = False  # a state is to be kept; its blocks are closed
         self._next: ClockTask | None = None  # None: not known yet, or there is none
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
@@ -73,14 +73,14 @@ class ClockLoop:
             if ready is not None:
                 if not self._has_news():
                     self._run_segment(*ready)
-            elif self._keeping:
+            elif self._is_due:
                 yield from self._keep()
             elif self._next is not None and self._may_start(self._next):
                 wanted = self._is_wanted()
                 if wanted is None:
                     yield
                 elif wanted:
-                    self._keeping = True
+                    self._is_due = True
                 else:
                     self._start(self._next)
                     self.turns += 1
@@ -126,7 +126,7 @@ class ClockLoop:
             self._start(ClockTask(None, segments(self._next.closing), self._next.visit))
         else:
             yield from self._cuts.keep(self)
-            self._keeping = self._closed = False
+            self._is_due = self._closed = False
 
     def _look_ahead(self) -> None:
         """Ask the schedule for the next clock; it may pause until all clocks are finished."""

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
-import numpy as np
-
 from tux.engine.checks import (
     check_finite,
     refuse_dependence,
@@ -18,6 +16,7 @@ from tux.engine.checks import (
 )
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.eval_rows import fetch_eval_rows
+from tux.engine.model_copy import ModelCopy
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
 from tux.engine.state import Counts, Head, State, arrays_of, other_program, put_back
@@ -27,7 +26,6 @@ from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
 from tux.protocol.schedule import repeated
 from tux.protocol.steps import Repeated, Step
-from tux.rows.table import in_model
 
 
 class Marks(Protocol):
@@ -82,10 +80,10 @@ class Training:
         # whether the run has ended for that, and with the model of an epoch that has ended
         self.ended_early, self.has_model = False, True
         self._keeps_last = False
-        self._last: tuple[float, list[np.ndarray]] = float("inf"), []  # seconds, model of an epoch
+        self._last_seconds, self._last_model = float("inf"), ModelCopy(worker)  # of an epoch
         self.best_epoch, self.best = 0, float("inf")
         self._since = 0  # evaluations since the best
-        self._best_model: list[np.ndarray] = []
+        self._best_model = ModelCopy(worker)
         self._resumed: Head | None = None
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
@@ -131,10 +129,11 @@ class Training:
         try:
             yield from self._epochs(most, every, patience, keep_best=keep_best)
         except EndedEarly:
-            self.ended_early, self.has_model = True, bool(self._last[1])
-            self._put_back(self._last[1])
+            kept = self._last_model or self._best_model
+            self.ended_early, self.has_model = True, bool(kept)
+            kept.put_back()
         if self.best_epoch != self.worker.epoch:
-            self._put_back(self._best_model)
+            self._best_model.put_back()
 
     def _epochs(
         self, most: int, every: int, patience: int, *, keep_best: bool
@@ -147,8 +146,10 @@ class Training:
             worker.clock = 0
         elif self._resumed.over:
             return
-        elif (keep_best or patience) and self.best_epoch == worker.epoch and not self._best_model:
-            self._copy_model()  # the run was to end here
+        elif (
+            (keep_best or patience) and self.best_epoch == worker.epoch and not self._resumed.turns
+        ):
+            self._best_model.make()  # which was not done if the run was to end here
         for number in range(worker.epoch + 1, most + 1) if most else [0]:
             start = time.perf_counter()
             record = yield from self._epoch(number, evaluate=number % every == 0 or number == most)
@@ -161,7 +162,7 @@ class Training:
             ended = number and has_converged(worker.program, worker.metrics())
             over = bool((patience and self._since >= patience) or ended)
             if (keep_best or patience) and self.best_epoch == number < most and not over:
-                self._copy_model()
+                self._best_model.make()
             if number:
                 yield from self._mark(number, over=over)
             if over:
@@ -214,7 +215,7 @@ class Training:
             repetitions=[each.begun for each in self._repeated()],
             spooled=spool.tell() if spool else 0,
         )
-        best = {f"best/{number}": array for number, array in enumerate(self._best_model)}
+        best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
         return State(head, arrays_of(worker) | best)
 
     def resume(self, state: State) -> None:
@@ -225,10 +226,12 @@ class Training:
         put_back(worker, state.arrays)
         kept = [name for name in state.arrays if name.startswith("best/")]
         if kept:
-            self._best_model = [np.empty_like(array) for array in self._model()]
-        if len(kept) != len(self._best_model) or len(head.repetitions) != len(self._repeated()):
+            self._best_model.allocate()
+        if len(kept) != len(self._best_model.arrays) or len(head.repetitions) != len(
+            self._repeated()
+        ):
             raise other_program("it has other fields or stages")
-        for number, array in enumerate(self._best_model):
+        for number, array in enumerate(self._best_model.arrays):
             array[...] = state.arrays[f"best/{number}"]
         for each, begun in zip(self._repeated(), head.repetitions, strict=True):
             each.begun = begun
@@ -277,28 +280,13 @@ class Training:
             else None
         )
 
-    def _copy_model(self) -> None:
-        """Copy the model, which goes on changing, into memory that is taken once. This is no
-        training time.
-        """
-        self._best_model = self._copied(self._best_model)
-
-    def _copied(self, into: list[np.ndarray]) -> list[np.ndarray]:
-        into = into or [np.empty_like(array) for array in self._model()]
-        for array, copy in zip(self._model(), into, strict=True):
-            copy[...] = array
-        return into
-
-    def _put_back(self, copy: list[np.ndarray]) -> None:
-        """Let the model be as it was when it was copied, if it was."""
-        if copy:
-            for array, kept in zip(self._model(), copy, strict=True):
-                array[...] = kept
-
     def _keep_last(self, seconds: float) -> None:
         """Note how long an epoch took; after a long one copy the model, if that is wanted."""
-        long = self._keeps_last and seconds > LONG
-        self._last = seconds, self._copied(self._last[1]) if long else []
+        self._last_seconds = seconds
+        if self._keeps_last and seconds > LONG:
+            self._last_model.make()
+        else:
+            self._last_model.drop()
 
     def _is_far(self) -> bool:
         """Whether the run is asked to end, and the epoch under way will not end soon."""
@@ -307,21 +295,10 @@ class Training:
             return False
         self._tell()
         self._tell = lambda: None
-        if self._last[1]:
-            left = self._last[0] - (time.perf_counter() - self._timing)
+        if self._last_model:
+            left = self._last_seconds - (time.perf_counter() - self._timing)
             return asked + max(left, 0.0) > SOON
         return asked > SOON and self.marks is not None and self.marks.keeps
-
-    def _model(self) -> list[np.ndarray]:
-        """This worker's share of the model: fields of its masters, and the lengths of its lists;
-        and the context.
-        """
-        worker, arrays = self.worker, [*self.worker.tables["tau"].arrays.values()]
-        for table in map(worker.masters, worker.program.vertices):
-            fields = in_model(table)
-            lengths = {table.declared[f].length for f in fields} - {"", *fields}
-            arrays += [table.arrays[f] for f in (*fields, *sorted(lengths))]
-        return arrays
 
     def _timed(
         self, steps: list[Step], slack: int | None = None, cuts: Cuts | None = None
@@ -367,7 +344,7 @@ class Training:
         """Marks between the clocks of an epoch, `turns` of which have ended before. There are none
         where the clocks of the epoch depend on what its first ones find.
         """
-        return None if self._repeated() else _InEpoch(self, turns)
+        return None if any(repeated(self._stages)) else _InEpoch(self, turns)
 
 
 class _InEpoch:

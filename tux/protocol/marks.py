@@ -154,7 +154,7 @@ class Pace:
         return mark - first, (mark - first) / (now - then) if now > then else 0.0
 
 
-class Keeping(Generic[Outcome]):
+class OneAtATime(Generic[Outcome]):
     """The launcher's side: one state of all workers at a time is written.
 
     A mark at which the one before is still being written is left out.

@@ -42,7 +42,7 @@ class Kind(IntEnum):
     """A worker to a server: changes of rows that it has pulled."""
     BEAT = 11
     """A heartbeat. It travels beside the other messages, and is not numbered as they are."""
-    MARK = 12
+    PROBE = 12
     """It says nothing, but has a number: one that is missing before it was lost."""
 
 

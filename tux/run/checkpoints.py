@@ -48,17 +48,12 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     epoch: Count  # that has ended, or of which `turns` turns are done
     turns: Count
     workers: Count
-    threads: Count
     seed: int
-    slack: Count
-    racing: bool
     program: str  # digest of its source
     data: str  # digest
     test: str | None
     parameters: dict[str, Any]
-    cut: str | None  # the partitioner, or the digest of given parts
     versions: dict[str, str]
-    incarnation: Count
     metrics_bytes: Count  # of metrics.jsonl
     number: Count = 0
     shards: list[ShardFile] = []
@@ -84,7 +79,7 @@ class Checkpoint(NamedTuple):
         return read(self.path / file.name, file.digest)
 
 
-class Refused(NamedTuple):
+class LeftOut(NamedTuple):
     """A checkpoint that cannot be used."""
 
     path: Path
@@ -95,7 +90,7 @@ class Found(NamedTuple):
     """The newest checkpoint that is whole, if there is one, and newer ones that are not."""
 
     checkpoint: Checkpoint | None
-    refused: list[Refused]
+    left_out: list[LeftOut]
 
 
 def newest(out: str | os.PathLike[str]) -> Found:
@@ -104,13 +99,13 @@ def newest(out: str | os.PathLike[str]) -> Found:
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
     DataError if the folder cannot be read.
     """
-    refused: list[Refused] = []
+    left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
         try:
-            return Found(_whole(path, number), refused)
+            return Found(_whole(path, number), left_out)
         except DataError as error:
-            refused.append(Refused(path, error.what))
-    return Found(None, refused)
+            left_out.append(LeftOut(path, error.what))
+    return Found(None, left_out)
 
 
 def are_in(out: str | os.PathLike[str]) -> bool:
@@ -128,13 +123,13 @@ class Checkpoints:
     """
 
     def __init__(self, out: str | os.PathLike[str], found: Found, keep: int = 2) -> None:
-        """Remove what killed writers have left, and the checkpoints that were refused: they belong
+        """Remove what killed writers have left, and the checkpoints that were left out: they belong
         to a course of the run that is given up. DiskError.
         """
-        self.folder, self.keep = Path(out, FOLDER), max(1, keep)
+        self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
         self._number = max([0, *(number for number, _ in _numbered(self.folder))])
         with writing(self.folder):
-            _remove(path for path, _ in found.refused)
+            _remove(path for path, _ in found.left_out)
             for path in self.folder.glob(".*.part"):
                 if LEFT.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)

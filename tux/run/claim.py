@@ -7,6 +7,7 @@ disks that machines share.
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -43,16 +44,30 @@ def reclaim(folder: Path) -> None:
     left is removed. UsageError if another run has locked it; DiskError.
     """
     with writing(folder):
-        with suppress(OSError, ValueError):
-            words = (folder / LOCK).read_text(encoding="utf-8").split()
-            if words[1:] == [socket.gethostname()] and not _lives(int(words[0])):
-                (folder / LOCK).unlink()
+        if _is_left(folder / LOCK):
+            # of two that do so at once, one moves the other's new lock, and puts it back
+            aside = folder / f"{LOCK}.{secrets.token_hex(4)}"
+            with suppress(FileNotFoundError):
+                (folder / LOCK).rename(aside)
+                if not _is_left(aside):
+                    with suppress(FileExistsError):
+                        os.link(aside, folder / LOCK)
+                aside.unlink()
         try:
             _lock(folder)
         except UsageError as error:
             error.do = "wait until it has ended, or end it"
             raise
         (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
+
+
+def _is_left(lock: Path) -> bool:
+    """Whether a lock is that of a process of this machine that lives no more."""
+    try:
+        words = lock.read_text(encoding="utf-8").split()
+        return words[1:] == [socket.gethostname()] and not _lives(int(words[0]))
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def release(folder: Path, *, remove: bool) -> None:

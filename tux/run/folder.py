@@ -97,9 +97,10 @@ class RunFolder:
 
     @classmethod
     def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """The folder of a run that has stopped and goes on. UsageError while another run writes to
-        it; DiskError.
+        """The folder of a run that has stopped and goes on. DataError if it is none; UsageError
+        while another run writes to it; DiskError.
         """
+        read_run(path)
         folder = cls.__new__(cls)
         folder.path, folder._made = Path(path), False
         reclaim(folder.path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from tux.base.background import Background
 from tux.base.errors import DiskError
 from tux.cluster.keeper import Keeper
-from tux.cluster.worker_marks import copied_if_small
+from tux.cluster.worker_marks import PATIENCE, copied_if_small
 from tux.engine.saved import save
 from tux.engine.shard import Digest
 from tux.engine.state import Head, State
@@ -23,9 +23,6 @@ from tux.run.watcher import Watcher
 
 WHOLE = ""
 """Stands for the digest of the graph's part, where the graph is in one."""
-
-PATIENCE = 600.0
-"""Seconds that the end of a run waits for the last checkpoint."""
 
 
 class FolderKeeper:
@@ -78,7 +75,11 @@ class LocalMarks:
         return time.monotonic() - self._kept >= self._every.seconds
 
     def keep(self, state: State) -> Iterator[None]:
-        """Copy a state and have it written."""
+        """Copy a state and have it written. No message is waited for."""
+        self._keep(state)
+        yield from ()
+
+    def _keep(self, state: State) -> None:
         self._kept = time.monotonic()
         if state.head.epoch == self._last:
             self.finish()  # none follows
@@ -96,10 +97,13 @@ class LocalMarks:
             self._warn(error)
             return
         copy = copied_if_small(state, 1)
-        self._writing.start(lambda: self._write(copy))
-        if copy is state:  # which changes when training goes on
-            self.finish()
-        yield from ()
+        if copy is not state:
+            self._writing.start(lambda: self._write(copy))
+            return
+        try:
+            self._write(state)  # before training goes on, which changes it
+        except DiskError as error:
+            self._warn(error)
 
     def _write(self, state: State) -> None:
         try:

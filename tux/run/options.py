@@ -225,7 +225,12 @@ class RunOptions(Reading):
                 "--keep says how many checkpoints stay, and none are written",
                 do="add --checkpoint-every N",
             )
-        if self.checkpoint_every and self.out is None and not (self.place and self.place.rank):
+        if self.checkpoint_every and self.place:
+            raise UsageError(
+                "a run on several machines has no checkpoints yet",
+                do="leave --checkpoint-every out, or use one machine",
+            )
+        if self.checkpoint_every and self.out is None:
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"
             )

@@ -89,7 +89,7 @@ def stopped(
     or its data were in memory.
     """
     path, run, found = Path(folder), read_run(folder), newest(folder)
-    for each in found.refused:
+    for each in found.left_out:
         warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
     if found.checkpoint is None:
         raise DataError(
@@ -103,9 +103,9 @@ def stopped(
     if checkpoint.manifest.workers != run.options["workers"]:
         raise UsageError(
             f"the checkpoint is of {plural(checkpoint.manifest.workers, 'worker')}, and run.json "
-            f"names {run.options['workers']}: a run on several machines cannot go on yet",
+            f"says {run.options['workers']}",
             where=str(path / "run.json"),
-            do="run it anew",
+            do="put run.json back as it was, or run it anew",
         )
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where the disk was full at the end, the model is still to be written
@@ -121,22 +121,16 @@ def stopped(
 
 def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
     """The manifest of a state of the run that `record` describes."""
-    options = record.options
     return Manifest(
         epoch=head.epoch,
         turns=head.turns,
         workers=workers,
-        threads=options["threads"],
         seed=record.seed,
-        slack=options["slack"],
-        racing=options["racing"],
         program=record.app.digest,
         data=record.data.digest,
         test=record.test.digest if record.test else None,
         parameters=dict(record.parameters),
-        cut=options["partitioner"] if workers > 1 else None,
         versions=record.versions,
-        incarnation=len(record.incarnations),
         metrics_bytes=_bytes_of(metrics, head.epoch),
     )
 

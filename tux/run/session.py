@@ -90,14 +90,16 @@ def resume(
     go on from, and Refused where the program, the data or the parameters have changed.
     """
     watch = watch or Silent()
-    before = stopped(
-        folder,
-        epochs=epochs,
-        threads=threads,
-        deadline=deadline,
-        warn=watch.warn,
-    )
-    return _run(before.program, before.data, before.test, before.options, Phases(watch), before)
+    with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
+        before = stopped(
+            folder,
+            epochs=epochs,
+            threads=threads,
+            deadline=deadline,
+            warn=watch.warn,
+        )
+        begun = before, claimed
+        return _run(before.program, before.data, before.test, before.options, Phases(watch), begun)
 
 
 def _run(
@@ -106,13 +108,15 @@ def _run(
     test: Data | None,
     options: RunOptions,
     clock: Phases,
-    before: Stopped | None = None,
+    begun: tuple[Stopped, RunFolder] | None = None,
 ) -> Result:
-    """A run, or what follows the checkpoint of one that has stopped."""
+    """A run, or what follows the checkpoint of one that has stopped, and its folder."""
+    before, folder = begun or (None, None)
     options.of(program)  # what the program has no use for is told before data are read
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
-        folder = stack.enter_context(_folder(options, before)) if options.out is not None else None
+        if folder is None and options.out is not None:
+            folder = stack.enter_context(RunFolder(options.out))
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
@@ -170,12 +174,6 @@ def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
             first = "free space there, then " if isinstance(error, DiskError) else ""
             error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
-
-
-def _folder(options: RunOptions, before: Stopped | None) -> RunFolder:
-    """The folder of the run."""
-    assert options.out is not None
-    return RunFolder(options.out) if before is None else RunFolder.of_stopped(options.out)
 
 
 def _going_on(

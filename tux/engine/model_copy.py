@@ -1,0 +1,49 @@
+"""A copy of a worker's share of the model as it was at the end of an epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.engine.worker import Worker
+from tux.rows.table import in_model
+
+
+class ModelCopy:
+    """A copy of a worker's share of the model: fields of its masters, the lengths of its lists, and
+    the context. It takes its memory once, when it is first made.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.arrays: list[np.ndarray] = []  # none as long as there is no copy
+
+    def __bool__(self) -> bool:
+        return bool(self.arrays)
+
+    def make(self) -> None:
+        """Copy the model, which goes on changing."""
+        self.allocate()
+        for array, copy in zip(self._model(), self.arrays, strict=True):
+            copy[...] = array
+
+    def allocate(self) -> None:
+        """Take the memory of a copy, whose content is then for the caller to fill in."""
+        self.arrays = self.arrays or [np.empty_like(array) for array in self._model()]
+
+    def put_back(self) -> None:
+        """Let the model be as it was when it was copied, if it was."""
+        if self.arrays:
+            for array, copy in zip(self._model(), self.arrays, strict=True):
+                array[...] = copy
+
+    def drop(self) -> None:
+        """Give up the copy and its memory."""
+        self.arrays = []
+
+    def _model(self) -> list[np.ndarray]:
+        worker, arrays = self._worker, [*self._worker.tables["tau"].arrays.values()]
+        for table in map(worker.masters, worker.program.vertices):
+            fields = in_model(table)
+            lengths = {table.declared[f].length for f in fields} - {"", *fields}
+            arrays += [table.arrays[f] for f in (*fields, *sorted(lengths))]
+        return arrays
