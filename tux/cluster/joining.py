@@ -1,5 +1,5 @@
-"""How another machine learns the number of a job: its command asks the launcher of machine 0, and
-then starts its workers.
+"""How another machine learns the number of a job, and whether it goes on from a checkpoint: its
+command asks the launcher of machine 0, and then starts its workers.
 
 Every message of a job has the job's number. It is a hash of what all machines share and of a nonce
 that machine 0 draws at each start; so what is left of an older job with the same key is refused.
@@ -60,9 +60,14 @@ def told(control: Control, job: Job) -> list[object]:
     return encode(pack(control, NOWHERE, NOWHERE), job.meeting)
 
 
-def ask(job: Job) -> bytes:
-    """The nonce of the job, from the launcher of machine 0. Waits as long as the deadline of the
-    job: the launcher may not be there yet, or an older one may be.
+def welcome(job: Job) -> Welcome:
+    """What the launcher of machine 0 tells a machine that joins."""
+    return Welcome(job.nonce, [each.digest for each in job.resume])
+
+
+def ask(job: Job) -> Welcome:
+    """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
+    of the job: the launcher may not be there yet, or an older one may be.
     """
     sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
@@ -79,8 +84,8 @@ def ask(job: Job) -> bytes:
                     continue
                 while (frames := sockets.receive()) is not None:
                     match heard(frames, job):
-                        case Welcome(nonce):
-                            return nonce
+                        case Welcome() as answer:
+                            return answer
                         case Bye(why):
                             raise Refused(
                                 f"machine 0 does not take this machine: {why}",
