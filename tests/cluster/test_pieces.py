@@ -166,6 +166,7 @@ def fetch(machines, digest):
 
 def test_a_worker_gets_the_state_from_which_it_goes_on(tmp_path):
     machines = Machines(tmp_path, resume=saved(tmp_path))
+    machines.worker.path.write_bytes(b"left by one that was killed")
     digest = Digest(len(TEXT), "")
     assert fetch(machines, digest) == Saved(str(machines.worker.path), digest)
     machines.finish()

@@ -17,6 +17,7 @@ The size of a state is told before its first piece, and the receiver takes no mo
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -51,14 +52,14 @@ class Outgoing:
 
 class Incoming:
     """The receiver's side of a file of `size` bytes. It grows at `path`, where nothing else looks
-    before `take` has said that it is whole.
+    before `take` has said that it is whole; what an earlier attempt has left there is replaced.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         """ValueError for a file without bytes, of which no piece would come."""
         if not size:
             raise ValueError("its file has no bytes")
-        self.path, self._left = path, size
+        self.path, self._left, self._begun = path, size, False
 
     def take(self, piece: np.ndarray) -> bool:
         """Write a piece; whether it is the last. ValueError if there are more bytes than the file
@@ -66,12 +67,12 @@ class Incoming:
         """
         if len(piece) > self._left:
             raise ValueError(f"its file has {len(piece) - self._left:,} more bytes than was told")
-        append(self.path, piece)
-        self._left -= len(piece)
+        write(self.path, piece, "ab" if self._begun else "wb")
+        self._left, self._begun = self._left - len(piece), True
         return self._left == 0
 
 
-def append(path: Path, piece: np.ndarray) -> None:
-    """Add a piece to the copy of a file. DiskError."""
-    with writing(path), open(path, "ab") as file:
+def write(path: Path, piece: np.ndarray, mode: Literal["ab", "wb"] = "ab") -> None:
+    """Add a piece to the copy of a file ("ab"), or begin the copy anew with it. DiskError."""
+    with writing(path), open(path, mode) as file:
         file.write(np.ascontiguousarray(piece).view(np.uint8).data)

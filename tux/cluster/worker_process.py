@@ -239,7 +239,8 @@ class Peer:
             self._say_hello(ready=False)
 
         def receive() -> Message:
-            return self._unless_over(self.socket_thread.receive(self.job.deadline, "its state"))
+            waiting_for = "its state from machine 0"
+            return self._unless_over(self.socket_thread.receive(self.job.deadline, waiting_for))
 
         state = load(self.files.fetch(saved.digest, ask, receive), part)
         self.files.clear()
