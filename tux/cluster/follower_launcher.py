@@ -7,27 +7,18 @@ from __future__ import annotations
 import subprocess
 from contextlib import suppress
 
-import msgspec
-
 from tux.base.errors import PeerLost
 from tux.base.signals import check_ending
-from tux.cluster.joining import ask
+from tux.cluster.joining import ask, joined
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
-from tux.engine.saved import Saved
 
 
 class FollowerLauncher(LocalWorkers):
     """The workers of a machine other than the first; the launcher of machine 0 leads them."""
 
     def start(self) -> None:
-        """Ask machine 0 for the job's nonce and the states that it goes on from, and start the
-        workers.
-        """
-        welcome = ask(self.job)
-        resume = [Saved("", digest) for digest in welcome.resume]
-        if len(resume) != self.job.workers:  # machine 0 has no checkpoint, or other workers
-            resume = []
-        self.job = msgspec.structs.replace(self.job, nonce=welcome.nonce, resume=resume)
+        """Ask machine 0 for what a worker here must know, and start the workers."""
+        self.job = joined(self.job, ask(self.job))
         self.job.write(self.folder)
         super().start()
 

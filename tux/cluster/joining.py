@@ -13,11 +13,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tux.base.errors import DeadlinePassed, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
 from tux.cluster.control import Bye, Control, Join, Welcome, pack, unpack
 from tux.cluster.wire import Sockets
+from tux.engine.saved import Saved
 from tux.protocol.frames import LARGEST, decode, encode
 from tux.protocol.message import Kind
 
@@ -63,6 +66,16 @@ def told(control: Control, job: Job) -> list[object]:
 def welcome(job: Job) -> Welcome:
     """What the launcher of machine 0 tells a machine that joins."""
     return Welcome(job.nonce, [each.digest for each in job.resume])
+
+
+def joined(job: Job, answer: Welcome) -> Job:
+    """The job of a machine that machine 0 has welcomed. The launcher has the files of the states
+    from which it goes on.
+    """
+    resume = [Saved("", digest) for digest in answer.resume]
+    if len(resume) != job.workers:  # none, or of other numbers of workers, which Hello tells
+        resume = []
+    return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
 
 
 def ask(job: Job) -> Welcome:

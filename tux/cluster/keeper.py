@@ -137,6 +137,8 @@ class Checkpointing:
     def take(self, rank: int, piece: np.ndarray) -> bool:
         """A piece of the state of a worker on another machine; whether the worker may go on
         sending: not where the disk is full. ValueError if none is waited for, or not so much.
+
+        It goes to the system's cache; `_damage` waits for the disk.
         """
         if rank not in self._arriving:
             raise ValueError("nobody waits for its state")

@@ -17,7 +17,6 @@ The size of a state is told before its first piece, and the receiver takes no mo
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -51,15 +50,15 @@ class Outgoing:
 
 
 class Incoming:
-    """The receiver's side of a file of `size` bytes. It grows at `path`, where nothing else looks
-    before `take` has said that it is whole; what an earlier attempt has left there is replaced.
+    """The receiver's side of a file of `size` bytes. It grows at `path`, where no file is yet, and
+    where nothing else looks before `take` has said that it is whole.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         """ValueError for a file without bytes, of which no piece would come."""
         if not size:
             raise ValueError("its file has no bytes")
-        self.path, self._left, self._begun = path, size, False
+        self.path, self._left = path, size
 
     def take(self, piece: np.ndarray) -> bool:
         """Write a piece; whether it is the last. ValueError if there are more bytes than the file
@@ -67,12 +66,12 @@ class Incoming:
         """
         if len(piece) > self._left:
             raise ValueError(f"its file has {len(piece) - self._left:,} more bytes than was told")
-        write(self.path, piece, "ab" if self._begun else "wb")
-        self._left, self._begun = self._left - len(piece), True
+        append(self.path, piece)
+        self._left -= len(piece)
         return self._left == 0
 
 
-def write(path: Path, piece: np.ndarray, mode: Literal["ab", "wb"] = "ab") -> None:
-    """Add a piece to the copy of a file ("ab"), or begin the copy anew with it. DiskError."""
-    with writing(path), open(path, mode) as file:
+def append(path: Path, piece: np.ndarray) -> None:
+    """Add a piece to the copy of a file. DiskError."""
+    with writing(path), open(path, "ab") as file:
         file.write(np.ascontiguousarray(piece).view(np.uint8).data)

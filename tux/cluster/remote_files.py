@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tux.cluster.job import Job
 from tux.cluster.keeper import Checkpointing
-from tux.cluster.pieces import PIECE, Outgoing, write
+from tux.cluster.pieces import PIECE, Outgoing, append
 from tux.protocol.message import Kind, Message, checking
 from tux.protocol.piece import Content, Piece, content_of
 
@@ -38,7 +38,7 @@ class RemoteFiles:
                 raise ValueError("its files are here already")
             if piece.of is Content.LISTS:
                 if self._job.lists:
-                    write(self._job.list_file(rank), piece.content)
+                    append(self._job.list_file(rank), piece.content)
             elif self._checkpointing is None:
                 raise ValueError("no states are kept")
             elif not self._checkpointing.take(rank, piece.content):

@@ -58,12 +58,14 @@ class WorkerFiles:
         self._send_state(self._state)
         return True
 
-    # ---- states that are kept
-
     def new_path(self) -> Path:
-        """Where the next state is written. One that the launcher has given up is removed."""
+        """`path`, where no file is any more: it may be that of a state which the launcher has given
+        up, or the part that an earlier start of the workers has left.
+        """
         self.clear()
         return self.path
+
+    # ---- states that are kept
 
     def begin(self, mark: int) -> None:
         """The state at a mark has been written: send its first piece."""
@@ -97,7 +99,7 @@ class WorkerFiles:
         """The file of the state from which this worker goes on, when the launcher, which is asked
         by `ask`, has sent it. DiskError; BadMessage if it is not what was told.
         """
-        incoming, whole = Incoming(self.path, digest.size), False
+        incoming, whole = Incoming(self.new_path(), digest.size), False
         self._lacks_state = True
         ask()
         while not whole:
