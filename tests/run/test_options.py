@@ -1,7 +1,7 @@
 """The options of a run: what cannot be meant, what is left to the program, and what is recorded."""
 
 import os
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
+from tux.cluster.place import Place
 from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
 
 
@@ -91,6 +92,14 @@ def test_a_record_makes_the_same_options():
     assert "form" not in record and record["columns"] == "1,2" and record["on_bad_row"] == "stop"
     assert record["judge_repeats"] == 3
     assert RunOptions(**record).of(MF()).record() == record
+
+
+def test_machine_0_alone_writes_checkpoints():
+    first = Place(3, 0, "127.0.0.1", 29400, None)
+    assert RunOptions(place=first).of(MF()).record()["machines"] == 3
+    with pytest.raises(UsageError, match="checkpoints are written below --out"):
+        RunOptions(checkpoint_every="5", place=first)
+    RunOptions(checkpoint_every="5", place=replace(first, rank=1))
 
 
 def test_how_files_are_read_is_named():

@@ -7,11 +7,9 @@ from __future__ import annotations
 import subprocess
 from contextlib import suppress
 
-import msgspec
-
 from tux.base.errors import PeerLost
 from tux.base.signals import check_ending
-from tux.cluster.joining import ask
+from tux.cluster.joining import ask, joined
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
@@ -19,8 +17,8 @@ class FollowerLauncher(LocalWorkers):
     """The workers of a machine other than the first; the launcher of machine 0 leads them."""
 
     def start(self) -> None:
-        """Ask machine 0 for the job's nonce, and start the workers."""
-        self.job = msgspec.structs.replace(self.job, nonce=ask(self.job))
+        """Ask machine 0 for what a worker here must know, and start the workers."""
+        self.job = joined(self.job, ask(self.job))
         self.job.write(self.folder)
         super().start()
 

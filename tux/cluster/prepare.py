@@ -48,7 +48,7 @@ def prepare(
     memory; they lie in the folder `room`, or else with the job's other files. `phase(text)` shows
     what the launcher waits for, `warn(text)` a warning.
 
-    All machines must reach the files of `states`.
+    The workers of machine 0 must reach the files of `states`; it sends the others theirs.
     """
     folder, parts_folder = job_folder.make(room)
     machines, machine = (place.machines, place.rank) if place else (1, 0)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost
 from tux.base.text import plural
@@ -38,6 +38,9 @@ from tux.run.keeping import WHOLE, FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
+
+if TYPE_CHECKING:
+    from tux.cluster.place import Place
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,12 @@ def resume(
     epochs: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
+    place: Place | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
-    to `epochs`, by default as many as it was to have.
+    to `epochs`, by default as many as it was to have. A run of several machines goes on at a
+    `place` which is machine 0; the others do what they did at first, by `run`.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
     of a run that never stopped. Raises what `run` does, DataError where there is no checkpoint to
@@ -96,6 +101,7 @@ def resume(
             epochs=epochs,
             threads=threads,
             deadline=deadline,
+            place=place,
             warn=watch.warn,
         )
         begun = before, claimed
