@@ -138,7 +138,7 @@ def odd_total(user, tau):
         (counts, "one thread: `counts` (0) changes tau.s, a shared field"),
         (reads_shared, "tiles, tickets of rows"),
         (odd, "tiles, tickets of rows and columns"),
-        (odd_total, "one thread: `odd_total` (0) changes tau.s, a shared field"),
+        (odd_total, "one thread: `odd_total` (0) may change tau.s, a shared field"),
     ],
     ids=lambda each: each.__name__ if callable(each) else "",
 )
@@ -172,6 +172,11 @@ def least(src, dst):
     dst.x = min(dst.x, 1)
 
 
+def on_both(src, dst):
+    src.d += 1
+    dst.d += 1
+
+
 def draw(src, dst):
     src.x += dst.x
 
@@ -190,13 +195,14 @@ def odd_end(src, dst):
         (draw, "one thread: `draw` (0) changes src.x, which is read or changed by way of dst"),
         (
             odd_end,
-            "one thread: `odd_end` (0) changes src.d, which is read or changed by way of dst",
+            "one thread: `odd_end` (0) may change src.d, which is read or changed by way of dst",
         ),
     ],
     ids=lambda each: each.__name__ if callable(each) else "",
 )
 def test_a_udf_per_edge_of_one_type(udf, told):
-    assert plan(Exchange(udf), One()) == told
+    found, _, do = plan(Exchange(udf), One()).partition("; ")
+    assert found == told and bool(do) == told.startswith("one thread")
 
 
 def test_src_and_dst_of_two_types_are_different_rows():
@@ -296,7 +302,8 @@ def far_off(user, edges):
     ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_one_type(stage, told):
-    assert plan(stage, One()) == told
+    found, _, do = plan(stage, One()).partition("; ")
+    assert found == told and bool(do) == told.startswith("one thread")
 
 
 @pytest.mark.parametrize(
@@ -316,13 +323,47 @@ def test_vertices_of_one_type(stage, told):
         (Exchange(unknown), "vertices"),
         (
             Exchange(far_off),
-            "one thread: `far_off` (0) changes item.x, which other users may change too",
+            "one thread: `far_off` (0) may change item.x, which other users may change too",
         ),
     ],
     ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_two_types(stage, told):
-    assert plan(stage, Two()) == told
+    found, _, do = plan(stage, Two()).partition("; ")
+    assert found == told and bool(do) == told.startswith("one thread")
+
+
+@pytest.mark.parametrize(
+    ("stage", "program", "do"),
+    [
+        (Exchange(lists), Two, "change it in an Exchange for each edge, or add split=8"),
+        (Exchange(scatter), One, "change it in an Exchange for each edge"),
+        (Exchange(same), One, "collect it in a delta, and let an Apply set the field"),
+        (Exchange(spread), One, "collect it in a delta, and let an Apply set the field"),
+        (Exchange(on_both), One, "write two Exchanges, one for each end"),
+        (Exchange(least), One, "collect it in a delta, and let an Apply set the field"),
+        (
+            Exchange(counts),
+            Two,
+            "gather it in a total, which a GlobalSync adds to the field",
+        ),
+        (
+            Exchange(tallies),
+            Two,
+            "gather it in a total, which a GlobalSync adds to the field, or add lanes=True if it "
+            "may be seen a little late",
+        ),
+        (Exchange(overwrites_total), Two, "only gather it (+=), and read it in a GlobalSync"),
+        (
+            Exchange(far_off),
+            Two,
+            "write it so that tux can follow it: see On all threads in docs/program.md",
+        ),
+    ],
+    ids=lambda each: getattr(each, "label", ""),
+)
+def test_a_plan_says_what_to_do(stage, program, do):
+    assert plan(stage, program()).partition("; ")[2] == do
 
 
 # ---- masters, lists, blocks
