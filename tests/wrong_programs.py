@@ -230,18 +230,6 @@ COMPILED = [
         *(GIVE, "dst.gott = src.x  # here"),
     ),
     compiled(
-        "a field of an edge is misspelt",
-        "an edge of `edges` has no field xx (fields: none)",
-        *(DEF_GIVE, "def give(dst, edges):\n    dst.got += edges[0].xx  # here\n"),
-        *(LINK, 'link = Edge("page", "page", whole="dst")'),
-    ),
-    compiled(
-        "a field of an edge that is written is misspelt",
-        "an edge of `edges` has no field xx (fields: none)",
-        *(DEF_GIVE, "def give(dst, edges):\n    edges[0].xx = 1  # here\n"),
-        *(LINK, 'link = Edge("page", "page", whole="dst")'),
-    ),
-    compiled(
         "a parameter is misspelt",
         "p.sharr is no number that the program declares",
         *(KEEP, "page.x = page.got * p.sharr  # here"),
