@@ -47,7 +47,7 @@ def probe(make, k, slack, seed):
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_each_effect_counts_once(make, slack):
-    heads = [probe(make, k, slack, seed) for seed in range(4) for k in (2, 3)]
+    heads = [probe(make, k, slack, seed) for seed, k in ((0, 2), (1, 3), (2, 2))]
     assert any(head.turns for head in heads)
 
 
