@@ -8,6 +8,7 @@ from members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DeadlinePassed, Refused
 from tux.cluster import heartbeat, joining
+from tux.cluster.control import Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
@@ -54,7 +55,7 @@ def test_another_machine_asks_until_machine_0_is_there(tmp_path, machine0, monke
     thread.start()
     launcher = machine0(job_in(tmp_path, nonce=b"the nonce"))
     thread.join(SOON)
-    assert heard == [b"the nonce"] and launcher.reactor.refused == 0
+    assert heard == [Welcome(b"the nonce")] and launcher.reactor.refused == 0
 
 
 def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
