@@ -265,6 +265,11 @@ def _workers(flags: Flags) -> None:
         default=600,
         help="seconds that a wait may take in which no worker works [default 600]",
     )
+    _machines(flags)
+
+
+def _machines(flags: Flags) -> None:
+    """Which of several machines this is."""
     add = flags.section("several machines").add_argument
     add(
         "--nnodes",

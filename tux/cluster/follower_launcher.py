@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from socket import gethostname
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -49,10 +48,7 @@ class FollowerLauncher(LocalWorkers):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         with ending_ignored():
             self.end()

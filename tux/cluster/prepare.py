@@ -71,7 +71,6 @@ def prepare(
             workers_here=workers,
             checkpoint_every=states.every,
             resume=[*states.resume],
-            rejoin=place.rejoin if place else REJOIN,
             **_meeting(place, folder),
             **options,
         )
@@ -81,12 +80,8 @@ def prepare(
         _compile(job, ranks[0], states)
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
-        holder = job.holder(bare)
-
-        def launch(job: Job) -> Launcher:
-            return Launcher(job, folder, ranks, holder, phase, warn, states.keeper)
-
-        return Incarnations(job, folder, launch, recovery, phase)
+        common = folder, ranks, job.holder(bare), phase, warn, states.keeper
+        return Incarnations(job, folder, lambda job: Launcher(job, *common), recovery, phase)
     except BaseException:
         job_folder.remove(folder)
         raise
@@ -125,8 +120,8 @@ def _traits(
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
-    """The job's nonce, the addresses of the launcher and of this machine's workers, and the
-    secret.
+    """The job's nonce, the addresses of the launcher and of this machine's workers, the secret, and
+    how long this machine tries to join again.
     """
     launcher, listen, secret = (
         (place.launcher, place.own(), place.secret)
@@ -134,4 +129,6 @@ def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
         else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
     )
     nonce = b"" if place and place.rank else secrets.token_bytes(16)
-    return {"nonce": nonce, "launcher": launcher, "listen": listen, "secret": secret}
+    rejoin = place.rejoin if place else REJOIN
+    addresses = {"launcher": launcher, "listen": listen}
+    return {"nonce": nonce, **addresses, "secret": secret, "rejoin": rejoin}
