@@ -41,6 +41,10 @@ def test_flags():
         ({"machines": None}, "--rdzv without --nnodes"),
         ({"machines": None, "meeting": None, "key": "job.key"}, "--key-file without --nnodes"),
         ({"machines": None, "meeting": None, "insecure": True}, "--insecure without --nnodes"),
+        (
+            {"machines": None, "rank": None, "meeting": None, "rejoin": 9},
+            "--rejoin without --nnodes",
+        ),
         ({"rank": None}, "--node-rank"),
         ({"rank": -1}, "--node-rank"),
         ({"meeting": None}, "--rdzv"),
