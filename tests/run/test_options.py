@@ -39,6 +39,7 @@ from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
         ("labels", [[1, 2]], "a path: a str or an os.PathLike"),
         ("place", ["10.0.0.1"], "a tux.cluster.place.Place"),
         ("command", ["tux run", [3], None], "a list of str"),
+        ("restarts", [-1, 1.5, True], "a whole number at least 0"),
     ],
 )
 def test_what_an_option_may_not_be(name, wrong, allowed):
@@ -51,6 +52,16 @@ def test_what_an_option_may_not_be(name, wrong, allowed):
 
 def test_every_option_is_checked():
     assert {each.name for each in fields(RunOptions)} == ALLOWED.keys()
+
+
+def test_lost_workers_are_started_again_where_there_are_checkpoints():
+    kept = {"checkpoint_every": "5", "out": "out"}
+    plans = [
+        RunOptions(restarts=each, **more).of(MF()) for more in (kept, {}) for each in (None, 0, 5)
+    ]
+    assert [plan.restarts for plan in plans] == [3, 0, 5, 0, 0, 5]
+    # what was left open stays open when the run goes on
+    assert [plan.record().get("restarts") for plan in plans] == [None, 0, 5] * 2
 
 
 def test_numbers_of_numpy_are_kept_as_numbers_of_python():

@@ -131,6 +131,13 @@ def _resume_flags() -> Flags:
         type=at_least(1),
         help="seconds that a wait may take in which no worker works [default 600]",
     )
+    add(
+        "--restarts",
+        metavar="N",
+        type=at_least(0),
+        help="times that lost workers are started again between two checkpoints [default: as "
+        "begun]",
+    )
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
     )
@@ -150,7 +157,7 @@ def _resume(argv: list[str]) -> int:
     except UsageError as error:
         error.do = (
             "a run that goes on takes all from its run.json, but for --epochs, --threads, "
-            "--timeout, and where several machines meet"
+            "--timeout, --restarts, and where several machines meet"
         )
         raise
     from tux.run.session import resume
@@ -163,6 +170,7 @@ def _resume(argv: list[str]) -> int:
             threads=args.threads,
             deadline=args.timeout,
             place=place,
+            restarts=args.restarts,
             watch=watch,
         )
     if result.worker is not None:
@@ -174,7 +182,14 @@ def _place(args: Any) -> Place | None:
     """This machine's among several, if there are more."""
     from tux.cluster.place import find
 
-    place = find(args.nnodes, args.node_rank, args.rdzv, args.key_file, insecure=args.insecure)
+    place = find(
+        args.nnodes,
+        args.node_rank,
+        args.rdzv,
+        args.key_file,
+        insecure=args.insecure,
+        rejoin=args.rejoin,
+    )
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "
@@ -209,6 +224,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         place=place,
         checkpoint_every=args.checkpoint_every,
         keep=args.keep,
+        restarts=args.restarts,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
         command=command,
     )
