@@ -116,10 +116,14 @@ def _resume(argv: list[str]) -> int:
         "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
     )
     flags.add_argument(
+        "--workers", metavar="N", type=at_least(1), help="worker processes [default: as begun]"
+    )
+    flags.add_argument(
         "--threads",
         metavar="N",
         type=at_least(1),
-        help="threads of each worker [default: as begun]",
+        help="threads of each worker [default: as begun; on another number of workers, the "
+        "machine's cores divided by them]",
     )
     flags.add_argument(
         "--timeout",
@@ -136,8 +140,8 @@ def _resume(argv: list[str]) -> int:
         args = flags.parse(["--help"] if {"-h", "--help"} & {*argv} else argv)
     except UsageError as error:
         error.do = (
-            "a run that goes on takes all from its run.json, but for --epochs, --threads and "
-            "--timeout"
+            "a run that goes on takes all from its run.json, but for --epochs, --workers, "
+            "--threads and --timeout"
         )
         raise
     from tux.run.session import resume
@@ -146,6 +150,7 @@ def _resume(argv: list[str]) -> int:
         result = resume(
             args.resume,
             epochs=args.epochs,
+            workers=args.workers,
             threads=args.threads,
             deadline=args.timeout,
             watch=watch,
@@ -228,7 +233,7 @@ def _run_help(apps: dict[str, str]) -> str:
     head = (
         "Train an app on a file, or on small generated data; or go on with a run that has stopped."
         "\n\nusage: tux run APP [DATA] [flags]    tux run APP --help\n"
-        "       tux run --resume DIR [--epochs N] [--threads N] [--timeout S]"
+        "       tux run --resume DIR [--epochs N] [--workers N] [--threads N] [--timeout S]"
     )
     more = {"file.py": "a program of your own; file.py:Class if the file has several"}
     return (

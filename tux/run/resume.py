@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
 from tux.engine.state import Head
+from tux.graph.store import is_partitioned
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest
@@ -50,8 +51,7 @@ class Stopped:
 
     def states(self) -> list[Saved]:
         """The workers' files, by rank."""
-        folder, files = self.checkpoint.path.absolute(), self.checkpoint.manifest.shards
-        return [Saved(str(folder / file.name), file.digest) for file in files]
+        return saved(self.checkpoint)
 
     def check(self, record: Run) -> None:
         """Refused if program, data or parameters are not those of the run; `record` has what they
@@ -74,16 +74,23 @@ class Stopped:
                 )
 
 
+def saved(checkpoint: Checkpoint) -> list[Saved]:
+    """The workers' files of a checkpoint, by rank."""
+    folder = checkpoint.path.absolute()
+    return [Saved(str(folder / file.name), file.digest) for file in checkpoint.manifest.shards]
+
+
 def stopped(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
+    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
-    `epochs`, `threads` or `deadline` if they are given.
+    `epochs`, `workers`, `threads` or `deadline` if they are given.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     or its data were in memory.
@@ -100,13 +107,6 @@ def stopped(
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
     checkpoint = found.checkpoint
-    if checkpoint.manifest.workers != run.options["workers"]:
-        raise UsageError(
-            f"the checkpoint is of {plural(checkpoint.manifest.workers, 'worker')}, and run.json "
-            f"says {run.options['workers']}",
-            where=str(path / "run.json"),
-            do="put run.json back as it was, or run it anew",
-        )
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where the disk was full at the end, the model is still to be written
     if ended > most or (ended == most and (path / "model").exists()):
@@ -114,7 +114,8 @@ def stopped(
             f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
             do=f"go on with more: --epochs N, with N above {ended}",
         )
-    options = _options(run, path, most, threads, deadline)
+    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    options = _options(run, path, changed)
     program = sources.find(run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
@@ -152,17 +153,15 @@ def _file(path: str) -> str | None:
     return path if os.path.isabs(path) else None
 
 
-def _options(
-    run: Run, out: Path, epochs: int, threads: int | None, deadline: float | None
-) -> RunOptions:
-    """The options of the run, as its record has them."""
+def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
+    """The options of the run, as its record has them, but for those `changed` that are not None."""
     names = {each.name for each in fields(RunOptions)}
     kept = {name: value for name, value in run.options.items() if name in names}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
         raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
-    kept |= {"out": out, "seed": run.seed, "epochs": epochs, "command": run.command}
-    if threads is not None:
-        kept["threads"] = threads
-    if deadline is not None:
-        kept["deadline"] = deadline
-    return RunOptions(**kept)
+    if changed["workers"] not in (None, kept["workers"]):
+        kept["threads"] = None  # each has its share of the cores again
+    if is_partitioned(Path(run.data.path)):
+        kept["partitioner"] = None  # its folder says it
+    kept |= {"out": out, "seed": run.seed, "command": run.command}
+    return RunOptions(**kept | {name: each for name, each in changed.items() if each is not None})

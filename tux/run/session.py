@@ -15,6 +15,7 @@ from tux.base.errors import DeadlinePassed, DiskError, PeerLost
 from tux.base.text import plural
 from tux.cluster.keeper import States
 from tux.engine.saved import load
+from tux.engine.shares import WHOLE
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
@@ -34,8 +35,9 @@ from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data
-from tux.run.keeping import WHOLE, FolderKeeper, LocalMarks
+from tux.run.keeping import FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
+from tux.run.other_workers import on_workers
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
 
@@ -78,22 +80,25 @@ def resume(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
+    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
-    to `epochs`, by default as many as it was to have.
+    to `epochs` and on so many `workers`, by default as many as it was to have.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
-    of a run that never stopped. Raises what `run` does, DataError where there is no checkpoint to
-    go on from, and Refused where the program, the data or the parameters have changed.
+    of a run that never stopped; on others it is as good. Raises what `run` does, DataError where
+    there is no checkpoint to go on from, and Refused where the program, the data or the parameters
+    have changed.
     """
     watch = watch or Silent()
     with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
         before = stopped(
             folder,
             epochs=epochs,
+            workers=workers,
             threads=threads,
             deadline=deadline,
             warn=watch.warn,
@@ -126,7 +131,11 @@ def _run(
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
-        records = _going_on(before, record, folder, clock.watch) if before and folder else []
+        records: list[dict[str, Any]] = []
+        if before and folder:
+            before.check(record)
+            before = on_workers(before, plan, program, inputs, clock.watch)
+            records = _going_on(before, record, folder, clock.watch)
         states = _states(plan, folder, record, before)
         if plan.workers > 1 or options.place or inputs.folder:
             training = stack.enter_context(
@@ -179,10 +188,7 @@ def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
 def _going_on(
     before: Stopped, record: Run, folder: RunFolder, watch: Watcher
 ) -> list[dict[str, Any]]:
-    """The records of the epochs before the checkpoint; those behind it are removed. Refused where
-    the run is another one now.
-    """
-    before.check(record)
+    """The records of the epochs before the checkpoint; those behind it are removed."""
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
     if kept.versions != record.versions:
@@ -192,7 +198,8 @@ def _going_on(
         )
     record.incarnations = [
         *before.run.incarnations,
-        {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns},
+        {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns}
+        | ({"workers": kept.workers} if kept.workers != before.run.options["workers"] else {}),
     ]
     place = f"the end of epoch {kept.epoch}"
     if kept.turns:
