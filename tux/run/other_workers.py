@@ -17,7 +17,7 @@ from tux.engine.redistribute import Redistribution
 from tux.engine.saved import load, save
 from tux.engine.shares import Shares, alike, shares_of
 from tux.program.program import Program
-from tux.run.checkpoints import Checkpoints, Draft, Found, Manifest, newest
+from tux.run.checkpoints import Checkpoint, Checkpoints, Draft, Found, newest
 from tux.run.inputs import Inputs
 from tux.run.options import Plan
 from tux.run.resume import Stopped, saved
@@ -38,48 +38,59 @@ def on_workers(
         return before
     watch.phase("redistribute")
     cut = partial(_shares, plan, program, inputs)
-    checkpoint, left_out = before.checkpoint, before.found.left_out
-    if checkpoint.manifest.turns and not _fits(checkpoint.manifest, plan.workers, cut):
+    try:
+        new, redistribution = _redistributed(before.checkpoint, plan, program, cut)
+    except Refused as refused:
+        kept = before.checkpoint.manifest
         found = newest(before.path, at_end=True)
-        if found.checkpoint is None:
-            kept = checkpoint.manifest
-            raise Refused(
-                f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
-                f"{plural(plan.workers, 'worker')}",
-                where=str(checkpoint.path),
-                do=f"resume on as many workers as before: --workers {kept.workers}",
-            )
-        checkpoint, left_out = found.checkpoint, found.left_out
-        watch.say(
-            f"checkpoint {before.checkpoint.manifest.number} is within an epoch, whose clocks are "
-            f"others on {plural(plan.workers, 'worker')}: left out"
+        if not kept.turns or found.checkpoint is None:
+            raise
+        watch.say(f"checkpoint {kept.number} is left out: {refused.what}")
+        return on_workers(
+            replace(before, checkpoint=found.checkpoint, found=found), plan, program, inputs, watch
         )
-        if checkpoint.manifest.workers == plan.workers:
-            return replace(before, checkpoint=checkpoint, found=found)
-    old = cut(checkpoint.manifest.workers)
-    states = [load(file, part) for file, part in zip(saved(checkpoint), old.digests, strict=True)]
-    new = cut(plan.workers)
-    redistribution = Redistribution(program, plan.options.seed, old.shares, states, new.shares)
-    checkpoints = Checkpoints(before.path, Found(checkpoint, left_out), plan.options.keep or 2)
-    with _draft(checkpoints) as draft:
-        sums = [
-            save(draft.shard_path(rank), redistribution.state(rank), part)
-            for rank, part in enumerate(new.digests)
-        ]
-        manifest = msgspec.structs.replace(checkpoint.manifest, workers=plan.workers)
-        written = draft.finish(manifest, sums)
+    written = _written(before, plan, new, redistribution)
+    kept = before.checkpoint.manifest
     watch.say(
-        f"checkpoint {checkpoint.manifest.number} of "
-        f"{plural(checkpoint.manifest.workers, 'worker')} is now checkpoint "
+        f"checkpoint {kept.number} of {plural(kept.workers, 'worker')} is now checkpoint "
         f"{written.manifest.number} of {plan.workers}: results may differ from those of a run that "
         "never stopped, in rounding and in the order of updates"
     )
     return replace(before, checkpoint=written, found=Found(written, []))
 
 
-def _fits(kept: Manifest, workers: int, cut: Callable[..., Shares]) -> bool:
-    """Whether the epoch of a checkpoint has the same clocks on other workers."""
-    return alike(kept.turns, cut(kept.workers, kept.epoch), cut(workers, kept.epoch))
+def _redistributed(
+    checkpoint: Checkpoint, plan: Plan, program: Program, cut: Callable[..., Shares]
+) -> tuple[Shares, Redistribution]:
+    """The new cut, and the states of a checkpoint for its workers. Refused where that cannot be."""
+    kept = checkpoint.manifest
+    epoch = kept.epoch if kept.turns else None
+    old = cut(kept.workers, epoch)
+    states = [load(file, part) for file, part in zip(saved(checkpoint), old.digests, strict=True)]
+    new = cut(plan.workers, epoch)
+    if kept.turns and not alike(kept.turns, old, new):
+        raise Refused(
+            f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
+            f"{plural(plan.workers, 'worker')}",
+            where=str(checkpoint.path),
+            do=f"resume on as many workers as before: --workers {kept.workers}",
+        )
+    seed = plan.options.seed
+    return new, Redistribution(program, seed, old.shares, states, new.shares)
+
+
+def _written(
+    before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
+) -> Checkpoint:
+    """The checkpoint of the new workers. Those behind the one before are removed."""
+    checkpoints = Checkpoints(before.path, before.found, plan.options.keep or 2)
+    with _draft(checkpoints) as draft:
+        sums = [
+            save(draft.shard_path(rank), redistribution.state(rank), part)
+            for rank, part in enumerate(new.digests)
+        ]
+        manifest = msgspec.structs.replace(before.checkpoint.manifest, workers=plan.workers)
+        return draft.finish(manifest, sums)
 
 
 def _shares(

@@ -34,7 +34,7 @@ from tux.run.begin import (
 from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
-from tux.run.inputs import Data
+from tux.run.inputs import Data, Inputs
 from tux.run.keeping import FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
 from tux.run.other_workers import on_workers
@@ -131,11 +131,7 @@ def _run(
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
-        records: list[dict[str, Any]] = []
-        if before and folder:
-            before.check(record)
-            before = on_workers(before, plan, program, inputs, clock.watch)
-            records = _going_on(before, record, folder, clock.watch)
+        before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
         states = _states(plan, folder, record, before)
         if plan.workers > 1 or options.place or inputs.folder:
             training = stack.enter_context(
@@ -186,9 +182,22 @@ def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
 
 
 def _going_on(
-    before: Stopped, record: Run, folder: RunFolder, watch: Watcher
-) -> list[dict[str, Any]]:
-    """The records of the epochs before the checkpoint; those behind it are removed."""
+    before: Stopped | None,
+    record: Run,
+    folder: RunFolder | None,
+    plan: Plan,
+    program: Program,
+    inputs: Inputs,
+    watch: Watcher,
+) -> tuple[Stopped | None, list[dict[str, Any]]]:
+    """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
+    now; and the records of the epochs before it. Those behind it are removed. Refused where the run
+    is another one now.
+    """
+    if before is None or folder is None:
+        return None, []
+    before.check(record)
+    before = on_workers(before, plan, program, inputs, watch)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
     if kept.versions != record.versions:
@@ -205,7 +214,7 @@ def _going_on(
     if kept.turns:
         place = f"clock {kept.turns} of epoch {kept.epoch + 1}"
     watch.say(f"goes on from checkpoint {kept.number}, {place}")
-    return before.records()
+    return before, before.records()
 
 
 def _states(plan: Plan, folder: RunFolder | None, record: Run, before: Stopped | None) -> States:
