@@ -56,7 +56,8 @@ def on_workers(
         f"{written.manifest.number} of {plan.workers}: results may differ from those of a run that "
         "never stopped, in rounding and in the order of updates"
     )
-    return replace(before, checkpoint=written, found=Found(written, []))
+    left = [each for each in before.found.left_out if each.path.exists()]
+    return replace(before, checkpoint=written, found=Found(written, left))
 
 
 def _redistributed(
@@ -82,8 +83,8 @@ def _redistributed(
 def _written(
     before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
 ) -> Checkpoint:
-    """The checkpoint of the new workers. Those behind the one before are removed."""
-    checkpoints = Checkpoints(before.path, before.found, plan.options.keep or 2)
+    """The checkpoint of the new workers. Those that were left out stay until it is there."""
+    checkpoints = Checkpoints(before.path, Found(None, []), plan.options.keep or 2)
     with _draft(checkpoints) as draft:
         sums = [
             save(draft.shard_path(rank), redistribution.state(rank), part)
