@@ -2,6 +2,7 @@
 own.
 """
 
+import numpy as np
 import pytest
 from programs import random_pairs
 from team import Team
@@ -64,6 +65,8 @@ class Remote(Fold):
 
 class Batch(Blocks):
     """A mini-batch of some blocks."""
+
+    cuts = np.zeros(1, np.int64)
 
     def __init__(self, letters, blocks):
         self.steps, self._blocks = [step(letter) for letter in letters], blocks

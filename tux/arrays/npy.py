@@ -4,12 +4,13 @@ must be there before memory is taken.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import IO
 
 import numpy as np
@@ -82,10 +83,17 @@ def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
 
     Raises DiskError, which, unlike numpy's error, says what is wrong with the disk.
     """
-    whole = np.ascontiguousarray(array)
     with writing(path), open(path, "wb") as file:
-        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(whole))
-        file.write(whole.data)
+        for piece in npy_bytes(array):
+            file.write(piece)
+
+
+def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
+    """The bytes of one array (n, ...) of numbers as a file of numpy: its header, and its values."""
+    whole, header = np.ascontiguousarray(array), io.BytesIO()
+    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(whole))
+    yield header.getvalue()
+    yield whole.data
 
 
 def map_npy(path: str | os.PathLike[str]) -> np.ndarray:

@@ -119,11 +119,13 @@ def _resume_flags() -> Flags:
     add(
         "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
     )
+    add("--workers", metavar="N", type=at_least(1), help="worker processes [default: as begun]")
     add(
         "--threads",
         metavar="N",
         type=at_least(1),
-        help="threads of each worker [default: as begun]",
+        help="threads of each worker [default: as begun; on another number of workers, the "
+        "machine's cores divided by them]",
     )
     add(
         "--timeout",
@@ -156,8 +158,8 @@ def _resume(argv: list[str]) -> int:
         args = flags.parse(["--help"] if {"-h", "--help"} & {*argv} else argv)
     except UsageError as error:
         error.do = (
-            "a run that goes on takes all from its run.json, but for --epochs, --threads, "
-            "--timeout, --restarts, and where several machines meet"
+            "a run that goes on takes all from its run.json, but for --epochs, --workers, "
+            "--threads, --timeout, --restarts, and where several machines meet"
         )
         raise
     from tux.run.session import resume
@@ -167,6 +169,7 @@ def _resume(argv: list[str]) -> int:
         result = resume(
             args.resume,
             epochs=args.epochs,
+            workers=args.workers,
             threads=args.threads,
             deadline=args.timeout,
             place=place,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tux.engine.worker import Worker
-from tux.rows.table import in_model
+from tux.program.fields import Field
 
 
 class ModelCopy:
@@ -41,9 +43,17 @@ class ModelCopy:
         self.arrays = []
 
     def _model(self) -> list[np.ndarray]:
-        worker, arrays = self._worker, [*self._worker.tables["tau"].arrays.values()]
-        for table in map(worker.masters, worker.program.vertices):
-            fields = in_model(table)
-            lengths = {table.declared[f].length for f in fields} - {"", *fields}
-            arrays += [table.arrays[f] for f in (*fields, *sorted(lengths))]
-        return arrays
+        worker = self._worker
+        tables = [worker.tables["tau"], *map(worker.masters, worker.program.vertices)]
+        return [table.arrays[f] for table in tables for f in copied(table.name, table.declared)]
+
+
+def copied(name: str, declared: Mapping[str, Field]) -> list[str]:
+    """The fields of a table that a copy has, in its order: all of the context; of vertices those of
+    the model, and the lengths of its lists.
+    """
+    if name == "tau":
+        return [*declared]
+    fields = [f for f, d in declared.items() if d.in_model]
+    lengths = {declared[f].length for f in fields} - {"", *fields}
+    return [*fields, *sorted(lengths)]

@@ -18,8 +18,9 @@ and the numbers in `Head`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -57,6 +58,21 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
             dict(server.bytes_sent),
             dict(server.bytes_dense),
         )
+
+    @staticmethod
+    def summed(counts: Sequence[Counts], rank: int, *, alone: bool) -> Counts:
+        """What one of other workers counts on from: worker 0 from the sums of these counts, others
+        from 0. Seconds of training are everyone's. A worker that is `alone` sends no bytes.
+        """
+        total: dict[str, Any] = {"trained": max(each.trained for each in counts)}
+        for f in Counts.__struct_fields__[1:]:
+            values = [getattr(each, f) for each in counts]
+            if not isinstance(values[0], dict):
+                total[f] = type(values[0])(0 if rank else sum(values))
+            else:
+                none = rank or (alone and f != "seconds")
+                total[f] = {} if none else reduce(added, values)
+        return Counts(**total)
 
     def put_back(self, worker: Worker) -> None:
         """Let the worker count on from here."""

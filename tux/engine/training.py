@@ -24,7 +24,7 @@ from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
-from tux.protocol.schedule import repeated
+from tux.protocol.schedule import Outline, outline, repeated
 from tux.protocol.steps import Repeated, Step
 
 
@@ -260,6 +260,10 @@ class Training:
         marks.finish()
         yield from marks.keep(state)
         marks.finish()
+
+    def outline(self) -> Outline:
+        """The clocks of the epoch that follows; of none whose clocks depend on what they find."""
+        return outline(self._stages)
 
     def _repeated(self) -> list[Repeated]:
         return [*repeated([*self._setup, *self._stages, *self._evaluate])]

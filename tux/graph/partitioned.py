@@ -22,6 +22,9 @@ from tux.program.program import Program
 FAVOURING = ("bicut", "aweto")
 """Partitioners that keep one side whole, and can be told which."""
 
+NUMBER = "number of the edge"
+"""A column that stays with edges when they are cut, beside those that the program reads."""
+
 ONE_END = {"src": "source", "dst": "target"}
 """The partitioner that places an edge by this end alone; how others call the end."""
 
@@ -254,7 +257,8 @@ def _declared(program: Program, edges: EdgeData) -> EdgeData:
     """The same edges without columns that the program does not read: workers would store them in
     vain, and their names need not be names of files.
     """
-    fields = {name: each for name, each in edges.fields.items() if name in program.edge.columns}
+    wanted = {*program.edge.columns, NUMBER}
+    fields = {name: each for name, each in edges.fields.items() if name in wanted}
     vertex_fields = {
         kind: {
             name: each

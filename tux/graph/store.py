@@ -17,7 +17,7 @@ import numpy as np
 
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
-from tux.arrays.npy import write_npy
+from tux.arrays.npy import npy_bytes, write_npy
 from tux.base.disk import writing
 from tux.base.errors import DataError
 from tux.graph.parts import Part, TypePart
@@ -105,8 +105,8 @@ def save(
     labels of vertices stand for, `categories` what numbers of other fields do. Raises DiskError.
     """
     types = [_save_type(folder, parts, name, categories or {}) for name in parts[0].types]
-    for side, degrees in enumerate(parts[0].degrees):
-        write_npy(folder / f"degrees.{side}.npy", degrees)
+    for name, values in _shared_arrays(parts[0]).items():
+        write_npy(folder / f"{name}.npy", values)
     for number in range(len(parts)) if which is None else which:
         part = parts[number]
         into = folder / f"part-{number}"
@@ -115,8 +115,6 @@ def save(
             write_npy(into / f"{name}.npy", values)
     fields, held = list(parts[0].fields), list(parts[0].test_fields)
     edges = sum(len(part.src) for part in parts)
-    for name, values in parts[0].topology.items():
-        write_npy(folder / f"topology.{name}.npy", values)
     whole = list(parts[0].topology)
     manifest = Manifest(
         FORMAT,
@@ -144,14 +142,9 @@ def _save_type(
     name: str,
     categories: Mapping[str, Mapping[str, np.ndarray]],
 ) -> TypeEntry:
-    """Write what all parts share of one vertex type; returns its entry."""
+    """Write the ids of one vertex type; returns its entry."""
     first = parts[0].types[name]
     write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
-    write_npy(folder / f"{name}.order.npy", first.order)
-    write_npy(folder / f"{name}.home.npy", first.home)
-    write_npy(folder / f"{name}.number.npy", first.number)
-    for field, values in first.data.items():
-        write_npy(folder / f"{name}.data.{field}.npy", values)
     return TypeEntry(
         name,
         len(first.ids),
@@ -166,8 +159,18 @@ def _save_type(
     )
 
 
+def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
+    """The arrays that all parts share, by file name."""
+    out = {f"degrees.{side}": degrees for side, degrees in enumerate(part.degrees)}
+    for name, each in part.types.items():
+        out |= {f"{name}.order": each.order, f"{name}.home": each.home}
+        out |= {f"{name}.number": each.number}
+        out |= {f"{name}.data.{field}": values for field, values in each.data.items()}
+    return out | {f"topology.{name}": values for name, values in part.topology.items()}
+
+
 def _arrays(part: Part) -> dict[str, np.ndarray]:
-    """All arrays of a part by file name; lists of arrays as one array and its bounds."""
+    """The arrays of a part alone by file name; lists of arrays as one array and its bounds."""
     out = {
         "src": part.src,
         "dst": part.dst,
@@ -294,6 +297,19 @@ def digest(folder: Path, number: int) -> str:
         with open(path, "rb") as file:
             while piece := file.read(PIECE):
                 total.update(piece)
+    return total.hexdigest()
+
+
+def digest_of(parts: Sequence[Part], number: int) -> str:
+    """The `digest` that a part will have in a folder."""
+    shared, own = _shared_arrays(parts[0]), _arrays(parts[number])
+    files = {Path(f"{name}.npy"): values for name, values in shared.items()}
+    files |= {Path(f"part-{number}", f"{name}.npy"): values for name, values in own.items()}
+    total = blake2b(digest_size=16)
+    for path in sorted(files):
+        total.update(f"{path.name}\n".encode())
+        for piece in npy_bytes(files[path]):
+            total.update(piece)
     return total.hexdigest()
 
 

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import NamedTuple
 
 from tux.protocol.block import Block
 from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Repeated, Step, Sync
@@ -93,6 +94,24 @@ def repeated(steps: Iterable[Step]) -> Iterator[Repeated]:
             yield step
         if isinstance(step, Repeated | Blocks):
             yield from repeated(step.steps)
+
+
+class Outline(NamedTuple):
+    """What tells the clocks of one pass apart: the boundaries of the blocks of each mini-batch, and
+    of each clock its block as (number, round, rounds), or None.
+    """
+
+    cuts: list[list[int]]
+    clocks: list[tuple[int, int, int] | None]
+
+
+def outline(steps: Sequence[Step]) -> Outline:
+    """The outline of one pass over steps that do not depend on answers."""
+    blocks = [task.block for task in clocks(steps) if task is not None]
+    return Outline(
+        [step.cuts.tolist() for step in steps if isinstance(step, Blocks)],
+        [(each.number, each.round, each.rounds) if each else None for each in blocks],
+    )
 
 
 def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:

@@ -85,6 +85,11 @@ class Blocks(Step):
     closing: Sequence[Step] = ()
     """One more clock after the blocks, if there are any."""
 
+    @property
+    @abstractmethod
+    def cuts(self) -> np.ndarray:
+        """Boundaries (blocks + 1,) in positions of the enumerated type."""
+
     @abstractmethod
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
         """This worker's blocks of this epoch, or of a repetition (`Repeated`), in their order."""

@@ -119,7 +119,7 @@ def stored(plan: Plan, inputs: Inputs) -> Plan:
 
 def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) -> Plan:
     """The plan with the partitioner that "auto" stands for, said with its reason."""
-    total = plan.workers * plan.machines
+    total = plan.all_workers
     if plan.partitioner != "auto" or inputs.folder or total == 1:
         return plan
     train, end = inputs.train, program.edge.whole
@@ -137,7 +137,7 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) ->
     options = plan.options
     if plan.threads == 1 or not options.jit:
         return
-    workers, has_test = plan.workers * plan.machines, inputs.test is not None
+    workers, has_test = plan.all_workers, inputs.test is not None
     for line in serial(program, Cluster(workers, options.slack, has_test), racing=options.racing):
         watch.say(line)
 

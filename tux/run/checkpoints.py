@@ -93,8 +93,9 @@ class Found(NamedTuple):
     left_out: list[LeftOut]
 
 
-def newest(out: str | os.PathLike[str]) -> Found:
-    """Look for the checkpoint from which the run of folder `out` may go on.
+def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
+    """Look for the checkpoint from which the run of folder `out` may go on; `at_end`: one that was
+    taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
     DataError if the folder cannot be read.
@@ -102,7 +103,10 @@ def newest(out: str | os.PathLike[str]) -> Found:
     left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
         try:
-            return Found(_whole(path, number), left_out)
+            checkpoint = _whole(path, number)
+            if not (at_end and checkpoint.manifest.turns):
+                return Found(checkpoint, left_out)
+            left_out.append(LeftOut(path, "it was taken within an epoch"))
         except DataError as error:
             left_out.append(LeftOut(path, error.what))
     return Found(None, left_out)

@@ -58,7 +58,7 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
 
 
-class Incarnation(msgspec.Struct, forbid_unknown_fields=True):
+class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """That a run went on, after a fault or when the user had it go on: from which checkpoint, or
     from the beginning (0), and why.
     """
@@ -67,6 +67,7 @@ class Incarnation(msgspec.Struct, forbid_unknown_fields=True):
     epochs: int  # that had ended
     clocks: int  # of the next epoch that had ended
     why: str = ""
+    workers: int | None = None  # in all, if these are others than before
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

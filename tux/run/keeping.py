@@ -16,13 +16,11 @@ from tux.cluster.keeper import Keeper
 from tux.cluster.worker_marks import PATIENCE, copied_if_small
 from tux.engine.saved import save
 from tux.engine.shard import Digest
+from tux.engine.shares import WHOLE
 from tux.engine.state import Head, State
 from tux.protocol.marks import Every
 from tux.run.checkpoints import Checkpoints, Draft, Manifest
 from tux.run.watcher import Watcher
-
-WHOLE = ""
-"""Stands for the digest of the graph's part, where the graph is in one."""
 
 
 class FolderKeeper:

@@ -298,6 +298,11 @@ class Plan:
         """How many machines share the run."""
         return self.options.place.machines if self.options.place else 1
 
+    @property
+    def all_workers(self) -> int:
+        """The workers of all machines."""
+        return self.workers * self.machines
+
     def record(self) -> dict[str, Any]:
         """The options as `run.json` has them: those that another run needs to be the same."""
         options = self.options

@@ -64,7 +64,9 @@ def start_of(checkpoint: Checkpoint) -> Start:
     return Start(kept.number, kept.epoch, kept.turns, states_of(checkpoint))
 
 
-def note(record: Run, start: Start, why: str) -> None:
-    """Add to a run's record that it goes on from `start`."""
-    entry = Incarnation(start.checkpoint, start.epochs, start.clocks, why)
+def note(record: Run, start: Start, why: str, workers: int | None = None) -> None:
+    """Add to a run's record that it goes on from `start`; on so many `workers`, if these are others
+    than before.
+    """
+    entry = Incarnation(start.checkpoint, start.epochs, start.clocks, why, workers)
     record.incarnations = [*record.incarnations, entry]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
 from tux.engine.state import Head
+from tux.graph.store import is_partitioned
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
@@ -80,6 +81,7 @@ def stopped(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
+    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     place: Place | None = None,
@@ -87,8 +89,8 @@ def stopped(
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
-    `epochs`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of several
-    machines.
+    `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
+    several machines.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     its data were in memory, or it was on another number of machines.
@@ -107,13 +109,6 @@ def stopped(
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
     checkpoint = found.checkpoint
-    if checkpoint.manifest.workers != run.options["workers"] * machines:
-        raise UsageError(
-            f"the checkpoint is of {plural(checkpoint.manifest.workers, 'worker')}, and run.json "
-            f"says {run.options['workers'] * machines}",
-            where=str(path / "run.json"),
-            do="put run.json back as it was, or run it anew",
-        )
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where the disk was full at the end, the model is still to be written
     if ended > most or (ended == most and (path / "model").exists()):
@@ -121,8 +116,8 @@ def stopped(
             f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
             do=f"go on with more: --epochs N, with N above {ended}",
         )
-    changed = {"epochs": most, "threads": threads, "deadline": deadline, "restarts": restarts}
-    options = _options(run, path, changed | {"place": place})
+    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    options = _options(run, path, changed | {"restarts": restarts, "place": place})
     program = sources.find(run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
@@ -185,12 +180,17 @@ def _check_place(folder: Path, machines: int, place: Place | None) -> None:
         )
 
 
-def _options(run: Run, out: Path, changed: dict[str, Any]) -> RunOptions:
+def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
     """The options of the run, as its record has them, but for those `changed` that are not None."""
     names = {each.name for each in fields(RunOptions)}
     kept = {name: value for name, value in run.options.items() if name in names}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
         raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
+    if changed["workers"] not in (None, kept["workers"]):
+        kept["threads"] = None  # each has its share of the cores again
+    if changed["workers"] == 1 and changed["place"] is None:
+        kept["restarts"] = None  # none can be lost
+    if is_partitioned(Path(run.data.path)):
+        kept["partitioner"] = None  # its folder says it
     kept |= {"out": out, "seed": run.seed, "command": run.command}
-    kept |= {name: value for name, value in changed.items() if value is not None}
-    return RunOptions(**kept)
+    return RunOptions(**kept | {name: each for name, each in changed.items() if each is not None})

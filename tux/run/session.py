@@ -15,6 +15,7 @@ from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
 from tux.cluster.keeper import States
 from tux.engine.saved import load
+from tux.engine.shares import WHOLE
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program.program import Program
@@ -35,8 +36,9 @@ from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.inputs import Data, Inputs
-from tux.run.keeping import WHOLE, FolderKeeper, LocalMarks
+from tux.run.keeping import FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
+from tux.run.other_workers import on_workers
 from tux.run.recovery import RunRecovery, note, start_of
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
@@ -86,6 +88,7 @@ def resume(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
+    workers: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
     place: Place | None = None,
@@ -93,18 +96,21 @@ def resume(
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
-    to `epochs`, by default as many as it was to have. A run of several machines goes on at a
-    `place` which is machine 0; the others do what they did at first, by `run`.
+    to `epochs` and on so many `workers`, by default as many as it was to have. A run of several
+    machines goes on at a `place` which is machine 0; the others do what they did at first, by
+    `run`.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
-    of a run that never stopped. Raises what `run` does, DataError where there is no checkpoint to
-    go on from, and Refused where the program, the data or the parameters have changed.
+    of a run that never stopped; on others it is as good. Raises what `run` does, DataError where
+    there is no checkpoint to go on from, and Refused where the program, the data or the parameters
+    have changed.
     """
     watch = watch or Silent()
     with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
         before = stopped(
             folder,
             epochs=epochs,
+            workers=workers,
             threads=threads,
             deadline=deadline,
             place=place,
@@ -141,7 +147,7 @@ def _run(
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
-        records = _going_on(before, record, folder, clock.watch) if before and folder else []
+        before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
         checkpoints = _checkpoints(plan, folder, before)
         states = _states(plan, folder, checkpoints, record, before)
         if processes:
@@ -209,12 +215,22 @@ def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
 
 
 def _going_on(
-    before: Stopped, record: Run, folder: RunFolder, watch: Watcher
-) -> list[dict[str, Any]]:
-    """The records of the epochs before the checkpoint; those behind it are removed. Refused where
-    the run is another one now.
+    before: Stopped | None,
+    record: Run,
+    folder: RunFolder | None,
+    plan: Plan,
+    program: Program,
+    inputs: Inputs,
+    watch: Watcher,
+) -> tuple[Stopped | None, list[dict[str, Any]]]:
+    """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
+    now; and the records of the epochs before it. Those behind it are removed. Refused where the run
+    is another one now.
     """
+    if before is None or folder is None:
+        return None, []
     before.check(record)
+    before = on_workers(before, plan, program, inputs, watch)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
     if kept.versions != record.versions:
@@ -223,9 +239,10 @@ def _going_on(
             "in rounding"
         )
     record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
-    note(record, start, BY_HAND)
+    changed = kept.workers != before.run.options["workers"] * before.run.options.get("machines", 1)
+    note(record, start, BY_HAND, kept.workers if changed else None)
     watch.say(f"goes on from {start}")
-    return before.records()
+    return before, before.records()
 
 
 def _check_restarts(options: RunOptions, *, processes: bool) -> None:

@@ -1,0 +1,178 @@
+"""A run that stopped goes on on another number of workers: what it tells, what it keeps, and what
+is refused.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_ratings import RATINGS
+from watchers import Told
+
+from tux import Context, Edge, Program, Vertex, master, metric, shared, total
+from tux.apps.mf.mf import MF
+from tux.base.background import Background
+from tux.base.errors import Refused, UsageError
+from tux.base.parallel import cores
+from tux.cli.main import main
+from tux.run.checkpoints import newest
+from tux.run.folder import Incarnation, read_metrics, read_run
+from tux.run.keeping import LocalMarks
+from tux.run.options import RunOptions
+from tux.run.session import resume, run
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS)
+    return tmp_path
+
+
+def train(out, program, *, epochs, data="ratings.csv", **options):
+    chosen = {"jit": False, "checkpoint_every": "9"} | options  # and at the end of the last epoch
+    return run(program, os.path.abspath(data), None, RunOptions(out=out, epochs=epochs, **chosen))
+
+
+def meet(user, item, tau):
+    user.met += 1
+    item.met += 1
+    tau.pairs += 1
+
+
+def note(item):
+    item.most += item.met
+
+
+def report(tau):
+    tau.all += tau.pairs
+    tau.n = tau.all
+
+
+class Meetings(Program):
+    """Whole numbers, which do not depend on the workers."""
+
+    user = Vertex(met=shared("f8"))
+    item = Vertex(met=shared("f8"), most=master("f8"))
+    rating = Edge("user", "item")
+    tau = Context(pairs=total("f8"), all=shared("f8"), n=metric())
+    order = "shuffled"
+
+    def stages(self):
+        batch = MiniBatch(Exchange(meet), Apply("item", note), blocks=5, order=self.order)
+        return [batch, Apply("user"), GlobalSync(report)]
+
+
+class Rotated(Meetings):
+    """Workers are on different blocks at each clock."""
+
+    order = "rotated"
+
+
+def column(result, name, field):
+    worker = result.worker
+    rows = worker.graph.vertices[name].row_of
+    return worker.tables[name].arrays[field][rows]
+
+
+def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
+    whole = train("whole", Meetings(), epochs=6)
+    train("part", Meetings(), epochs=2)
+    capsys.readouterr()
+    assert main(["run", "--resume", "part", "--epochs", "4", "--workers", "2"]) == 0
+    told = " ".join("".join(capsys.readouterr()).split())
+    assert "checkpoint 1 of 1 worker is now checkpoint 2 of 2: results may differ" in told
+    assert "goes on from checkpoint 2, the end of epoch 2" in told
+    noted = read_run("part")
+    assert noted.options["workers"] == 2
+    assert noted.options["threads"] == max(1, cores() // 2)
+    assert noted.incarnations == [Incarnation(2, 2, 0, "tux run --resume", 2)]
+    assert newest("part").checkpoint.manifest.workers == 2
+    result = resume("part", epochs=5)  # on as many as it had last
+    assert read_run("part").options["workers"] == 2
+    result = resume("part", epochs=6, workers=1, threads=1)
+    for name, field in (("user", "met"), ("item", "met"), ("item", "most")):
+        assert np.array_equal(column(result, name, field), column(whole, name, field))
+    assert [record["n"] for record in read_metrics("part")] == [70 * i for i in range(1, 7)]
+    noted = read_run("part")
+    assert [each.workers for each in noted.incarnations] == [2, None, 1]
+    assert noted.options["threads"] == 1
+
+
+def test_as_many_workers_are_no_others(here):
+    train("whole", MF(rank=3), epochs=4)
+    train("part", MF(rank=3), epochs=2)
+    told = Told()
+    resume("part", epochs=4, workers=1, watch=told)
+    assert "goes on from checkpoint 1, the end of epoch 2" in told.lines
+    files = [sorted(Path(out, "model").iterdir()) for out in ("part", "whole")]
+    assert [each.read_bytes() for each in files[0]] == [each.read_bytes() for each in files[1]]
+
+
+def stop_within(out, program, epoch, clocks):
+    """A run that keeps its state at the ends of the epochs before `epoch`, and after so many of its
+    clocks, and is stopped then.
+    """
+    passed = [0, 0]  # epochs, and clocks of the next one
+
+    def wanted(keeping, mark, ended):
+        if passed == [epoch - 1, clocks]:
+            raise SystemError("stopped")
+        passed[:] = [ended, 0] if ended else [passed[0], passed[1] + 1]
+        return bool(ended) or passed == [epoch - 1, clocks]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(LocalMarks, "wanted", wanted)
+        # each checkpoint is written before training goes on, so that none is left out
+        patched.setattr(Background, "start", lambda self, work: bool(work()))
+        with pytest.raises(SystemError, match="stopped"):
+            train(out, program, epochs=3, checkpoint_every="1s")
+
+
+def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
+    whole = train("whole", Meetings(), epochs=3)
+    stop_within("part", Meetings(), 1, 2)
+    told = Told()
+    result = resume("part", workers=2, watch=told)
+    assert any("clock 2 of epoch 1" in line for line in told.lines)
+    for name, field in (("user", "met"), ("item", "met")):
+        assert np.array_equal(column(result, name, field), column(whole, name, field))
+    assert [record["n"] for record in read_metrics("part")] == [70, 140, 210]
+
+
+def test_else_the_end_of_an_epoch_is_gone_back_to(here):
+    stop_within("part", Rotated(), 2, 3)
+    told = Told()
+    result = resume("part", workers=2, watch=told)
+    assert any(
+        "left out: the checkpoint is within epoch 2, whose clocks are others" in x
+        for x in told.lines
+    )
+    assert any("the end of epoch 1" in line for line in told.lines)
+    assert column(result, "item", "met").sum() == 3 * 70
+    assert "000002" not in {each.name for each in Path("part", "checkpoints").iterdir()}
+    assert newest("part").checkpoint.manifest.workers == 2
+
+
+def test_without_one_it_is_refused_and_nothing_is_lost(here):
+    stop_within("part", Rotated(), 1, 2)
+    with pytest.raises(
+        Refused, match="the checkpoint is within epoch 1, whose clocks are others"
+    ) as caught:
+        resume("part", workers=2)
+    assert caught.value.do == "resume on as many workers as before: --workers 1"
+    result = resume("part")
+    assert column(result, "item", "met").sum() == 3 * 70
+
+
+@pytest.mark.slow
+def test_a_partitioned_folder_is_for_as_many_workers_as_it_has_parts(here):
+    assert main(["partition", "ratings.csv", "--parts", "2", "--out", "cut", "--bipartite"]) == 0
+    train("part", Meetings(), epochs=1, data="cut")
+    with pytest.raises(UsageError, match="has 2 parts, for as many workers") as caught:
+        resume("part", epochs=2, workers=3)
+    assert caught.value.do == "leave out --workers"
+    result = resume("part", epochs=2)
+    assert column(result, "item", "met").sum() == 2 * 70

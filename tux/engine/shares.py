@@ -1,0 +1,159 @@
+"""What each worker of a cut holds, and how its epochs go, made anew from the data: states of one
+cut become states of another by it (`tux.engine.redistribute`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph import store
+from tux.graph.local import Graph
+from tux.graph.partitioned import NUMBER, partitioned
+from tux.graph.share import Share, types_of
+from tux.program.program import Program, stages_of
+from tux.program.stage import Cluster
+from tux.protocol.schedule import Outline
+
+WHOLE = ""
+"""Stands for the digest of the graph's part, where the graph is in one."""
+
+
+class Shares(NamedTuple):
+    """The shares of all workers of a cut, by rank, and the digests of their parts. `outlines`: the
+    stages of an epoch and its clocks, by worker, if they were asked for.
+    """
+
+    shares: list[Share]
+    digests: list[str]
+    outlines: list[tuple[list[str], Outline]]
+
+
+def numbered(program: Program, edges: EdgeData | None) -> EdgeData | None:
+    """The same edges with a column of numbers: of edges that the program repeats, the number of the
+    first.
+    """
+    if edges is None:
+        return None
+    numbers = np.arange(len(edges))
+    if program.edge.repeats in edges.fields:
+        times = edges.fields[program.edge.repeats].astype(np.int64)
+        numbers = np.cumsum(times) - times
+    return replace(edges, fields={**edges.fields, NUMBER: numbers})
+
+
+def shares_of(
+    program: Program,
+    inputs: Any,
+    partitioner: str,
+    k: int,
+    seed: int,
+    *,
+    epoch: int | None = None,
+    **options: Any,
+) -> Shares:
+    """Cut the edges of a `tux.run.inputs.Inputs` for k workers, which get the `options`. `epoch`:
+    the one that has ended before those of the outlines.
+    """
+    inputs = replace(
+        inputs, train=numbered(program, inputs.train), test=numbered(program, inputs.test)
+    )
+    if k == 1:
+        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        columns = inputs.train.fields, inputs.test.fields if inputs.test else {}
+        one = _of_worker(program, graph, columns, 0, 1, epoch, seed=seed, **options)
+        return Shares([one[0]], [WHOLE], [one[1]] if one[1] else [])
+    parts = partitioned(program, inputs, partitioner, k, seed).parts
+    bare = [replace(p, fields=_bare(p.fields), test_fields=_bare(p.test_fields)) for p in parts]
+    digests = [store.digest_of(bare, rank) for rank in range(k)]
+    out = Shares([], digests, [])
+    for rank, part in enumerate(parts):
+        share, outline = _of_worker(
+            program,
+            Graph.of(program, part),
+            (part.fields, part.test_fields),
+            rank,
+            k,
+            epoch,
+            seed=seed,
+            **options,
+        )
+        out.shares.append(share)
+        out.outlines.extend([outline] if outline else [])
+    return out
+
+
+def _bare(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Columns without the number of the edge."""
+    return {name: array for name, array in columns.items() if name != NUMBER}
+
+
+def _of_worker(
+    program: Program,
+    graph: Graph,
+    columns: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
+    rank: int,
+    workers: int,
+    epoch: int | None,
+    **options: Any,
+) -> tuple[Share, tuple[list[str], Outline] | None]:
+    """The share of a worker, and the outline of its epochs; `columns` of its edges and held-out
+    edges as they were read.
+
+    The layouts of its stages decide the order of its edges. If that or the outline is wanted, the
+    stages are prepared here as on the worker, but not compiled.
+    """
+    edges, held_out = np.empty(0, np.int64), np.empty(0, np.int64)
+    has_fields = any(f.kind != "data" for f in program.edge.fields.values())
+    if has_fields and len(graph.edges):
+        # it moves as the other columns do
+        graph.edges.fields[NUMBER] = _numbers(program, columns[0])
+    if has_fields and len(graph.held_out):
+        held_out = _numbers(program, columns[1])
+    outline = None
+    if has_fields or epoch is not None:
+        worker = Worker(program, graph, rank=rank, workers=workers, jit=False, **options)
+        training = Training(worker)
+        edges = graph.edges.fields.pop(NUMBER, edges)
+        if epoch is not None:
+            worker.epoch = epoch
+            outline = _labels(program, worker), training.outline()
+    return Share(types_of(program, graph), edges, held_out), outline
+
+
+def _labels(program: Program, worker: Worker) -> list[str]:
+    """What the stages of an epoch are called."""
+    cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
+    return [stage.label for stage in stages_of(program, "stages", cluster)]
+
+
+def _numbers(program: Program, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The numbers of edges, each as often as it is repeated."""
+    first = columns[NUMBER]
+    if program.edge.repeats not in columns:
+        return first
+    times = columns[program.edge.repeats].astype(np.int64)
+    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    return np.repeat(first, times) + within
+
+
+def alike(turns: int, before: Shares, after: Shares) -> bool:
+    """Whether the first `turns` clocks of an epoch, and those that follow, do the same to each
+    vertex on the workers of both cuts, and on all workers of each.
+    """
+    every = [*before.outlines, *after.outlines]
+    labels, (cuts, clocks) = every[0]
+    blocks = [clock for clock in clocks if clock is not None]
+    return all(
+        own == labels
+        and outline.cuts == cuts
+        and outline.clocks[:turns] == clocks[:turns]
+        and [clock for clock in outline.clocks if clock is not None] == blocks
+        for own, outline in every
+    )

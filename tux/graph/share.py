@@ -1,0 +1,50 @@
+"""What one worker holds of a graph, in terms that do not depend on the cut: dense indices of
+vertices, and numbers of edges in the data.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.graph.local import Graph
+from tux.program.program import Program
+
+
+class TypeShare(NamedTuple):
+    """What a worker holds of a vertex type, as dense indices: its rows (r,), of which those after
+    the first `n_train` are there for held-out edges only, and its masters (s,); None: these rows
+    are the masters. `entries` (r,): of each row in ragged fields, if there are any.
+    """
+
+    rows: np.ndarray
+    n_train: int
+    masters: np.ndarray | None
+    entries: np.ndarray | None = None
+
+    @property
+    def trained(self) -> np.ndarray:
+        """The rows that are trained."""
+        return self.rows[: self.n_train]
+
+
+class Share(NamedTuple):
+    """What a worker holds of a graph: vertex types by name, and the number of each edge and of each
+    held-out edge, in the worker's order.
+    """
+
+    types: dict[str, TypeShare]
+    edges: np.ndarray
+    held_out: np.ndarray
+
+
+def types_of(program: Program, graph: Graph) -> dict[str, TypeShare]:
+    """What a worker holds of the vertex types."""
+    out = {}
+    for name, each in graph.vertices.items():
+        ragged = any(f.ragged for f in program.vertices[name].fields.values())
+        masters = each.part.order[each.part.masters] if each.part and each.cut else None
+        entries = graph.counts(name) if ragged else None
+        out[name] = TypeShare(each.order, each.n_train, masters, entries)
+    return out
