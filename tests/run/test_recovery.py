@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from members import until
 from tiny_ratings import RATINGS
 from watchers import Told
 
@@ -59,6 +60,7 @@ class Killing(Told):
     def _strike(self, moment):
         if self.moments and moment == self.moments[0]:
             self.moments.pop(0)
+            until(lambda: 1 in workers(), "the start of worker 1")
             self.killed.append(workers()[1])
             os.kill(self.killed[-1], signal.SIGKILL)
 

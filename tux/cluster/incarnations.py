@@ -51,7 +51,7 @@ class Incarnations:
         # the newest checkpoint is the one that the job goes on from, if there are any
         self._recovery = recovery
         self._restarts = Restarts(job.restarts, recovery.latest() if recovery else 0)
-        self._number = 0
+        self._from, self._number = Start(), 0
         self._ending: tuple[Callable[[], float | None], Callable[[], None]] | None = None
         self._launcher = launch(job)
 
@@ -108,9 +108,9 @@ class Incarnations:
                 )
                 return
             except (PeerLost, DeadlinePassed) as error:
-                start = self._replace(error)
+                self._replace(error)
             self._start()
-            self._phase(f"epoch {start.epochs + 1}")
+            self._phase(f"epoch {self._from.epochs + 1}")
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses."""
@@ -147,7 +147,7 @@ class Incarnations:
             except (PeerLost, DeadlinePassed) as error:
                 self._replace(error)
 
-    def _replace(self, error: TuxError) -> Start:
+    def _replace(self, error: TuxError) -> None:
         """End all workers, and make the launcher of those that go on. The error itself, if they are
         not started again.
         """
@@ -163,14 +163,13 @@ class Incarnations:
             raise KeyboardInterrupt
         self._restarts.goes_on(start.checkpoint)
         recovery.go_on(start, error.what, str(self._restarts))
-        self._number += 1
+        self._from, self._number = start, self._number + 1
         forget_lists(self._job)
         self._job = renewed(self._job, self._folder, self._number, start)
         self._job.write(self._folder)
         self._launcher = self._launch(self._job)
         if self._ending:
             self._launcher.end_when(*self._ending)
-        return start
 
     @property
     def _is_ending(self) -> bool:
