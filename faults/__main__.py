@@ -55,7 +55,7 @@ def main() -> int:
         (folder / "whole").mkdir()
         whole = Whole(folder / "whole")
         for each in chosen:
-            rows.append(row(each, asked, whole, folder))
+            rows.append(made(each, asked, whole, folder))
     finally:
         if asked.keep and any(row.wrong for row in rows):
             shutil.copytree(folder, asked.keep, dirs_exist_ok=True)
@@ -66,14 +66,13 @@ def main() -> int:
     print(f"{time.monotonic() - start:.0f} s")
     if asked.markdown:
         asked.markdown.write_text(table.markdown(rows), encoding="utf-8")
-    for each in sorted(left):
-        print(f"left: {each}")
+    print(*(f"left: {each}\n" for each in sorted(left)), sep="", end="")
     wrong = sum(row.wrong for row in rows)
     print(f"{wrong} times wrong" if wrong else "nothing wrong")
     return 1 if wrong or left else 0
 
 
-def row(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Path) -> table.Row:
+def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Path) -> table.Row:
     """Make a fault as often as asked, and tell what was seen."""
     if why := scenario.missing():
         print(f"{scenario.name:24} skipped: {why}", flush=True)

@@ -124,7 +124,7 @@ def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> 
     if "is damaged and left out" not in command.output()[1]:
         wrong.append(f"the command does not tell it{room.said()}")
     return seen._replace(
-        wrong=(*seen.wrong, *wrong), recovered=time.monotonic() - start, count=count
+        wrong=(*seen.wrong, *wrong), recovered=time.monotonic() - start, faults=count
     )
 
 

@@ -63,7 +63,7 @@ def fill(disk: Path, but: int) -> None:
 def full_for_checkpoints(room: Room) -> Seen:
     """The disk is full during two epochs, and has room again."""
     room.flags["--workers"] = room.draw.choice([1, 2])
-    moments = [
+    moments: list[dict[str, object]] = [
         {"name": f"epoch {epoch}", "moment": "clock", "epoch": epoch, "number": 1, "do": "hold"}
         for epoch in (3, 5)
     ]
@@ -110,8 +110,8 @@ def full_for(what: str, room: Room) -> Seen:
         (disk / "filler").unlink()
         command = room.resume("disk/out")
         seen = over(room, command, "disk/out")
-        took = {"noticed": told - fault.seconds, "recovered": time.monotonic() - fault.seconds}
-        return seen._replace(**took)
+        past = time.monotonic() - fault.seconds
+        return seen._replace(noticed=told - fault.seconds, recovered=past)
 
 
 def out_of_memory(workers: int, room: Room) -> Seen:

@@ -14,7 +14,7 @@ from faults.running import Running
 from faults.scenario import Scenario, Seen
 
 CLOCK: dict[str, object] = {"moment": "clock", "epoch": 4, "number": 2}
-AT = {
+AT: dict[str, tuple[str, dict[str, object]]] = {
     "clock": ("within an epoch", {**CLOCK, "who": "worker 1"}),
     "checkpoint": (
         "as it makes a checkpoint of the workers' files",

@@ -28,6 +28,8 @@ class Machines:
         self.host = "10.78.0.1" if cable else "127.0.0.1"
         if not MACHINES_KEEP:
             room.flags.pop("--checkpoint-every")
+        if REJOINS:
+            room.flags["--restarts"] = 3
 
     def more(self, rank: int) -> list[object]:
         """The flags that make two machines of two commands."""
@@ -161,7 +163,7 @@ def strangers(content: bytes | None, room: Room) -> Seen:
     room.expect(second, 0)
     for guest in guests:
         guest.close()
-    return seen._replace(count=len(guests) + 1)
+    return seen._replace(faults=len(guests) + 1)
 
 
 def visited(room: Room, content: bytes | None) -> bool:

@@ -31,7 +31,7 @@ def _machines_keep() -> bool:
 NAMES = {each.name for each in fields(RunOptions)}
 RESTARTS = "restarts" in NAMES
 """Whether a command restarts its workers by itself."""
-REJOINS = "rejoin" in NAMES
+REJOINS = "rejoin" in {each.name for each in fields(Place)}
 """Whether the commands of several machines do so."""
 MACHINES_KEEP = _machines_keep()
 

@@ -39,7 +39,8 @@ class Running:
         self.tmp = Path(tempfile.mkdtemp(prefix="t"))  # a short name, as sockets lie in it
         self.shared = shared_memory()
         self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
-        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))  # noqa: E731
+        most = memory or resource.RLIM_INFINITY
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
         self.process = subprocess.Popen(
             [*wrap, sys.executable, "-m", "tux", *map(str, argv)],
             cwd=folder,

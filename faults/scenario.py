@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     noticed: float | None = None
     recovered: float | None = None
     wrong: tuple[str, ...] = ()
-    count: int = 1  # faults in it
+    faults: int = 1  # in this time
     note: str = ""  # for the table
 
 

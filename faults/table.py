@@ -29,7 +29,7 @@ class Row(NamedTuple):
         if self.skipped:
             return scenario.fault, f"skipped: {self.skipped}", "", "", ""
         right = f"{len(self.seen) - self.wrong}/{len(self.seen)}"
-        if (count := sum(each.count for each in self.seen)) != len(self.seen):
+        if (count := sum(each.faults for each in self.seen)) != len(self.seen):
             right += f" ({count:,} faults)"
         return (
             scenario.fault,

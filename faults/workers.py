@@ -12,8 +12,11 @@ from functools import partial
 from faults import recovery
 from faults.recovery import after_worker, now, over, untouched
 from faults.room import CLOCKS, EPOCHS, Moment, Room, lives
+from faults.running import Running
 from faults.scenario import Scenario, Seen
 
+KILLS = 5
+"""In one run."""
 GOES_ON = "noticed; goes on to the same bytes"
 UNNOTICED = "goes on under the same processes, to the same bytes"
 
@@ -101,8 +104,12 @@ def stopped_for_long(seconds: float, room: Room) -> Seen:
 
 def failing(chance: float, room: Room) -> Seen:
     """Each clock kills one of the workers with a probability, also those that run again."""
-    chances = {"chance": chance, "seed": room.draw.randrange(1 << 30), "workers": 2}
-    entry = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
+    chances: dict[str, object] = {
+        "chance": chance,
+        "seed": room.draw.randrange(1 << 30),
+        "workers": 2,
+    }
+    entry: dict[str, object] = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
     room.flags["--epochs"] = 20
     start = time.monotonic()
     if recovery.RESTARTS:
@@ -114,12 +121,13 @@ def failing(chance: float, room: Room) -> Seen:
     seen = over(room, command)
     kills = len(list(room.plan_folder.glob("kill by chance *")))
     note = f"{kills} of {20 * CLOCKS} clocks died, {seconds:.1f} s"
-    return seen._replace(count=kills, note=note)
+    return seen._replace(faults=kills, note=note)
 
 
-def again(room: Room):
+def again(room: Room) -> Running:
     """Start anew, as there is no checkpoint yet."""
-    (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
+    if (room.folder / "out").exists():
+        (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
     return room.train()
 
 
@@ -127,47 +135,43 @@ def at_random(room: Room) -> Seen:
     """A worker or the launcher is killed at any moment, several times in one run."""
     workers = room.draw.choice([1, 2])
     room.flags |= {"--workers": workers, "--epochs": 40, "--checkpoint-every": "0.2s"}
-    command, kills, noticed = room.train(), 0, []
-    while kills < KILLS and command.process.poll() is None:
+    if recovery.RESTARTS:
+        room.flags["--restarts"] = 2 * KILLS
+    command = room.train()
+    noticed: list[float] = []
+    while len(noticed) < KILLS:
         time.sleep(room.draw.uniform(0.1, 3.0))
-        pids = [*command.workers().values(), command.process.pid]
-        pid = room.draw.choice(pids)
+        # the launcher is number -1
+        rank, pid = room.draw.choice([(-1, command.process.pid), *command.workers().items()])
         if command.process.poll() is not None:
             break
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        fault, kills = now(pid), kills + 1
-        command, seconds = followed(room, command, fault)
+        command, seconds = followed(room, command, rank, now(pid))
         noticed.append(seconds)
-    room.code(command)
     seen = over(room, command)
     typical = sorted(noticed)[len(noticed) // 2] if noticed else None
-    return seen._replace(noticed=typical, count=kills)
+    return seen._replace(noticed=typical, faults=len(noticed))
 
 
-KILLS = 5
-
-
-def followed(room: Room, command, fault: Moment):
+def followed(room: Room, command: Running, rank: int, fault: Moment) -> tuple[Running, float]:
     """The command that goes on after a kill at any moment, and the seconds until it was noticed."""
-    if fault.pid != command.process.pid and recovery.RESTARTS:
+    seconds = (
         room.until(
             lambda: (
-                command.process.poll() is not None or fault.pid not in command.workers().values()
+                command.process.poll() is not None
+                or (rank >= 0 and command.workers().get(rank, fault.pid) != fault.pid)
             ),
-            "the loss of a worker to be noticed",
+            "a kill to be noticed",
         )
-        return command, time.monotonic() - fault.seconds
-    code = room.code(command)
-    seconds = time.monotonic() - fault.seconds
-    room.until(lambda: not command.processes(), "the workers to end")
-    if code == 0:  # it was over before it was noticed
+        - fault.seconds
+    )
+    if command.process.poll() in (None, 0):  # 0: the run was over before it was noticed
         return command, seconds
+    room.until(lambda: not command.processes(), "the workers to end")
     if recovery.are_in(room.folder / "out"):
         return room.resume(), seconds
-    if (room.folder / "out").exists():
-        (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
-    return room.train(), seconds
+    return again(room), seconds
 
 
 def scenarios() -> list[Scenario]:

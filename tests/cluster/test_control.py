@@ -46,6 +46,7 @@ CONTROLS = [
     Failed(1, "", "", ""),
     Bye(),
     Bye("it was interrupted"),
+    Bye("worker 1 was killed", again=True),
 ]
 KINDS = [
     errors.UsageError,

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 from members import SMALL, SOON, job_in, until, up, value_of
 
-from tux.base.errors import DeadlinePassed, Refused
+from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.cluster import heartbeat, joining
+from tux.cluster.control import Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
@@ -54,7 +55,7 @@ def test_another_machine_asks_until_machine_0_is_there(tmp_path, machine0, monke
     thread.start()
     launcher = machine0(job_in(tmp_path, nonce=b"the nonce"))
     thread.join(SOON)
-    assert heard == [b"the nonce"] and launcher.reactor.refused == 0
+    assert heard == [Welcome(b"the nonce")] and launcher.reactor.refused == 0
 
 
 def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
@@ -71,6 +72,38 @@ def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):
     machine0(job_in(tmp_path, nonce=b"the nonce"), begun=True)
     with pytest.raises(Refused, match="machine 0 does not take this machine"):
         joining.ask(job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/command"))
+
+
+def test_a_machine_that_has_lost_its_workers_tells_it_and_waits_for_others(
+    tmp_path, machine0, monkeypatch
+):
+    """Machine 0 has the old launcher until it hears of the loss; a new one has a new nonce."""
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
+    heard = []
+    asking = job_in(tmp_path, nonce=b"old", listen=f"ipc://{tmp_path}/command", rejoin=SOON)
+    ask = lambda: heard.append(joining.ask_again(asking, "worker 1 was killed"))  # noqa: E731
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    old = machine0(job_in(tmp_path, nonce=b"old"))
+    with pytest.raises(PeerLost, match="worker 1 was killed"):
+        old.receive(SOON, "a message")
+    old.close(0.0)
+    assert not heard and old.reactor.refused == 0
+    machine0(job_in(tmp_path, nonce=b"new"))
+    thread.join(SOON)
+    assert heard == [Welcome(b"new")]
+
+
+def test_who_may_not_join_again_in_time_is_told(tmp_path, machine0, monkeypatch):
+    """Machine 0 has all workers, of an incarnation that it does not know to be lost."""
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    machine0(job_in(tmp_path, nonce=b"old"), begun=True)
+    late = job_in(tmp_path, nonce=b"old", listen=f"ipc://{tmp_path}/command", rejoin=0.05)
+    with pytest.raises(PeerLost, match="has not started the workers again"):
+        joining.ask_again(late, "")
+    again = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/other", restarts=1, rejoin=0.02)
+    with pytest.raises(Refused, match="has all workers already"):
+        joining.ask(again)
 
 
 def test_a_machine_alone_names_whom_it_waits_for(tmp_path, monkeypatch):

@@ -3,7 +3,9 @@ where the job's folder has gone.
 """
 
 import os
+import re
 import shutil
+import signal
 import socket
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tux.base.errors import DiskError, TuxError
 from tux.cluster import job_folder
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.wire import Sockets
+from tux.run.folder import read_metrics, read_run
 
 HARD = 60.0  # seconds after which a command counts as hung
 
@@ -160,6 +163,82 @@ def test_parts_that_stay_behind_are_removed_when_the_run_goes_on(tmp_path):
         assert parts.parent == tmp_path and not parts.exists()
     finally:
         job_folder.remove(folder)
+
+
+# ---- again, after the loss of a worker
+
+MANY = 150
+"""Epochs of a run that loses a worker meanwhile."""
+
+
+def two_that_train(start, *flags):
+    """The commands of two machines, when both workers are at work."""
+    running = [start(rank, "--nnodes", 2, "--epochs", MANY, *flags) for rank in (0, 1)]
+    metrics = running[0].folder / "out" / "metrics.jsonl"
+    assert running[0].until(
+        lambda: metrics.exists() and metrics.read_bytes().count(b"\n") > 2, HARD
+    )
+    return running
+
+
+def kill(running, rank):
+    pid = running.workers()[rank]
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def whole(folder, why):
+    """All epochs are there, each once, and why workers were started again is noted."""
+    assert [each["epoch"] for each in read_metrics(folder)] == [*range(1, MANY + 1)]
+    (noted,) = read_run(folder).incarnations
+    assert re.fullmatch(why, noted.why) and noted.checkpoint == 0
+
+
+@pytest.mark.parametrize("lost", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
+    """As soon as the machine that has lost it tells the other one."""
+    running = two_that_train(start, "--out", "out", "--restarts", 1)
+    pid = kill(running[lost], lost)
+    assert [each.wait(HARD) for each in running] == [0, 0], [each.output() for each in running]
+    name = f"worker {lost} " + (f"on {socket.gethostname()}" if lost else f"(process {pid})")
+    why = f"{name} was killed by signal 9 (SIGKILL)"
+    whole(running[0].folder / "out", re.escape(why))
+    said = running[1].output()[1]
+    assert f"{'' if lost else 'machine 0 starts all workers again: '}{why}; this machine j" in said
+    assert all(each.left() == [] for each in running)
+
+
+@pytest.mark.slow
+def test_a_machine_whose_command_was_killed_may_be_started_anew(start):
+    running = two_that_train(start, "--out", "out", "--restarts", 1)
+    for pid in [*running[1].workers().values(), running[1].process.pid]:
+        os.kill(pid, signal.SIGKILL)
+    anew = start(1, "--nnodes", 2, "--epochs", MANY, "--restarts", 1)
+    assert [each.wait(HARD) for each in (running[0], anew)] == [0, 0], anew.output()
+    whole(running[0].folder / "out", "worker 1 has been silent for 8 s")
+
+
+@pytest.mark.slow
+def test_all_machines_end_when_the_restarts_are_used_up(start):
+    running = two_that_train(start, "--out", "out", "--restarts", 1, "--rejoin", 5)
+    kill(running[0], 0)
+    again = [
+        lambda: "goes on from the beginning" in running[0].output()[0],
+        lambda: bool(running[0].workers()),
+    ]
+    assert all(running[0].until(each, HARD) for each in again)
+    kill(running[0], 0)
+    assert "the 1 restart of --restarts is used up" in over(running[0], 4)
+    assert running[1].wait(HARD) in (4, 7), running[1].output()
+
+
+@pytest.mark.slow
+def test_a_machine_that_cannot_join_again_ends(start):
+    """Machine 0 is gone."""
+    running = two_that_train(start, "--out", "out", "--restarts", 1, "--rejoin", 2)
+    running[0].process.kill()
+    err = over(running[1], 4)
+    assert "has not started the workers again within 2 s" in err and "--rejoin" in err
 
 
 def test_folders_of_a_job(tmp_path):

@@ -65,7 +65,7 @@ def test_each_worker_of_a_machine_has_its_threads(monkeypatch, threads):
     users = np.arange(12)
     edges = from_arrays(users, users % 3, ends=("user", "item"), value=np.ones(12, np.float32))
     monkeypatch.setattr(module, "Training", lambda worker: None)
-    monkeypatch.setattr(module, "Launcher", lambda job, folder, *rest: folder)
+    monkeypatch.setattr(module, "Incarnations", lambda job, folder, *rest: folder)
     folder = prepare(
         "mf",
         {"rank": 2},

@@ -18,7 +18,7 @@ from tux.base.signals import ending_deferred
 from tux.cluster.place import Place
 from tux.run import claim
 from tux.run.finish import Interrupted
-from tux.run.folder import RunFolder, read_metrics, read_run
+from tux.run.folder import Incarnation, RunFolder, read_metrics, read_run
 from tux.run.keeping import LocalMarks
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
@@ -82,7 +82,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
     assert untimed(result.records) == untimed(whole.records)
     noted = read_run("part")
     begun = 2 if after < 5 else 4
-    assert noted.incarnations == [{"checkpoint": begun // 2, "epochs": begun, "clocks": 0}]
+    assert noted.incarnations == [Incarnation(begun // 2, begun, 0, "tux run --resume")]
     assert noted.results["best"] == read_run("whole").results["best"]
     assert f"goes on from checkpoint {begun // 2}, the end of epoch {begun}" in told.lines
 

@@ -73,6 +73,14 @@ class Refused(TuxError):
     exit_code = 7
 
 
+class StartsAgain(TuxError):
+    """Machine 0 starts all workers of the job again, so those of this machine end (exit code 75, of
+    worker processes alone).
+    """
+
+    exit_code = 75
+
+
 def out_of_memory(detail: str) -> TuxError:
     """More memory was asked for than there is; `detail` says for what."""
     what = f"out of memory: {detail}" if detail else "out of memory"

@@ -127,6 +127,13 @@ def _resume(argv: list[str]) -> int:
         type=at_least(1),
         help="seconds that a wait may take in which no worker works [default 600]",
     )
+    flags.add_argument(
+        "--restarts",
+        metavar="N",
+        type=at_least(0),
+        help="times that lost workers are started again between two checkpoints [default: as "
+        "begun]",
+    )
     if argv and not argv[0].startswith("-"):
         raise UsageError(
             f"tux run {argv[0]} --resume: a run that goes on is that of its folder",
@@ -136,8 +143,8 @@ def _resume(argv: list[str]) -> int:
         args = flags.parse(["--help"] if {"-h", "--help"} & {*argv} else argv)
     except UsageError as error:
         error.do = (
-            "a run that goes on takes all from its run.json, but for --epochs, --threads and "
-            "--timeout"
+            "a run that goes on takes all from its run.json, but for --epochs, --threads, "
+            "--timeout and --restarts"
         )
         raise
     from tux.run.session import resume
@@ -148,6 +155,7 @@ def _resume(argv: list[str]) -> int:
             epochs=args.epochs,
             threads=args.threads,
             deadline=args.timeout,
+            restarts=args.restarts,
             watch=watch,
         )
     if result.worker is not None:
@@ -159,7 +167,14 @@ def _place(args: Any) -> Place | None:
     """This machine's among several, if there are more."""
     from tux.cluster.place import find
 
-    place = find(args.nnodes, args.node_rank, args.rdzv, args.key_file, insecure=args.insecure)
+    place = find(
+        args.nnodes,
+        args.node_rank,
+        args.rdzv,
+        args.key_file,
+        insecure=args.insecure,
+        rejoin=args.rejoin,
+    )
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "
@@ -194,6 +209,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         place=place,
         checkpoint_every=args.checkpoint_every,
         keep=args.keep,
+        restarts=args.restarts,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
         command=command,
     )
@@ -228,7 +244,7 @@ def _run_help(apps: dict[str, str]) -> str:
     head = (
         "Train an app on a file, or on small generated data; or go on with a run that has stopped."
         "\n\nusage: tux run APP [DATA] [flags]    tux run APP --help\n"
-        "       tux run --resume DIR [--epochs N] [--threads N] [--timeout S]"
+        "       tux run --resume DIR [--epochs N] [--threads N] [--timeout S] [--restarts N]"
     )
     more = {"file.py": "a program of your own; file.py:Class if the file has several"}
     return (

@@ -16,7 +16,7 @@ from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
 from tux.run.inputs import judges
-from tux.run.options import MOST_THREADS
+from tux.run.options import MOST_THREADS, RESTARTS
 from tux.run.samples import FORMS
 
 if TYPE_CHECKING:
@@ -194,6 +194,15 @@ def _run(flags: Flags, program: type[Program]) -> None:
         help=stop if program.monitor else SUPPRESS,
     )
     add(
+        "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
+    )
+    _checkpoints(flags)
+
+
+def _checkpoints(flags: Flags) -> None:
+    """How the run outlives a fault."""
+    add = flags.section("the run").add_argument
+    add(
         "--checkpoint-every",
         metavar="N|Ns",
         type=interval,
@@ -207,7 +216,12 @@ def _run(flags: Flags, program: type[Program]) -> None:
         help="checkpoints that are kept [default 2]",
     )
     add(
-        "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
+        "--restarts",
+        metavar="N",
+        type=at_least(0),
+        help="when a worker process is lost, start all again from the newest checkpoint, or from "
+        "the beginning: N times, and as often again after each new checkpoint [default "
+        f"{RESTARTS} with --checkpoint-every, else 0]",
     )
 
 
@@ -251,6 +265,11 @@ def _workers(flags: Flags) -> None:
         default=600,
         help="seconds that a wait may take in which no worker works [default 600]",
     )
+    _machines(flags)
+
+
+def _machines(flags: Flags) -> None:
+    """Which of several machines this is."""
     add = flags.section("several machines").add_argument
     add(
         "--nnodes",
@@ -264,6 +283,12 @@ def _workers(flags: Flags) -> None:
         "--key-file",
         metavar="FILE",
         help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
+    )
+    add(
+        "--rejoin",
+        metavar="S",
+        type=at_least(1),
+        help="with --restarts: seconds for which this machine tries to join again [default 60]",
     )
     add(
         "--insecure",

@@ -1,8 +1,11 @@
 """Workers as processes, on one machine or several.
 
-prepare            writes parts and job, compiles, makes a launcher
-launcher           leads all workers; on machine 0
-follower_launcher  waits for the workers of another machine
+prepare            writes parts and job, compiles: what is made once
+incarnations       starts all workers again when one is lost; on machine 0
+restarts           how often that may be, after which errors, and from where
+launcher           leads all workers of one incarnation; on machine 0
+follower_launcher  waits for the workers of another machine, and joins the next incarnation
+joining, missing   how another machine learns the number of a job; who has not joined
 local_workers      the worker processes of this machine: start, watch, pause, end
 worker_process     one worker process
 job, job_folder    what a worker must know, and where it is written

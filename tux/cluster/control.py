@@ -24,9 +24,13 @@ T = TypeVar("T")
 
 
 class Join(msgspec.Struct, tag="join", frozen=True):
-    """The command of another machine asks for the nonce of the job. `address`: where it listens."""
+    """The command of another machine asks for the nonce of the job. `address`: where it listens.
+    `lost` says how it has lost the workers of the incarnation with the `nonce`, if it had any.
+    """
 
     address: str
+    nonce: bytes = b""
+    lost: str = ""
 
 
 class Welcome(msgspec.Struct, tag="welcome", frozen=True):
@@ -151,9 +155,12 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over, and the receiver ends. `why` says why a job ends early."""
+    """The job is over, and the receiver ends. `why` says why a job ends early. `again`: the
+    launcher starts all workers again, and other machines do so too.
+    """
 
     why: str = ""
+    again: bool = False
 
 
 Control = (
@@ -249,7 +256,9 @@ def as_error(failure: Failed) -> TuxError:
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)
     }
-    kinds |= {kind.exit_code: kind for kind in (errors.Refused, errors.UsageError)}
+    kinds |= {
+        kind.exit_code: kind for kind in (errors.Refused, errors.UsageError, errors.StartsAgain)
+    }
     error: TuxError = kinds.get(failure.code, TuxError)(
         failure.what, where=failure.where, do=failure.do
     )

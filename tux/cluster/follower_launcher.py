@@ -1,28 +1,64 @@
 """The launcher of a machine other than the first: when machine 0 is there, it starts its workers,
-which answer to the launcher of machine 0, and waits until they have ended.
+which answer to the launcher of machine 0, and waits until they have ended. When machine 0 starts
+all workers again, or one of this machine is lost, it joins the next incarnation.
 """
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
+from socket import gethostname
+from typing import Self
 
 import msgspec
 
-from tux.base.errors import PeerLost
-from tux.base.signals import check_ending
-from tux.cluster.joining import ask
+from tux.base.errors import DeadlinePassed, PeerLost, StartsAgain, TuxError
+from tux.base.signals import check_ending, ending_ignored
+from tux.cluster import job_folder
+from tux.cluster.control import Welcome
+from tux.cluster.job import Job
+from tux.cluster.joining import ask, ask_again
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
 class FollowerLauncher(LocalWorkers):
-    """The workers of a machine other than the first; the launcher of machine 0 leads them."""
+    """The workers of a machine other than the first; the launcher of machine 0 leads them. As a
+    context: entering starts them, leaving ends them and removes the job's folder.
+    """
 
-    def start(self) -> None:
-        """Ask machine 0 for the job's nonce, and start the workers."""
-        self.job = msgspec.structs.replace(self.job, nonce=ask(self.job))
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        ranks: Sequence[int],
+        warn: Callable[[str], None] = lambda text: None,
+        phase: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        super().__init__(job, folder, ranks)
+        self._warn, self._phase = warn, phase
+
+    def __enter__(self) -> Self:
+        try:
+            self._join(ask(self.job))
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        with ending_ignored():
+            self.end()
+            job_folder.remove(self.folder)
+
+    def _join(self, welcome: Welcome) -> None:
+        """Start the workers of an incarnation."""
+        self.job = msgspec.structs.replace(self.job, nonce=welcome.nonce)
         self.job.write(self.folder)
-        super().start()
+        self.start()
 
     def pause(self) -> None:
         """Do nothing: the launcher of machine 0 would treat stopped workers as lost."""
@@ -31,6 +67,25 @@ class FollowerLauncher(LocalWorkers):
         """Until all have left. The error of the first that failed, when the others cannot go on
         without it.
         """
+        while True:
+            try:
+                self._watch()
+                return
+            except (PeerLost, DeadlinePassed, StartsAgain) as error:
+                if not self.job.restarts:
+                    raise
+                self._join_again(error)
+
+    def _join_again(self, error: TuxError) -> None:
+        """End the workers, and start those of the next incarnation when machine 0 does so."""
+        self._warn(f"{error.what}; this machine joins again")
+        self._phase("wait for machine 0 to start all workers again")
+        self.end(patience=0.0)
+        self._join(ask_again(self.job, error.what))
+        self._phase("train with machine 0")
+
+    def _watch(self) -> None:
+        """Until all workers of an incarnation have left. The error of the first that failed."""
         while running := [process for process in self.processes.values() if process.poll() is None]:
             check_ending()
             self.check_folders()
@@ -47,6 +102,6 @@ class FollowerLauncher(LocalWorkers):
             if process.poll():
                 self.raise_reason(rank)
                 raise PeerLost(
-                    f"worker {rank} on this machine {how_ended(process.returncode)}",
+                    f"worker {rank} on {gethostname()} {how_ended(process.returncode)}",
                     do=crash_advice(process.returncode) or "see what machine 0 says",
                 )

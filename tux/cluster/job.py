@@ -10,6 +10,7 @@ import msgspec
 
 from tux.arrays.edges import EdgeData
 from tux.cluster import joining
+from tux.cluster.place import REJOIN
 from tux.engine.saved import Saved
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -51,6 +52,8 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     lists: str = ""
     workers_here: int = 1  # of this machine
     checkpoint_every: Every | None = None
+    restarts: int = 0  # how often all workers are started again when one is lost
+    rejoin: float = REJOIN  # seconds in which another machine must have joined again
     resume: list[Saved] = []  # the workers' files, by rank, of the checkpoint that it goes on from
 
     @staticmethod

@@ -2,21 +2,22 @@
 then starts its workers.
 
 Every message of a job has the job's number. It is a hash of what all machines share and of a nonce
-that machine 0 draws at each start; so what is left of an older job with the same key is refused.
-A machine that has no nonce yet asks under a number without one.
+that machine 0 draws for each incarnation; so what is left of an older one, or of an older job with
+the same key, is refused. A machine that has no nonce yet asks under a number without one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from tux.base.errors import DeadlinePassed, Refused
+from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
-from tux.cluster.control import Bye, Control, Join, Welcome, pack, unpack
+from tux.cluster.control import LONGEST, Bye, Control, Join, Welcome, pack, unpack
 from tux.cluster.wire import Sockets
 from tux.protocol.frames import LARGEST, decode, encode
 from tux.protocol.message import Kind
@@ -60,37 +61,74 @@ def told(control: Control, job: Job) -> list[object]:
     return encode(pack(control, NOWHERE, NOWHERE), job.meeting)
 
 
-def ask(job: Job) -> bytes:
-    """The nonce of the job, from the launcher of machine 0. Waits as long as the deadline of the
-    job: the launcher may not be there yet, or an older one may be.
+def ask(job: Job) -> Welcome:
+    """What a machine must know to join a job, from the launcher of machine 0. Waits as long as the
+    deadline of the job: the launcher may not be there yet, or an older one may be.
+
+    Refused if the job has all workers already. Where lost workers are started again, machine 0 may
+    not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
     """
+    first = None
+    with closing(_answers(job, job.deadline)) as answers:
+        for answer in answers:
+            match answer:
+                case Welcome():
+                    return answer
+                case Bye(why):
+                    first = first or time.monotonic()
+                    if job.restarts and time.monotonic() - first < job.rejoin:
+                        continue
+                    raise Refused(
+                        f"machine 0 does not take this machine: {why}",
+                        do="give each machine its own --node-rank, and start each once",
+                    )
+    raise DeadlinePassed(
+        f"no answer from machine 0 at {_place(job)}",
+        where="the command of this machine",
+        do=ABSENT,
+    )
+
+
+def ask_again(job: Job, lost: str) -> Welcome:
+    """What a machine must know to join the next incarnation of a job. It has ended its workers of
+    the one before, whose launcher may still be there, with the same nonce, and is told why they are
+    `lost`. PeerLost if there is no other within `job.rejoin` seconds.
+    """
+    with closing(_answers(job, job.rejoin, lost)) as answers:
+        for answer in answers:
+            if isinstance(answer, Welcome) and answer.nonce != job.nonce:
+                return answer
+    raise PeerLost(
+        f"machine 0 at {_place(job)} has not started the workers again within {job.rejoin:.0f} s",
+        where="the command of this machine",
+        do="see what machine 0 says; to wait longer for it: --rejoin SECONDS",
+    )
+
+
+def _answers(job: Job, seconds: float, lost: str = "") -> Generator[Control]:
+    """Ask machine 0, once a heartbeat for so many seconds; its answers as they come."""
     sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
         # one question waits at a time, however long machine 0 is not there
         dealers = sockets.more_dealers(1)
         dealers.connect(job.workers, job.launcher)
-        left = job.deadline
+        left = seconds
         while left > 0:
             check_ending()
-            dealers.offer(job.workers, told(Join(sockets.endpoint), job))
+            join = Join(sockets.endpoint, job.nonce, lost[:LONGEST])
+            dealers.offer(job.workers, told(join, job))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 if not sockets.poll(max(int(1000 * rest), 1)):
                     continue
                 while (frames := sockets.receive()) is not None:
-                    match heard(frames, job):
-                        case Welcome(nonce):
-                            return nonce
-                        case Bye(why):
-                            raise Refused(
-                                f"machine 0 does not take this machine: {why}",
-                                do="give each machine its own --node-rank, and start each once",
-                            )
+                    if (answer := heard(frames, job)) is not None:
+                        yield answer
             left -= heartbeat.HEARTBEAT
     finally:
         dealers.close(0)
         sockets.close(0)
-    where = job.launcher.removeprefix("tcp://")
-    raise DeadlinePassed(
-        f"no answer from machine 0 at {where}", where="the command of this machine", do=ABSENT
-    )
+
+
+def _place(job: Job) -> str:
+    return job.launcher.removeprefix("tcp://")

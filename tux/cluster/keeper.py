@@ -137,16 +137,18 @@ class Checkpointing:
             for rank, mark in waiting:
                 self._answer(rank, mark)
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float) -> bool:
         """No worker writes any more: wait for so many seconds until the last checkpoint is whole,
-        and remove one that cannot become so. What the disk has not taken by then is left.
+        and remove one that cannot become so. What the disk has not taken by then is left. Returns
+        whether nothing is.
         """
         if not self._background.wait(time.monotonic() + seconds):
-            return
+            return False
         self._settle()
         if self._keeping.mark is not None:
             self._keeping.done()
             self._keeper.abandon()
+        return True
 
     def _begin(self) -> bool:
         """Whether a checkpoint is begun."""

@@ -1,5 +1,5 @@
-"""The launcher of a job: leads the workers of all machines through their epochs, and brings back
-records and the model.
+"""The launcher of one incarnation of a job: leads the workers of all machines through their epochs,
+and brings back records and the model.
 
 It is the job's member number `workers`, connected to all. Whatever happens to it or to a worker, no
 process, socket file or folder is left: workers whose launcher is gone end by themselves, and the
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tux.arrays.edges import EdgeData
-from tux.base.errors import DeadlinePassed, Refused
+from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.signals import check_ending, ending_ignored
 from tux.base.text import numbers
 from tux.cluster import agreement, joining
@@ -49,6 +48,7 @@ from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
 from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
+from tux.cluster.missing import NotJoined, machines_of
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_marks import PATIENCE
@@ -56,6 +56,7 @@ from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
 from tux.engine.saved import epoch_in
 from tux.engine.spool import PIECE, SpooledLists, append
+from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
@@ -64,24 +65,18 @@ from tux.protocol.payloads import ListPiece
 LOOK = 0.2
 """Seconds between two looks at the worker processes, while the launcher waits for a message."""
 
-JOIN = (
-    "start the same command there with its --node-rank; see that its --rdzv and key are the same; "
-    "or wait longer: --timeout SECONDS"
-)
 LONGER = "all wait for a message; if the network is slow, give it longer: --timeout SECONDS"
 
 
 class Launcher(LocalWorkers):
-    """The workers of the first or only machine, and the lead of all: a `Training` whose epochs run
-    in other processes.
-    """
+    """The workers of the first or only machine, and the lead of all. `worker` gets the model."""
 
     def __init__(
         self,
         job: Job,
         folder: Path,
         ranks: Sequence[int],
-        bare: EdgeData,
+        worker: Worker,
         phase: Callable[[str], None] = lambda name: None,
         warn: Callable[[str], None] = lambda text: None,
         keeper: Keeper | None = None,
@@ -94,13 +89,12 @@ class Launcher(LocalWorkers):
             )
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
-        self.worker = job.holder(bare)
-        self._model = ModelReceiver(self.worker)
+        self.worker, self._model = worker, ModelReceiver(worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
         self.has_model = True
         self._asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
-        self._trains, self._ending = False, LauncherEnding(job.workers)
+        self._trains, self._over, self._ending = False, False, LauncherEnding(job.workers)
         self.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -123,10 +117,14 @@ class Launcher(LocalWorkers):
 
     def _outside(self, frames: list[Any]) -> bool:
         """Frames that are not of this job. If they are the command of another machine, which asks
-        for the nonce, it is answered; whether they are.
+        for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
+        all are lost.
         """
         if not isinstance(join := joining.heard(frames, self.job), Join):
             return False
+        if join.lost and join.nonce == self.job.nonce:
+            self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
+            return True
         answer = Bye("its job has all workers already") if self._begun else Welcome(self.job.nonce)
         with suppress(Refused):  # what it says is no address
             self.socket_thread.reactor.sockets.send_once(
@@ -185,21 +183,12 @@ class Launcher(LocalWorkers):
             waiting_for = f"workers {numbers(missing)} to start"
             self._phase(f"wait for {waiting_for}")
             return self._receive(STARTING, waiting_for)
-        waiting_for = self._others(missing)
+        waiting_for = machines_of(missing, len(self.ranks), self.job.launcher)
         self._phase(f"wait for {waiting_for}")
         try:
             return self._receive(self.job.deadline, waiting_for)
         except DeadlinePassed as late:
-            raise DeadlinePassed(late.what, where="the launcher", do=JOIN) from None
-
-    def _others(self, missing: set[int]) -> str:
-        """Machines that have not joined, with their workers, in words."""
-        machines = sorted({rank // len(self.ranks) for rank in missing})
-        name = f"machine{'s' * (len(machines) > 1)} {numbers(machines)}"
-        return (
-            f"{name} (worker{'s' * (len(missing) > 1)} {numbers(missing)}) to join at "
-            f"{self.job.launcher.removeprefix('tcp://')}"
-        )
+            raise NotJoined(late.what) from None
 
     def _difference(self, rank: int, hello: Hello) -> Refused | None:
         """The error of a worker whose job is not this one; None if it is."""
@@ -212,13 +201,7 @@ class Launcher(LocalWorkers):
 
     # ---- epochs
 
-    def end_when(
-        self,
-        asked: Callable[[], float | None],
-        tell: Callable[[], None] = lambda: None,
-        *,
-        keeps_last: bool = False,
-    ) -> None:
+    def end_when(self, asked: Callable[[], float | None], tell: Callable[[], None]) -> None:
         """Have the workers end with the epoch under way once `asked` gives seconds since a wish to
         end; `tell` is called once then.
         """
@@ -327,17 +310,26 @@ class Launcher(LocalWorkers):
         super().resume()
         self.socket_thread.resume()
 
-    def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
-        """Say goodbye to the workers that have said hello, and end all."""
+    def close(self, why: str = "", *, again: bool = False, patience: float = 2.0) -> None:
+        """Say goodbye to the workers that have said hello, and end all. `why`: before its time;
+        `again`: they are started again.
+        """
+        if self._over:
+            return
         with ending_ignored():
+            self._over = True
             met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
             for rank in met:
-                self._say(Bye(self.why), rank)
-            super().end(met, patience)
+                self._say(Bye(why, again), rank)
+            self.end(met, patience)
             if self._checkpointing:
                 self._checkpointing.end(patience)
             # workers on another machine may not have it yet
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
+
+    def settled(self) -> bool:
+        """Whether nothing of a checkpoint is being written any more; waits for the disk."""
+        return self._checkpointing is None or self._checkpointing.end(PATIENCE)
 
     # ---- messages
 

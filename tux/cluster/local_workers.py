@@ -12,16 +12,15 @@ import time
 from collections.abc import Container, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Self
 
 from tux.base.crash import ADVICE, CRASHES
-from tux.base.errors import PeerLost, TuxError
+from tux.base.errors import PeerLost
 from tux.base.signals import ending_ignored, pausing
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
 from tux.cluster.job import Job
-from tux.cluster.worker_process import failure_of
+from tux.cluster.worker_process import failure_of, forget_failure
 
 
 def how_ended(code: int) -> str:
@@ -38,39 +37,22 @@ def crash_advice(code: int) -> str:
 
 
 class LocalWorkers:
-    """The worker processes of this machine. As a context: entering starts them, leaving ends them
-    and removes the job's folder.
-    """
+    """The worker processes of this machine."""
 
     def __init__(self, job: Job, folder: Path, ranks: Sequence[int]) -> None:
         self.job, self.folder, self.ranks = job, folder, ranks
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.stopped: dict[int, float] = {}  # since when, of those processes that are
-        self.why = ""  # the job ends before its time
         self._pausing = ExitStack()
 
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        self.why = (
-            error.what if isinstance(error, TuxError) else "it was interrupted" if error else ""
-        )
-        self.end()
-
     def start(self) -> None:
-        """Start the processes."""
+        """Start the processes. What those before them have left is removed."""
+        self.stopped.clear()
         # -P: files in the user's folder hide no modules
         command = [sys.executable, "-P", "-m", "tux.cluster.worker_process", str(self.folder)]
         self._pausing.enter_context(pausing(self.pause, self.resume))
         for rank in self.ranks:
+            forget_failure(self.folder, rank)
             each = [*command, str(rank), str(os.getpid())]
             self.processes[rank] = subprocess.Popen(
                 each, stdin=subprocess.DEVNULL, start_new_session=True
@@ -146,4 +128,3 @@ class LocalWorkers:
                 process.kill()
             for process in self.processes.values():
                 process.wait()
-            job_folder.remove(self.folder)

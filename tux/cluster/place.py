@@ -17,6 +17,9 @@ from tux.base.errors import DataError, UsageError
 PORT = 29400
 """Where machine 0 listens when nothing says so."""
 
+REJOIN = 60.0
+"""Seconds for which a machine asks machine 0 to let it join again, when workers were lost."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -29,6 +32,7 @@ class Place:
     host: str
     port: int
     secret: bytes | None
+    rejoin: float = REJOIN  # seconds for which this machine asks to join again
 
     @property
     def launcher(self) -> str:
@@ -57,6 +61,7 @@ def find(
     key_file: str | None,
     *,
     insecure: bool,
+    rejoin: float | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Place | None:
     """The place that the flags name, or else the environment; None for a job on one machine.
@@ -72,7 +77,7 @@ def find(
             )
         machines, rank, meeting = launched.machines, launched.rank, meeting or launched.meeting
     if machines is None:
-        _refuse_flags_of_several(rank, meeting, key_file, insecure=insecure)
+        _refuse_flags_of_several(rank, meeting, key_file, insecure=insecure, rejoin=rejoin)
         return None
     if machines == 1 and not rank:
         return None
@@ -91,11 +96,16 @@ def find(
                 "--insecure"
             ),
         )
-    return Place(machines, rank, address, port, secret)
+    return Place(machines, rank, address, port, secret, rejoin or REJOIN)
 
 
 def _refuse_flags_of_several(
-    rank: int | None, meeting: str | None, key_file: str | None, *, insecure: bool
+    rank: int | None,
+    meeting: str | None,
+    key_file: str | None,
+    *,
+    insecure: bool,
+    rejoin: float | None,
 ) -> None:
     """UsageError where flags of several machines are set for a job on one."""
     values = {
@@ -103,6 +113,7 @@ def _refuse_flags_of_several(
         "--rdzv": meeting,
         "--key-file": key_file,
         "--insecure": insecure or None,
+        "--rejoin": rejoin,
     }
     if flags := [flag for flag, value in values.items() if value is not None]:
         raise UsageError(

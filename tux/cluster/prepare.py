@@ -1,5 +1,5 @@
 """Prepares a job on one machine: writes its workers' parts and the job, compiles the kernels once
-for all workers, and makes the launcher that will start them.
+for all workers, and makes what will start them, as often as need be.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 from tux.base.parallel import cores
 from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
+from tux.cluster.incarnations import Incarnations
 from tux.cluster.job import Job
 from tux.cluster.keeper import States
 from tux.cluster.launcher import Launcher
-from tux.cluster.place import Place
+from tux.cluster.place import REJOIN, Place
+from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
 from tux.graph import store
 from tux.graph.partitioned import Partitioned
@@ -36,23 +38,22 @@ def prepare(
     place: Place | None = None,
     room: Path | None = None,
     states: States = NONE,
+    recovery: Recovery | None = None,
     phase: Callable[[str], None] = lambda name: None,
     warn: Callable[[str], None] = lambda text: None,
     **options: Any,
-) -> Launcher | FollowerLauncher:
-    """Write the parts that `graph` makes for all workers, and the job, and compile the kernels once
-    for all workers.
+) -> Incarnations | FollowerLauncher:
+    """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
-    0 gets a Launcher, the others a FollowerLauncher. The parts take as much disk as the edges do in
-    memory; they lie in the folder `room`, or else with the job's other files. `phase(text)` shows
-    what the launcher waits for, `warn(text)` a warning.
-
-    All machines must reach the files of `states`.
+    0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as the edges do
+    in memory; they lie in the folder `room`, or else with the job's other files. `recovery` tells
+    from where to go on when a worker is lost. `phase(text)` shows what the launcher waits for,
+    `warn(text)` a warning. All machines must reach the files of `states`.
     """
-    folder, parts_folder = job_folder.make(room)
     machines, machine = (place.machines, place.rank) if place else (1, 0)
     ranks = range(machine * workers, (machine + 1) * workers)
+    folder, parts_folder = job_folder.make(room)
     try:
         partitioned = graph(workers * machines)
         store.save(parts_folder, partitioned.parts, partitioned.bare.ends, ranks)
@@ -76,15 +77,21 @@ def prepare(
         bare = partitioned.bare
         del partitioned
         job.write(folder)
-        worker = job.worker(ranks[0])
-        Training(worker)
-        states.check(worker)
+        _compile(job, ranks[0], states)
         if machine:
-            return FollowerLauncher(job, folder, ranks)
-        return Launcher(job, folder, ranks, bare, phase, warn, states.keeper)
+            return FollowerLauncher(job, folder, ranks, warn, phase)
+        common = folder, ranks, job.holder(bare), phase, warn, states.keeper
+        return Incarnations(job, folder, lambda job: Launcher(job, *common), recovery, phase)
     except BaseException:
         job_folder.remove(folder)
         raise
+
+
+def _compile(job: Job, rank: int, states: States) -> None:
+    """Compile the kernels of all workers, by making one. Refused where its state cannot be kept."""
+    worker = job.worker(rank)
+    Training(worker)
+    states.check(worker)
 
 
 def crowded(workers: int) -> str:
@@ -113,8 +120,8 @@ def _traits(
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
-    """The job's nonce, the addresses of the launcher and of this machine's workers, and the
-    secret.
+    """The job's nonce, the addresses of the launcher and of this machine's workers, the secret, and
+    how long this machine tries to join again.
     """
     launcher, listen, secret = (
         (place.launcher, place.own(), place.secret)
@@ -122,4 +129,6 @@ def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
         else (f"ipc://{folder}/launcher", f"ipc://{folder}/{{}}", None)
     )
     nonce = b"" if place and place.rank else secrets.token_bytes(16)
-    return {"nonce": nonce, "launcher": launcher, "listen": listen, "secret": secret}
+    rejoin = place.rejoin if place else REJOIN
+    addresses = {"launcher": launcher, "listen": listen}
+    return {"nonce": nonce, **addresses, "secret": secret, "rejoin": rejoin}

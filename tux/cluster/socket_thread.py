@@ -215,6 +215,12 @@ class SocketThread:
         else:
             self._thread.join(2 * flush + 1)
 
+    def closed(self, seconds: float) -> bool:
+        """After `close`: whether the sockets are closed, perhaps after some seconds."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
     def _loop(self) -> None:
         while not self._stop.is_set() or self.reactor.queued:
             self._hand_over.await_turn()

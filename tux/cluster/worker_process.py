@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, Refused, TuxError
+from tux.base.errors import DeadlinePassed, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
 from tux.cluster.control import (
     Beat,
@@ -161,7 +161,7 @@ class Peer:
     @staticmethod
     def _unless_over(message: Message) -> Message:
         if isinstance(bye := control_in(message), Bye):
-            raise ended(bye.why)
+            raise ended(bye)
         return message
 
     def _meet(self) -> list[str]:
@@ -169,17 +169,19 @@ class Peer:
         match control_in(self._first_message()):
             case Go(addresses) if len(addresses) == self.job.workers:
                 return addresses
-            case Bye(why):
-                raise ended(why)
-        raise ended("")
+            case Bye() as bye:
+                raise ended(bye)
+        raise ended(Bye())
 
     def _first_message(self) -> Message:
         """The launcher's message when all workers are ready.
 
         The launcher answers to the first heartbeat. Once it has, it decides how long the others
-        are waited for: this worker waits as long as the launcher lives.
+        are waited for: this worker waits as long as the launcher lives. Where it has not, it may be
+        that of an older incarnation that is answered no more.
         """
-        left = self.job.deadline if self.job.launcher.startswith("tcp://") else STARTING
+        several = self.job.launcher.startswith("tcp://")
+        left = min(self.job.deadline, self.job.rejoin) if several else STARTING
         while True:
             try:
                 return self.socket_thread.receive(HEARTBEAT, "the launcher")
@@ -264,9 +266,12 @@ class Peer:
                 raise BadMessage(message, "the launcher has not taken the lists before it")
 
 
-def ended(why: str) -> Refused:
-    """The launcher has ended the job before its time."""
-    return Refused(f"machine 0 ended the job{': ' * bool(why)}{why}", do="see what it says there")
+def ended(bye: Bye) -> Refused | StartsAgain:
+    """The launcher has ended the job before its time, or this incarnation of it."""
+    why = f"{': ' * bool(bye.why)}{bye.why}"
+    if bye.again:
+        return StartsAgain(f"machine 0 starts all workers again{why}")
+    return Refused(f"machine 0 ended the job{why}", do="see what it says there")
 
 
 def failure_of(folder: Path, rank: int) -> Failed | None:
@@ -281,6 +286,12 @@ def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
     """Write down why this worker has failed, for the command that has started it."""
     with suppress(OSError):  # the folder is gone: then the command knows why
         (folder / f"failed-{rank}.json").write_bytes(msgspec.json.encode(failure))
+
+
+def forget_failure(folder: Path, rank: int) -> None:
+    """Remove what a worker of an older incarnation has left."""
+    with suppress(OSError):
+        (folder / f"failed-{rank}.json").unlink()
 
 
 def is_stopped(process: int) -> bool:

@@ -60,10 +60,13 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
 
 
 class ModelReceiver:
-    """Puts the `model_messages` of all workers into the rows of one, which holds every vertex."""
+    """Puts the `model_messages` of all workers into the rows of one, which holds every vertex. What
+    it has received before is replaced.
+    """
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        worker.received_lists.clear()
         self._names = [*worker.program.vertices, "tau"]
         self._tables = [worker.tables[name] for name in self._names]
         self._sizes = [len(each.row_of) for each in worker.graph.vertices.values()]

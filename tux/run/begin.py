@@ -12,6 +12,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.text import named, plural
 from tux.cluster.keeper import States
+from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
@@ -177,9 +178,10 @@ def start_workers(
     folder: RunFolder | None,
     clock: Phases,
     states: States,
+    recovery: Recovery | None = None,
 ) -> Any:
     """Several workers, each a process: cut, lay out, compile once for all, and start them as a
-    context.
+    context, again if one is lost.
     """
     from tux.cluster.prepare import crowded, prepare
 
@@ -208,4 +210,6 @@ def start_workers(
             phase=clock.watch.phase,
             warn=clock.watch.warn,
             states=states,
+            restarts=plan.restarts,
+            recovery=recovery,
         )

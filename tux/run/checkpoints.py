@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,6 +108,19 @@ def newest(out: str | os.PathLike[str]) -> Found:
     return Found(None, left_out)
 
 
+def tell_left_out(found: Found, warn: Callable[[str], None]) -> None:
+    """Warn of the checkpoints that are damaged."""
+    for each in found.left_out:
+        warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
+
+
+def latest(out: str | os.PathLike[str]) -> int:
+    """The number of the newest checkpoint in the folder `out`, be it whole or damaged; 0 if there
+    is none.
+    """
+    return max([0, *(number for number, _ in _numbered(Path(out, FOLDER)))])
+
+
 def are_in(out: str | os.PathLike[str]) -> bool:
     """Whether the folder `out` has a checkpoint, be it whole or damaged."""
     try:
@@ -127,9 +140,9 @@ class Checkpoints:
         to a course of the run that is given up. DiskError.
         """
         self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
-        self._number = max([0, *(number for number, _ in _numbered(self.folder))])
+        self._number = latest(out)
+        self.remove(found.left_out)
         with writing(self.folder):
-            _remove(path for path, _ in found.left_out)
             for path in self.folder.glob(".*.part"):
                 if LEFT.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
@@ -144,6 +157,11 @@ class Checkpoints:
             path = _hidden(self.folder / f"{self._number:06d}")
             path.mkdir()
         return Draft(self, self._number, path)
+
+    def remove(self, left_out: Iterable[LeftOut]) -> None:
+        """Remove checkpoints that were left out. DiskError."""
+        with writing(self.folder):
+            _remove(path for path, _ in left_out)
 
     def prune(self) -> None:
         """Remove all but the newest `keep`. What cannot be removed stays."""

@@ -4,7 +4,7 @@ and `run.json`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from importlib.metadata import version
 from platform import python_version
@@ -105,10 +105,10 @@ def carry_out(
     record: Run,
     folder: RunFolder | None,
     clock: Phases,
-    before: Sequence[dict[str, Any]] = (),
+    records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
-    """Train, write the model and judge it; the run's record is completed. Returns the epochs'
-    records, those `before` first, and the tables.
+    """Train, write the model and judge it; the run's record is completed. The epochs' records are
+    added to `records`, which has those before. Returns them and the tables.
     """
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
@@ -118,7 +118,7 @@ def carry_out(
     with ending_deferred() if folder else nullcontext(Deferred()) as asked:
         tell = lambda: watch.say("ends with this epoch, or sooner; Ctrl-C again ends at once")  # noqa: E731
         training.end_when(asked.seconds, tell, keeps_last=folder is not None)
-        records = _train(training, plan, keep_best, record, folder, watch, before)
+        _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
             assert folder is not None
             raise _ended(training, records, keep_best, record, folder)
@@ -146,15 +146,17 @@ def _train(
     run: Run,
     folder: RunFolder | None,
     watch: Watcher,
-    before: Sequence[dict[str, Any]],
-) -> list[dict[str, Any]]:
-    """Run the epochs; each record goes to the folder and the watcher as it comes, behind those
-    `before`. The `run` notes an interrupt.
+    records: list[dict[str, Any]],
+) -> None:
+    """Run the epochs; each record goes to `records`, the folder and the watcher as it comes. The
+    `run` notes an interrupt.
+
+    When workers are started again (`tux.run.recovery`), `records` becomes shorter meanwhile.
     """
-    records = [*before]
     monitor, every = training.worker.program.monitor, plan.options.every
     patience, most = plan.options.patience, plan.epochs
     first = min(every, most)  # the epoch that is evaluated first
+    furthest = len(records)
     watch.phase(f"epoch {len(records) + 1}")
     try:
         for record in training.epochs(most, every=every, patience=patience, keep_best=keep_best):
@@ -162,10 +164,12 @@ def _train(
             if folder:
                 folder.append(record)
             watch.epoch(record, most)
-            if advice := on_workers(records, plan.workers):
-                watch.say(advice)
-            if (patience or keep_best) and len(records) == first and monitor not in record:
-                watch.warn(_without_value(monitor, training.worker.program))
+            if len(records) > furthest:  # else it comes again, and all is said
+                furthest = len(records)
+                if advice := on_workers(records, plan.workers):
+                    watch.say(advice)
+                if (patience or keep_best) and furthest == first and monitor not in record:
+                    watch.warn(_without_value(monitor, training.worker.program))
             watch.phase(f"epoch {len(records) + 1}")
     except KeyboardInterrupt:
         run.interrupted = len(records) + 1
@@ -178,7 +182,6 @@ def _train(
             f"interrupted after {plural(len(records), 'epoch')}",
             do=f"{held}no model was written{more}",
         ) from None
-    return records
 
 
 def _ended(

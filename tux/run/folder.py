@@ -58,6 +58,17 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
 
 
+class Incarnation(msgspec.Struct, forbid_unknown_fields=True):
+    """That a run went on, after a fault or when the user had it go on: from which checkpoint, or
+    from the beginning (0), and why.
+    """
+
+    checkpoint: int
+    epochs: int  # that had ended
+    clocks: int  # of the next epoch that had ended
+    why: str = ""
+
+
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What `run.json` holds: everything needed to repeat the run, and at its end the results."""
 
@@ -75,8 +86,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     categories: dict[str, dict[str, list[str]]] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
-    # each time that the run went on: from which checkpoint, epochs and clocks of the next one
-    incarnations: list[dict[str, int]] = []
+    incarnations: list[Incarnation] = []  # each time that the run went on
     # epochs, seconds, last and best metrics; absent until the run has ended
     results: dict[str, Any] | None = None
 
@@ -135,6 +145,11 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         release(self.path, remove=self._made)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether there is a `run.json`."""
+        return (self.path / "run.json").exists()
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole. Raises DiskError."""

@@ -33,6 +33,9 @@ File = str | os.PathLike[str]
 MEMORY = "memory"
 """Stands in a run's record for a table of vertices that was given in memory."""
 
+RESTARTS = 3
+"""Times that lost workers are started again between two checkpoints, where nothing says so."""
+
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
 
@@ -132,6 +135,7 @@ ALLOWED: dict[str, Allowed] = {
         lambda value: value if isinstance(value, str) and Every.read(value) else None,
     ),
     "keep": _whole(1),
+    "restarts": _whole(0),
 }
 """Of each option, what it may be besides the default None."""
 
@@ -193,7 +197,9 @@ class RunOptions(Reading):
 
     With `checkpoint_every`, epochs ("5") or seconds ("30s"), the run's state is kept below `out`,
     so that the run can go on after a fault (`tux.run.session.resume`); the newest `keep` stay,
-    None: 2.
+    None: 2. When one of several workers is lost, all are started again from the newest checkpoint,
+    or from the beginning, at most `restarts` times between two checkpoints; None: 3 with
+    checkpoints, else 0.
 
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
@@ -215,6 +221,7 @@ class RunOptions(Reading):
     place: Place | None = None
     checkpoint_every: str | None = None
     keep: int | None = None
+    restarts: int | None = None
     judge_repeats: int = REPEATS
     command: Sequence[str] = ()
 
@@ -283,6 +290,14 @@ class Plan:
         return self.options.threads or max(1, cores() // self.workers)
 
     @property
+    def restarts(self) -> int:
+        """How often lost workers are started again between two checkpoints."""
+        options = self.options
+        if options.restarts is None:
+            return RESTARTS if options.checkpoint_every else 0
+        return options.restarts
+
+    @property
     def machines(self) -> int:
         """How many machines share the run."""
         return self.options.place.machines if self.options.place else 1
@@ -313,6 +328,7 @@ class Plan:
                 if options.checkpoint_every
                 else {}
             ),
+            **({"restarts": options.restarts} if options.restarts is not None else {}),
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,

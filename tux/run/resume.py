@@ -16,7 +16,7 @@ from tux.engine.saved import Saved
 from tux.engine.state import Head
 from tux.program import sources
 from tux.program.program import Program
-from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest
+from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
 from tux.run.folder import Run, read_metrics, read_run
 from tux.run.options import MEMORY, RunOptions
 
@@ -50,8 +50,7 @@ class Stopped:
 
     def states(self) -> list[Saved]:
         """The workers' files, by rank."""
-        folder, files = self.checkpoint.path.absolute(), self.checkpoint.manifest.shards
-        return [Saved(str(folder / file.name), file.digest) for file in files]
+        return states_of(self.checkpoint)
 
     def check(self, record: Run) -> None:
         """Refused if program, data or parameters are not those of the run; `record` has what they
@@ -80,17 +79,17 @@ def stopped(
     epochs: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
+    restarts: int | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
-    `epochs`, `threads` or `deadline` if they are given.
+    `epochs`, `threads`, `deadline` or `restarts` if they are given.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     or its data were in memory.
     """
     path, run, found = Path(folder), read_run(folder), newest(folder)
-    for each in found.left_out:
-        warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
+    tell_left_out(found, warn)
     if found.checkpoint is None:
         raise DataError(
             f"there is no whole checkpoint in {path / FOLDER}",
@@ -115,9 +114,16 @@ def stopped(
             f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
             do=f"go on with more: --epochs N, with N above {ended}",
         )
-    options = _options(run, path, most, threads, deadline)
+    changed = {"epochs": most, "threads": threads, "deadline": deadline, "restarts": restarts}
+    options = _options(run, path, changed)
     program = sources.find(run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
+
+
+def states_of(checkpoint: Checkpoint) -> list[Saved]:
+    """The workers' files of a checkpoint, by rank."""
+    folder, files = checkpoint.path.absolute(), checkpoint.manifest.shards
+    return [Saved(str(folder / file.name), file.digest) for file in files]
 
 
 def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
@@ -153,17 +159,12 @@ def _file(path: str) -> str | None:
     return path if os.path.isabs(path) else None
 
 
-def _options(
-    run: Run, out: Path, epochs: int, threads: int | None, deadline: float | None
-) -> RunOptions:
-    """The options of the run, as its record has them."""
+def _options(run: Run, out: Path, changed: dict[str, Any]) -> RunOptions:
+    """The options of the run, as its record has them, but for those `changed` that are not None."""
     names = {each.name for each in fields(RunOptions)}
     kept = {name: value for name, value in run.options.items() if name in names}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
         raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
-    kept |= {"out": out, "seed": run.seed, "epochs": epochs, "command": run.command}
-    if threads is not None:
-        kept["threads"] = threads
-    if deadline is not None:
-        kept["deadline"] = deadline
+    kept |= {"out": out, "seed": run.seed, "command": run.command}
+    kept |= {name: value for name, value in changed.items() if value is not None}
     return RunOptions(**kept)

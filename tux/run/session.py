@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
-from tux.base.errors import DeadlinePassed, DiskError, PeerLost
+from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
 from tux.cluster.keeper import States
 from tux.engine.saved import load
+from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
@@ -33,11 +34,15 @@ from tux.run.begin import (
 from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
-from tux.run.inputs import Data
+from tux.run.inputs import Data, Inputs
 from tux.run.keeping import WHOLE, FolderKeeper, LocalMarks
 from tux.run.options import Plan, RunOptions
+from tux.run.recovery import RunRecovery, note, start_of
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
+
+BY_HAND = "tux run --resume"
+"""Why a run went on that the user has had go on."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ def resume(
     epochs: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
+    restarts: int | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -96,6 +102,7 @@ def resume(
             epochs=epochs,
             threads=threads,
             deadline=deadline,
+            restarts=restarts,
             warn=watch.warn,
         )
         begun = before, claimed
@@ -121,29 +128,24 @@ def _run(
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
             plan = stored(options.of(program), inputs)
+            processes = plan.workers > 1 or bool(options.place or inputs.folder)
+            _check_restarts(options, processes=processes)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         record.options = plan.record()
         records = _going_on(before, record, folder, clock.watch) if before and folder else []
-        states = _states(plan, folder, record, before)
-        if plan.workers > 1 or options.place or inputs.folder:
-            training = stack.enter_context(
-                start_workers(program, inputs, plan, folder, clock, states)
-            )
+        checkpoints = _checkpoints(plan, folder, before)
+        states = _states(plan, folder, checkpoints, record, before)
+        if processes:
+            recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
+            with _telling_how_to_go_on(folder):
+                training = stack.enter_context(
+                    start_workers(program, inputs, plan, folder, clock, states, recovery)
+                )
         else:
-            scratch = (
-                (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
-            )
-            training = lay_out(program, inputs, plan, clock, scratch)
-            states.check(training.worker)
-            if states.resume:
-                training.resume(load(states.resume[0], WHOLE))
-            if states.every and states.keeper:
-                keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch)
-                training.marks = keeping
-                stack.callback(keeping.finish)
+            training = _in_this_process(stack, program, inputs, plan, folder, clock, states)
         if options.place and options.place.rank:
             return _elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)
@@ -162,6 +164,30 @@ def _run(
             )
     setup_seconds, results = record.setup_seconds, record.results or {}
     return Result(training.worker, records, results, setup_seconds, tables, sizes)
+
+
+def _in_this_process(
+    stack: ExitStack,
+    program: Program,
+    inputs: Inputs,
+    plan: Plan,
+    folder: RunFolder | None,
+    clock: Phases,
+    states: States,
+) -> Training:
+    """One worker, at the state from which it goes on; its last state is written when the `stack`
+    is left.
+    """
+    scratch = (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
+    training = lay_out(program, inputs, plan, clock, scratch)
+    states.check(training.worker)
+    if states.resume:
+        training.resume(load(states.resume[0], WHOLE))
+    if states.every and states.keeper:
+        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch)
+        training.marks = keeping
+        stack.callback(keeping.finish)
+    return training
 
 
 @contextmanager
@@ -190,24 +216,42 @@ def _going_on(
             "python or a library has another version than the run began with: results may differ "
             "in rounding"
         )
-    record.incarnations = [
-        *before.run.incarnations,
-        {"checkpoint": kept.number, "epochs": kept.epoch, "clocks": kept.turns},
-    ]
-    place = f"the end of epoch {kept.epoch}"
-    if kept.turns:
-        place = f"clock {kept.turns} of epoch {kept.epoch + 1}"
-    watch.say(f"goes on from checkpoint {kept.number}, {place}")
+    record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
+    note(record, start, BY_HAND)
+    watch.say(f"goes on from {start}")
     return before.records()
 
 
-def _states(plan: Plan, folder: RunFolder | None, record: Run, before: Stopped | None) -> States:
+def _check_restarts(options: RunOptions, *, processes: bool) -> None:
+    """UsageError where lost workers are to be started again, and there is only this process."""
+    if options.restarts and not processes:
+        raise UsageError(
+            "--restarts with one worker: it runs in the command's own process",
+            do="leave it out: tux run --resume DIR goes on from a checkpoint; or add --workers 2",
+        )
+
+
+def _checkpoints(
+    plan: Plan, folder: RunFolder | None, before: Stopped | None
+) -> Checkpoints | None:
+    """What writes the run's checkpoints, if it has any."""
+    if not plan.options.checkpoint_every or folder is None:
+        return None
+    found = before.found if before else Found(None, [])
+    return Checkpoints(folder.path, found, plan.options.keep or 2)
+
+
+def _states(
+    plan: Plan,
+    folder: RunFolder | None,
+    checkpoints: Checkpoints | None,
+    record: Run,
+    before: Stopped | None,
+) -> States:
     """Which states are kept, and from which the run goes on."""
     every = Every.read(plan.options.checkpoint_every or "")
     keeper, resume = None, before.states() if before else []
-    if every and folder:
-        found = before.found if before else Found(None, [])
-        checkpoints = Checkpoints(folder.path, found, plan.options.keep or 2)
+    if checkpoints and folder:
         metrics = folder.path / "metrics.jsonl"
         keeper = FolderKeeper(
             checkpoints, lambda head, count: manifest(record, head, count, metrics)

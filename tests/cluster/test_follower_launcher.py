@@ -1,0 +1,119 @@
+"""The command of another machine, whose workers are started again with those of machine 0: without
+processes.
+"""
+
+import pytest
+from members import job_in
+
+from tux.base.errors import PeerLost, ProgramError, Refused, StartsAgain, TuxError
+from tux.cluster import follower_launcher
+from tux.cluster.control import Bye, Welcome, failed
+from tux.cluster.follower_launcher import FollowerLauncher
+from tux.cluster.job import Job
+from tux.cluster.local_workers import LocalWorkers
+from tux.cluster.worker_process import ended, failure_of, leave_failure
+
+
+class Ended:
+    """A process that has ended."""
+
+    def __init__(self, code):
+        self.returncode = code
+
+    def poll(self):
+        return self.returncode
+
+    def wait(self, timeout=None):
+        return self.returncode
+
+    def kill(self):
+        pass
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with workers 1 and 2: in each incarnation they end as the next of ``ends`` says, an
+    error or an exit code. ``asked`` notes nonces and reasons, ``warned`` warnings.
+    """
+    folder = tmp_path / "job"
+    folder.mkdir()
+
+    def start(ends, restarts=1):
+        ends, asked, warned = iter(ends), [], []
+
+        class Machine(FollowerLauncher):
+            def start(self):
+                for rank, end in zip(self.ranks, next(ends), strict=True):
+                    (folder / f"failed-{rank}.json").unlink(missing_ok=True)
+                    if isinstance(end, Exception):
+                        leave_failure(folder, rank, failed(end))
+                        end = end.exit_code
+                    self.processes[rank] = Ended(end)
+
+        def ask_again(job, lost):
+            asked.append((job.nonce, lost))
+            return Welcome(b"%d" % len(asked))
+
+        monkeypatch.setattr(follower_launcher, "ask", lambda job: Welcome(b"0"))
+        monkeypatch.setattr(follower_launcher, "ask_again", ask_again)
+        job = job_in(folder, nonce=b"", graph=str(tmp_path), restarts=restarts)
+        return Machine(job, folder, [1, 2], warned.append), asked, warned
+
+    yield start
+    assert not folder.exists()
+
+
+AGAIN = ended(Bye("worker 0 was killed", again=True))
+
+
+def test_it_joins_each_incarnation_under_its_nonce(machine):
+    follower, asked, warned = machine([(75, AGAIN), (-9, 0), (0, 0)])
+    with follower:
+        follower.wait()
+        assert Job.read(follower.folder).nonce == b"2"
+    assert [nonce for nonce, _ in asked] == [b"0", b"1"]
+    assert "exit code 75" in asked[0][1] and "was killed by signal 9" in asked[1][1]
+    assert [text.endswith("; this machine joins again") for text in warned] == [True, True]
+
+
+def test_a_word_of_machine_0_is_a_reason_to_join_again(machine):
+    follower, asked, _ = machine([(AGAIN, AGAIN), (0, 0)])
+    with follower:
+        follower.wait()
+    assert asked == [(b"0", "machine 0 starts all workers again: worker 0 was killed")]
+
+
+@pytest.mark.parametrize("error", [ended(Bye("it was interrupted")), ProgramError("1 / 0")])
+def test_what_ends_the_job_for_good_ends_this_machine(machine, error):
+    follower, asked, _ = machine([(error, 0)])
+    with pytest.raises(TuxError) as caught, follower:
+        follower.wait()
+    assert caught.value.exit_code == error.exit_code and not asked
+
+
+def test_without_restarts_a_lost_worker_ends_this_machine(machine):
+    follower, asked, _ = machine([(-9, 0)], restarts=0)
+    with pytest.raises(PeerLost, match="worker 1 on .* was killed by signal 9"), follower:
+        follower.wait()
+    assert not asked
+
+
+def test_a_goodbye_says_whether_the_job_goes_on():
+    assert isinstance(AGAIN, StartsAgain) and AGAIN.exit_code == 75
+    assert isinstance(ended(Bye("over")), Refused)
+
+
+def test_reasons_of_an_older_incarnation_are_removed(tmp_path):
+    leave_failure(tmp_path, 1, failed(AGAIN))
+    leave_failure(tmp_path, 2, failed(AGAIN))
+    workers = LocalWorkers(None, tmp_path, [])
+    workers.ranks = [1]
+    with pytest.raises(FileNotFoundError), pytest.MonkeyPatch.context() as patched:
+
+        def no_process(*argv, **options):
+            raise FileNotFoundError
+
+        patched.setattr("tux.cluster.local_workers.subprocess.Popen", no_process)
+        workers.start()
+    workers.end()
+    assert failure_of(tmp_path, 1) is None and failure_of(tmp_path, 2) is not None

@@ -1,0 +1,188 @@
+"""A run that loses a worker process goes on to the same bytes, each epoch once; and what is not
+started again.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from tiny_ratings import RATINGS
+from watchers import Told
+
+from tux.apps.mf.mf import MF
+from tux.base.errors import DataError, PeerLost, UsageError
+from tux.run.finish import Interrupted
+from tux.run.folder import Incarnation, read_metrics, read_run
+from tux.run.options import RunOptions
+from tux.run.session import resume, run
+
+EPOCHS = 60
+STARTING = "wait for workers 0, 1 to start"
+
+
+def workers():
+    """Process id of each worker of this process, by rank."""
+    found = {}
+    for each in Path("/proc").iterdir():
+        try:
+            line = (each / "cmdline").read_bytes().decode().split("\0")
+            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):  # it is no process, or has just ended
+            continue
+        if "tux.cluster.worker_process" in line and parent == os.getpid():
+            found[int(line[line.index("tux.cluster.worker_process") + 2])] = int(each.name)
+    return found
+
+
+class Killing(Told):
+    """Kills a worker when it is told of something: `moments` are epochs and phases. Workers do not
+    pass a checkpoint meanwhile, as the launcher has to answer them.
+    """
+
+    def __init__(self, *moments, number=signal.SIGKILL):
+        super().__init__()
+        self.moments, self.number, self.killed = [*moments], number, []
+
+    def epoch(self, record, most):
+        super().epoch(record, most)
+        self._strike(record["epoch"])
+
+    def phase(self, name):
+        super().phase(name)
+        self._strike(name)
+
+    def _strike(self, moment):
+        if self.moments and moment == self.moments[0]:
+            self.moments.pop(0)
+            self.killed.append(workers()[1])
+            os.kill(self.killed[-1], self.number)
+
+
+def train(out, watch=None, data="ratings.csv", **options):
+    options = {"workers": 2, "epochs": EPOCHS, "jit": False, "threads": 1} | options
+    return run(MF(rank=2), os.path.abspath(data), "held.csv", RunOptions(out=out, **options), watch)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with data, and ``whole``, a run that lost no worker."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        Path("ratings.csv").write_text(RATINGS)
+        Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n")
+        train("whole")
+    return folder
+
+
+@pytest.fixture
+def here(place, monkeypatch):
+    monkeypatch.chdir(place)
+    return place
+
+
+def model(out):
+    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
+
+
+def untimed(records):
+    return [
+        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
+        for each in records
+    ]
+
+
+def is_as_if_never_lost(out, result):
+    """The model, the records in the folder and in memory, and the best epoch are those of the run
+    that lost no worker.
+    """
+    assert model(out) == model("whole")
+    assert untimed(read_metrics(out)) == untimed(read_metrics("whole")) == untimed(result.records)
+    assert [each["epoch"] for each in read_metrics(out)] == [*range(1, EPOCHS + 1)]
+    assert read_run(out).results["best"] == read_run("whole").results["best"]
+    assert not workers()
+
+
+def test_a_killed_worker_costs_what_came_after_the_checkpoint(here):
+    """One is killed before there are checkpoints, and one between two."""
+    watch = Killing(STARTING, 13)
+    result = train("part", watch, checkpoint_every="10")
+    is_as_if_never_lost("part", result)
+    whys = [f"worker 1 (process {pid}) was killed by signal 9 (SIGKILL)" for pid in watch.killed]
+    assert read_run("part").incarnations == [
+        Incarnation(0, 0, 0, whys[0]),
+        Incarnation(1, 10, 0, whys[1]),
+    ]
+    said = [line for line in watch.lines if "goes on from" in line]
+    assert said == [
+        f"{whys[0]}; goes on from the beginning (restart 1 of 3)",
+        f"{whys[1]}; goes on from checkpoint 1, the end of epoch 10 (restart 1 of 3)",
+    ]
+    told = [epoch for epoch, _ in watch.records]
+    assert told.index(11) < told.index(13) < len(told) - 1 - told[::-1].index(11)
+
+
+@pytest.mark.slow
+def test_without_checkpoints_a_run_starts_from_its_beginning(here):
+    watch = Killing(2)
+    result = train("anew", watch, restarts=1)
+    is_as_if_never_lost("anew", result)
+    assert [each.epochs for each in read_run("anew").incarnations] == [0]
+    assert read_run("anew").incarnations[0].why.endswith("(SIGKILL)")
+
+
+@pytest.mark.slow
+def test_whoever_has_no_restart_left_is_told_how_to_go_on(here):
+    watch = Killing(12, STARTING)
+    with pytest.raises(PeerLost) as caught:
+        train("up", watch, checkpoint_every="10", restarts=1)
+    assert caught.value.what == (
+        f"worker 1 (process {watch.killed[1]}) was killed by signal 9 (SIGKILL); the 1 restart of "
+        "--restarts is used up"
+    )
+    assert caught.value.do == "go on from the last checkpoint: tux run --resume up"
+    assert not workers() and not Path("up/.parts").exists()
+    watch = Killing(14)
+    result = resume("up", watch=watch)
+    is_as_if_never_lost("up", result)
+    assert [each.checkpoint for each in read_run("up").incarnations] == [1, 1, 1]
+    assert read_run("up").incarnations[1].why == "tux run --resume"
+
+
+@pytest.mark.slow
+def test_what_would_come_again_is_not_started_again(here):
+    """Numbers that diverge, on several workers."""
+    with pytest.raises(DataError, match="f became"):
+        run(
+            MF(rank=2, step=1e9),
+            os.path.abspath("ratings.csv"),
+            None,
+            RunOptions(out="bad", workers=2, jit=False, restarts=3, epochs=EPOCHS),
+        )
+    assert not workers() and not read_run("bad").incarnations
+
+
+class Impatient(Killing):
+    """Kills a worker, and asks to end when it is told so."""
+
+    def say(self, text):
+        super().say(text)
+        if "goes on from" in text:
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.slow
+def test_ctrl_c_during_a_restart_ends_the_run(here):
+    with pytest.raises(Interrupted, match="interrupted after 10 epochs") as caught:
+        train("ctrl", Impatient(13), checkpoint_every="10")
+    assert caught.value.exit_code == 130 and "tux run --resume ctrl" in caught.value.do
+    assert not workers() and len(read_metrics("ctrl")) == 10
+    is_as_if_never_lost("ctrl", resume("ctrl"))
+
+
+def test_one_worker_cannot_be_started_again(here):
+    with pytest.raises(UsageError, match="--restarts with one worker") as caught:
+        train("one", workers=1, restarts=1)
+    assert "--workers 2" in caught.value.do and not Path("one").exists()
+    train("one", workers=1, restarts=0, epochs=1)

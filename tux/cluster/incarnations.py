@@ -1,0 +1,209 @@
+"""The workers of a job, led through their epochs, and started again when one is lost.
+
+What takes long is made once, by `tux.cluster.prepare`: the parts of the graph, the job, the
+kernels. Each incarnation has processes, sockets and a nonce of its own: what is left of an older
+one is refused by its number and counted.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from tux.base.disk import writing
+from tux.base.errors import DeadlinePassed, PeerLost, TuxError
+from tux.base.signals import check_ending, ending_ignored
+from tux.base.text import plural
+from tux.cluster import job_folder
+from tux.cluster.job import Job
+from tux.cluster.launcher import Launcher
+from tux.cluster.restarts import Recovery, Restarts, Start, is_loss
+from tux.engine.spool import SpooledLists
+from tux.engine.worker import Worker
+from tux.graph.edge_pieces import Pieces
+
+CLOSING = 10.0
+"""Seconds in which the sockets of an incarnation must be closed: the next one uses the same
+address.
+"""
+
+
+class Incarnations:
+    """A `Training` whose epochs run in other processes. As a context: entering starts them, leaving
+    ends them and removes the job's folder.
+
+    `launch(job)` makes the launcher of one incarnation.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        launch: Callable[[Job], Launcher],
+        recovery: Recovery | None = None,
+        phase: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._job, self._folder, self._launch, self._phase = job, folder, launch, phase
+        # the newest checkpoint is the one that the job goes on from, if there are any
+        self._recovery = recovery
+        self._restarts = Restarts(job.restarts, recovery.latest() if recovery else 0)
+        self._number = 0
+        self._ending: tuple[Callable[[], float | None], Callable[[], None]] | None = None
+        self._launcher = launch(job)
+
+    # ---- as a Training
+
+    @property
+    def worker(self) -> Worker:
+        """The worker that holds the model."""
+        return self._launcher.worker
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training."""
+        return self._launcher.seconds
+
+    @property
+    def best_epoch(self) -> int:
+        """The best epoch by the monitored metric; 0: none."""
+        return self._launcher.best_epoch
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the user has ended it."""
+        return self._launcher.ended_early
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the worker holds a model at the end."""
+        return self._launcher.has_model
+
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """Have the workers end with the epoch under way once `asked` gives seconds since a wish to
+        end; `tell` is called once then.
+        """
+        self._ending = asked, tell
+        self._launcher.end_when(asked, tell)
+
+    def epochs(
+        self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The records of the job's epochs, all workers' in one, then the model into `worker`. The
+        arguments are those of the job. After a restart, those of epochs after its start come again.
+        """
+        while True:
+            try:
+                yield from self._launcher.epochs(
+                    most, every=every, patience=patience, keep_best=keep_best
+                )
+                return
+            except (PeerLost, DeadlinePassed) as error:
+                start = self._replace(error)
+            self._start()
+            self._phase(f"epoch {start.epochs + 1}")
+
+    def lists(self) -> SpooledLists | None:
+        """The lists that no stage uses."""
+        return self._launcher.lists()
+
+    def edges(self) -> Pieces:
+        """The edges trained on."""
+        return self._launcher.edges()
+
+    # ---- start, restart, end
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        why = error.what if isinstance(error, TuxError) else "it was interrupted" if error else ""
+        with ending_ignored():
+            self._launcher.close(why)
+            job_folder.remove(self._folder)
+
+    def _start(self) -> None:
+        """Start the workers, again if one is lost meanwhile."""
+        while True:
+            try:
+                self._launcher.start()
+                return
+            except (PeerLost, DeadlinePassed) as error:
+                self._replace(error)
+
+    def _replace(self, error: TuxError) -> Start:
+        """End all workers, and make the launcher of those that go on. The error itself, if they are
+        not started again.
+        """
+        recovery = self._recovery
+        if recovery is None or not self._is_retried(error, recovery):
+            raise error
+        self._launcher.close(error.what, again=True, patience=0.0)
+        if not (self._launcher.settled() and self._launcher.socket_thread.closed(CLOSING)):
+            raise error  # the disk hangs: what it may still write is no start
+        start = recovery.newest()
+        check_ending()
+        if self._is_ending:  # a run with a folder only notes it
+            raise KeyboardInterrupt
+        self._restarts.goes_on(start.checkpoint)
+        recovery.go_on(start, error.what, str(self._restarts))
+        self._number += 1
+        forget_lists(self._job)
+        self._job = renewed(self._job, self._folder, self._number, start)
+        self._job.write(self._folder)
+        self._launcher = self._launch(self._job)
+        if self._ending:
+            self._launcher.end_when(*self._ending)
+        return start
+
+    @property
+    def _is_ending(self) -> bool:
+        """Whether the user has asked to end."""
+        return self._ending is not None and self._ending[0]() is not None
+
+    def _is_retried(self, error: TuxError, recovery: Recovery) -> bool:
+        """Whether the workers are started again; an error after the last restart says so."""
+        if not self._job.restarts or self._is_ending:
+            return False
+        if self._restarts.lost(error, recovery.latest()):
+            return True
+        if is_loss(error):
+            allowed = self._restarts.allowed
+            are = "are" if allowed > 1 else "is"
+            error.what += f"; the {plural(allowed, 'restart')} of --restarts {are} used up"
+        return False
+
+
+def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
+    """The job of another incarnation: a new nonce, and new names of sockets on this machine, since
+    the closing of an old one removes its file.
+    """
+    changed: dict[str, Any] = {"nonce": secrets.token_bytes(16), "resume": [*start.states]}
+    if job.launcher.startswith("ipc://"):
+        short = number % 100  # names may not be longer than those of the first incarnation
+        changed["launcher"] = f"ipc://{folder}/{short}.l"
+        changed["listen"] = f"ipc://{folder}/{short}.{{}}"
+    return msgspec.structs.replace(job, **changed)
+
+
+def forget_lists(job: Job) -> None:
+    """Remove the lists that the workers of an incarnation have written or sent. DiskError."""
+    for rank in range(job.workers):
+        with writing(job.list_file(rank)):
+            job.list_file(rank).unlink(missing_ok=True)

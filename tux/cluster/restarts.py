@@ -1,0 +1,88 @@
+"""When the workers of a job are started again, and from where. No sockets, no processes.
+
+A worker that is lost takes with it a part of the state that no other has. So all workers are
+started again, together, from the same checkpoint or from the beginning of the run: an incarnation
+of the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from tux.base.errors import DeadlinePassed, PeerLost, TuxError
+from tux.cluster.missing import NotJoined
+from tux.engine.saved import Saved
+
+
+class Start(NamedTuple):
+    """From where the workers of an incarnation go on: a checkpoint, or number 0, the beginning."""
+
+    checkpoint: int = 0
+    epochs: int = 0  # that have ended
+    clocks: int = 0  # of the next epoch that have ended
+    states: Sequence[Saved] = ()  # the workers' files, by rank
+
+    def __str__(self) -> str:
+        """In words, after "goes on from"."""
+        if not self.checkpoint:
+            return "the beginning"
+        place = f"the end of epoch {self.epochs}"
+        if self.clocks:
+            place = f"clock {self.clocks} of epoch {self.epochs + 1}"
+        return f"checkpoint {self.checkpoint}, {place}"
+
+
+class Recovery(Protocol):
+    """Who knows the checkpoints of a run and its records."""
+
+    def latest(self) -> int:
+        """The number of the newest checkpoint, be it whole or damaged; 0 if there is none."""
+
+    def newest(self) -> Start:
+        """The newest checkpoint that is whole, or the beginning. All its bytes are read."""
+
+    def go_on(self, start: Start, why: str, count: str) -> None:
+        """All workers go on from `start`: later records are removed, and it is told: `why`, and
+        which restart this is.
+        """
+
+
+class Restarts:
+    """How often the workers may be started again: `allowed` times, and as often again after each
+    new checkpoint.
+    """
+
+    def __init__(self, allowed: int, begun: int = 0) -> None:
+        """`begun`: the number of the checkpoint that the job goes on from."""
+        self.allowed, self.used = allowed, 0
+        self._begun = begun
+
+    def lost(self, error: TuxError, latest: int) -> bool:
+        """Whether workers are started again after an error; `latest` is the number of the newest
+        checkpoint.
+        """
+        if latest > self._begun:
+            self._begun, self.used = latest, 0
+        if self.used == self.allowed or not is_loss(error):
+            return False
+        self.used += 1
+        return True
+
+    def goes_on(self, checkpoint: int) -> None:
+        """The workers that were lost go on from a checkpoint. It may be one before a damaged one,
+        or one that has become whole since they were lost.
+        """
+        if checkpoint > self._begun:
+            self.used = 1
+        self._begun = checkpoint
+
+    def __str__(self) -> str:
+        return f"restart {self.used} of {self.allowed}"
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether an error says that a worker died, hangs or is cut off: then the same job may succeed
+    when it is started again. Errors of data, program, usage, version and disk would come again.
+    """
+    return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(error, NotJoined)
