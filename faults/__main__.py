@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from faults import table
-from faults.network import NAMES
+from faults.network import NAMES, OWN
 from faults.registry import scenarios
 from faults.room import Whole
 from faults.scenario import Scenario, Seen, play
@@ -48,7 +48,7 @@ def main() -> int:
         print(*(f"{each.name:24} {each.times:>4} times  {each.fault}" for each in chosen), sep="\n")
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # nothing is left then either
-    before, start = outside(), time.monotonic()
+    start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="tux-faults-"))
     rows = []
     try:
@@ -59,14 +59,14 @@ def main() -> int:
     finally:
         if asked.keep and any(row.wrong for row in rows):
             shutil.copytree(folder, asked.keep, dirs_exist_ok=True)
+        left = remains(folder)
         shutil.rmtree(folder, ignore_errors=True)
-    left = outside() - before
     print("\n" + table.text(rows))
     print(f"{processor()}, {os.cpu_count()} processors; seed {asked.seed}", end="; ")
     print(f"{time.monotonic() - start:.0f} s")
     if asked.markdown:
         asked.markdown.write_text(table.markdown(rows), encoding="utf-8")
-    print(*(f"left: {each}\n" for each in sorted(left)), sep="", end="")
+    print(*(f"left: {each}\n" for each in left), sep="", end="")
     wrong = sum(row.wrong for row in rows)
     print(f"{wrong} times wrong" if wrong else "nothing wrong")
     return 1 if wrong or left else 0
@@ -95,13 +95,11 @@ def tell(scenario: Scenario, number: int, times: int, seen: Seen) -> None:
     print("  ".join([*parts, seen.note]).rstrip(), *seen.wrong, sep="\n      ", flush=True)
 
 
-def outside() -> set[str]:
-    """What scenarios may leave outside their folder: mounts, namespaces, temporary files."""
+def remains(folder: Path) -> list[str]:
+    """What scenarios have left outside the folders of their commands: mounts, namespaces."""
     mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
-    mounted = {f"mount {line.split()[1]}" for line in mounts if "tux-faults-" in line}
-    spaces = {f"network namespace {path.name}" for path in NAMES.glob("tux-[cd]*")}
-    files = {str(path) for path in Path(tempfile.gettempdir()).glob("tux-*")}
-    return mounted | spaces | files
+    mounted = [f"mount {line.split()[1]}" for line in mounts if str(folder) in line]
+    return mounted + [f"network namespace {path.name}" for path in NAMES.glob(f"{OWN}*")]
 
 
 def processor() -> str:

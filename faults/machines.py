@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from faults.network import Cable, no_namespaces, no_resets
@@ -14,8 +15,6 @@ from faults.recovery import MACHINES_KEEP, REJOINS, after_machines, now, over
 from faults.room import Room
 from faults.running import Running
 from faults.scenario import Scenario, Seen
-
-PORT = 29466
 
 
 class Machines:
@@ -25,7 +24,7 @@ class Machines:
         self.room, self.cable = room, cable
         self.key = room.folder / "key"
         self.key.write_bytes(bytes(range(32)))
-        self.host = "10.78.0.1" if cable else "127.0.0.1"
+        self.host, self.port = "10.78.0.1" if cable else "127.0.0.1", free_port()
         if not MACHINES_KEEP:
             room.flags.pop("--checkpoint-every")
         if REJOINS:
@@ -33,17 +32,8 @@ class Machines:
 
     def more(self, rank: int) -> list[object]:
         """The flags that make two machines of two commands."""
-        flags = [
-            "--workers",
-            1,
-            "--nnodes",
-            2,
-            "--node-rank",
-            rank,
-            "--rdzv",
-            f"{self.host}:{PORT}",
-        ]
-        return [*flags, "--key-file", self.key]
+        where = ["--nnodes", 2, "--node-rank", rank, "--rdzv", f"{self.host}:{self.port}"]
+        return [*where, "--key-file", self.key]
 
     def wrap(self, rank: int) -> Sequence[str]:
         """Where a machine's command runs."""
@@ -52,7 +42,8 @@ class Machines:
     def start(self, rank: int, out: str = "out") -> Running:
         """Start the command of a machine. Each machine has a disk of its own."""
         folder = out if rank == 0 else f"{out}-elsewhere"
-        return self.room.train(out=folder, more=self.more(rank), wrap=self.wrap(rank))
+        more = ["--workers", 1, *self.more(rank)]
+        return self.room.train(out=folder, more=more, wrap=self.wrap(rank))
 
     def resume(self, rank: int) -> Running:
         """Go on with the run, on one machine. Only machine 0 has its folder."""
@@ -103,15 +94,16 @@ def reset(room: Room) -> Seen:
 
 
 def stopped(seconds: float, room: Room) -> Seen:
-    """The worker of machine 1 is stopped, counts as lost, and is continued then."""
+    """The worker of machine 1 is stopped and counts as lost; it is continued after some seconds, if
+    there are any.
+    """
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
     fault = room.reached("at")
-    room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
-    try:
-        os.kill(fault.pid, signal.SIGCONT)
-    except ProcessLookupError:
-        pass
+    if seconds:
+        room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
+        with suppress(ProcessLookupError):
+            os.kill(fault.pid, signal.SIGCONT)
     return after_machines(room, machines, commands, fault)
 
 
@@ -123,6 +115,7 @@ def killed(rank: int, room: Room) -> Seen:
     for pid in [commands[rank].process.pid, *commands[rank].workers().values()]:
         os.kill(pid, signal.SIGKILL)
     fault = now()
+    room.code(commands[rank])
     room.go("at")
     return after_machines(room, machines, commands, fault, killed=rank)
 
@@ -154,10 +147,10 @@ def strangers(content: bytes | None, room: Room) -> Seen:
     machines = Machines(room)
     room.plan([hold(1)])
     first = machines.start(0)
-    room.until(lambda: visited(room, content), "the port of machine 0")
+    room.until(lambda: visited(room, machines.port, content), "the port of machine 0")
     second = machines.start(1)
     room.reached("at")
-    guests = [visitor(room, content) for _ in range(20)]
+    guests = [visitor(room, machines.port, content) for _ in range(20)]
     room.go("at")
     seen = over(room, first)
     room.expect(second, 0)
@@ -166,19 +159,25 @@ def strangers(content: bytes | None, room: Room) -> Seen:
     return seen._replace(faults=len(guests) + 1)
 
 
-def visited(room: Room, content: bytes | None) -> bool:
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])
+
+
+def visited(room: Room, port: int, content: bytes | None) -> bool:
     """Whether somebody has come to the port."""
     try:
-        visitor(room, content).close()
+        visitor(room, port, content).close()
     except OSError:
         return False
     return True
 
 
-def visitor(room: Room, content: bytes | None) -> socket.socket:
+def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
     """A connection to the port, by which this was sent; None: random bytes."""
     said = room.draw.randbytes(room.draw.randrange(1, 5000)) if content is None else content
-    connection = socket.create_connection(("127.0.0.1", PORT), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
     connection.sendall(said)
     return connection
 
@@ -251,6 +250,13 @@ def _faults() -> list[Scenario]:
         ),
         Scenario(
             "stopped-elsewhere",
+            "the worker of machine 1 stopped for ever",
+            told,
+            partial(stopped, 0.0),
+            2,
+        ),
+        Scenario(
+            "stopped-elsewhere-20s",
             "the worker of machine 1 stopped for 20 s, then continued",
             f"{told}; nothing that comes late is applied",
             partial(stopped, 20.0),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from uuid import uuid4
 
 from faults.room import is_root
 
 NAMES = Path("/run/netns")
+OWN = f"tux-faults-{os.getpid()}-"
+"""How the names of this process's namespaces begin."""
 
 
 @cache
@@ -20,7 +22,7 @@ def no_namespaces() -> str:
     """Why there are no network namespaces here; "" if there are."""
     if not is_root() or not shutil.which("ip"):
         return "network namespaces need root and iproute2"
-    name = f"tux-{uuid4().hex[:6]}"
+    name = f"{OWN}try"
     done = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
     if done.returncode:
         return f"no network namespaces here: {done.stderr.strip()}"
@@ -48,9 +50,8 @@ class Cable:
     """Two machines, 10.78.0.1 and 10.78.0.2. As a context it removes them."""
 
     def __init__(self) -> None:
-        tag = uuid4().hex[:6]
-        self.spaces = (f"tux-c{tag}", f"tux-d{tag}")
-        self.ends = (f"tc{tag}", f"td{tag}")
+        self.spaces = (f"{OWN}a", f"{OWN}b")
+        self.ends = (f"ta{os.getpid()}", f"tb{os.getpid()}")
 
     def __enter__(self) -> Self:
         try:
