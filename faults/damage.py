@@ -14,7 +14,7 @@ from faults.room import Room, Wrong
 from faults.scenario import Scenario, Seen
 from tux.run.checkpoints import newest
 
-FLIPS = 50
+FLIPS = 250
 """Bits of one checkpoint that are flipped, one after the other, at each time."""
 PAGE = 4096
 
@@ -144,23 +144,23 @@ def scenarios() -> list[Scenario]:
     left_out = "damage is told, and the checkpoint before is used; the same bytes"
     return [
         Scenario(
-            "bit-flips", "single bits of a checkpoint", left_out, partial(damaged, flipped), 20
+            "bit-flips", "single bits of a checkpoint", left_out, partial(damaged, flipped), 4
         ),
         Scenario(
-            "truncations", "files of a checkpoint cut", left_out, partial(damaged, truncated), 3
+            "truncations", "files of a checkpoint cut", left_out, partial(damaged, truncated), 2
         ),
         Scenario(
             "exchanges",
             "files of a checkpoint missing or exchanged",
             left_out,
             partial(damaged, exchanged),
-            3,
+            2,
         ),
         Scenario(
             "all-damaged",
             "all checkpoints damaged",
             "exit code 3; it says so, and changes nothing",
             all_damaged,
-            3,
+            2,
         ),
     ]

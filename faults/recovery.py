@@ -116,7 +116,7 @@ def after_machines(
     dead = [each for each in commands if each.process.poll() is not None]
     left = [each for each in commands if each not in dead and killed != commands.index(each)]
     noticed = None
-    if REJOINS and len(left) == 1 and killed is not None:
+    if REJOINS and len(left) == 1 and killed is not None and (killed or MACHINES_KEEP):
         time.sleep(2.0)
         new = machines.resume(killed)
         commands = [new if rank == killed else each for rank, each in enumerate(commands)]

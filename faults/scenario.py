@@ -35,7 +35,7 @@ class Scenario:
     fault: str
     expected: str
     play: Callable[[Room], Seen]
-    times: int = 5
+    times: int = 3
     limit: float = 120.0
     missing: Callable[[], str] = lambda: ""
     needs_flags: dict[str, object] = field(default_factory=dict)

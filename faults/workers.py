@@ -190,14 +190,14 @@ def scenarios() -> list[Scenario]:
             killed_at_the_model,
         ),
         Scenario("stopped-3s", "worker stopped for 3 s", UNNOTICED, partial(stopped_for, 3.0), 3),
-        make("stopped", "worker stopped for ever", play=partial(stopped_for_long, 0.0), times=3),
+        make("stopped", "worker stopped for ever", play=partial(stopped_for_long, 0.0), times=2),
         make(
             "stopped-40s",
             "worker stopped for 40 s, then continued",
             play=partial(stopped_for_long, 40.0),
             times=1,
         ),
-        make("kills", "worker or launcher killed at any moment", play=at_random, times=20),
+        make("kills", "worker or launcher killed at any moment", play=at_random, times=8),
     ]
     for share in (0, 1, 10):
         found.append(
@@ -205,7 +205,7 @@ def scenarios() -> list[Scenario]:
                 f"failing-{share}",
                 f"{share}% of all clocks kill their worker",
                 play=partial(failing, share / 100),
-                times=2,
+                times=1,
                 limit=400.0,
             )
         )
