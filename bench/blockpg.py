@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.arguments import listed
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
 from tux.base.random import key, uniforms
@@ -39,6 +40,8 @@ from tux.run.samples import labelled
 from tux.run.session import run
 from tux.stages import MiniBatch
 from tux.synthetic.clicks import clicks
+
+PARTS = ("peers", "workers", "slack")
 
 SETS = {
     "generated-20k-50k": (2.0, 11169.26448),
@@ -274,16 +277,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", default=",".join(SETS))
+    arguments.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
     arguments.add_argument("--runs", type=int, default=5)
     arguments.add_argument("--entries", type=int, default=5_000_000)
     arguments.add_argument("--passes", type=int, default=40)
     arguments.add_argument("--late", type=float, default=0.02)
-    arguments.add_argument("--parts", default="peers,workers,slack")
+    arguments.add_argument("--parts", type=listed(PARTS), default=",".join(PARTS))
     given = arguments.parse_args(argv)
-    parts = given.parts.split(",")
+    parts = given.parts
     if "peers" in parts:
-        peers(given.data, given.sets.split(","), given.runs)
+        peers(given.data, given.sets, given.runs)
     if "workers" in parts:
         workers(given.entries, given.passes)
     if "slack" in parts:

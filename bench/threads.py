@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench.arguments import listed
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
@@ -98,23 +99,29 @@ def compare(title: str, of: Set, data: Any, threads: int, repeats: int) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("app", nargs="?")
     parser.add_argument("file", nargs="?")
     parser.add_argument("--data", default=os.environ.get("TUX_TEST_DATA", ""))
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args(argv)
+    if asked.threads < 2:
+        parser.error("--threads: at least 2, which are compared with 1")
+    if not asked.app and (unknown := [name for name in asked.sets.split(",") if name not in SETS]):
+        parser.error(f"--sets: no {unknown[0]!r}; there are {', '.join(SETS)}")
     sys.stdout.write(f"{'':<18} {'1, s':>9} {asked.threads:>6}, s {'ratio':>6}\n")
     if asked.app:
         values = {name: _number(text) for name, text in (each.split("=") for each in asked.set)}
         of = Set(asked.app, asked.file, asked.epochs, values)
         compare(asked.app, of, asked.file, asked.threads, asked.repeats)
         return
-    for name in asked.sets.split(","):
+    for name in asked.sets:
         of = SETS[name]
         data = Path(asked.data, of.data) if isinstance(of.data, str) else of.data()
         if not isinstance(data, Path) or data.exists():

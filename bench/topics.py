@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench.arguments import listed
 from bench.memory import Memory
 from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData
@@ -42,6 +43,7 @@ from tux.run.options import RunOptions
 from tux.run.session import run
 from tux.synthetic.corpus import corpus, write_corpus
 
+SYSTEMS = ("sparse", "warp", "tomotopy")
 BETA = 0.01
 CLOSE = {"sparse": 1e-5, "warp": 1e-5, "tomotopy": 1e-3}
 """By how much a system's own likelihood per token may differ from the function. tomotopy adds up in
@@ -359,13 +361,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", default=",".join(SETTINGS))
-    arguments.add_argument("--systems", default="sparse,warp,tomotopy")
+    arguments.add_argument("--sets", type=listed(SETTINGS), default=",".join(SETTINGS))
+    arguments.add_argument("--systems", type=listed(SYSTEMS), default=",".join(SYSTEMS))
     arguments.add_argument("--threads", default="1,2", help="default 1,2")
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--large", action="store_true")
     given = arguments.parse_args(argv)
-    systems = given.systems.split(",")
+    systems = given.systems
     crews = [int(k) for k in given.threads.split(",")]
     if given.large:
         for threads in crews:
@@ -385,7 +387,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{'s to target':>12} {'passes':>7} "
     )
     write(f"{'at the end':>15} {'times':>8} {'before':>7}\n")
-    for name in given.sets.split(","):
+    for name in given.sets:
         compare(name, given.data, systems, crews, given.repeats)
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench.arguments import listed
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.scoring import judged
 from tux.apps.deepwalk.walks import Walks
@@ -145,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", default=",".join(SETS))
+    arguments.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
     arguments.add_argument("--threads", default="1,2")
     arguments.add_argument("--repeats", type=int, default=5)
     given = arguments.parse_args(argv)
@@ -160,7 +161,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{'+-':>7} {'macro F1':>9}\n"
     )
     crews = [int(threads) for threads in given.threads.split(",")]
-    for name in given.sets.split(","):
+    for name in given.sets:
         if missing := [path for path in SETS[name] if not (given.data / path).is_file()]:
             write(f"{name}: no {missing[0]} in {given.data}\n")
             continue

@@ -26,16 +26,19 @@ from tux.cluster.control import (
     Go,
     Hello,
     Keep,
+    Kept,
     NotKept,
     Pass,
     Reached,
     Record,
     Trained,
     Until,
+    Welcome,
 )
 from tux.cluster.reactor import ANY
 from tux.cluster.sequence import Sequences
 from tux.engine.records import COSTS
+from tux.engine.shard import Digest
 from tux.program.fields import mirror, shared, total, value
 from tux.protocol.encoding import pack
 from tux.protocol.frames import DTYPES, checksum, decode, encode
@@ -44,13 +47,13 @@ from tux.protocol.payloads import (
     Answer,
     Contribution,
     EvalRows,
-    ListPiece,
     ModelRows,
     PullAnswer,
     PullRequest,
     Push,
     Totals,
 )
+from tux.protocol.piece import Content, Piece, content_of
 from tux.rows.table import Table
 
 JOB, WORKERS = 0xFEEDFACE12345678, 3
@@ -119,7 +122,8 @@ READERS: dict[Kind, tuple[Read, ...]] = {
     ),
     Kind.EVAL_ROWS: (lambda m: EvalRows.read(m, FIELDS, [2, 3]),),
     Kind.MODEL_ROWS: (lambda m: ModelRows.read(m, TABLES, [5, 5]),),
-    Kind.SPOOLED_LISTS: (lambda m: ListPiece.read(m, 10),),
+    Kind.PIECE: (lambda m: Piece.read(m, 10),),
+    Kind.TAKEN: (content_of,),
     Kind.PULL_REQUEST: (PullRequest.read,),
     Kind.PULL_ANSWER: (lambda m: PullAnswer.read(m, FIELDS, {3: 2}),),
     Kind.PUSH: (Push.read,),
@@ -136,17 +140,22 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.EVAL_ROWS, 0, [ONES, np.ones((3, 1), np.int64)]),
     (Kind.MODEL_ROWS, 0, [IDS, ONES]),
     (Kind.MODEL_ROWS, 1, [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]),
-    (Kind.SPOOLED_LISTS, 0, [np.zeros(10, np.uint8)]),
+    (Kind.PIECE, Content.LISTS, [np.zeros(10, np.uint8)]),
+    (Kind.PIECE, Content.STATE, [np.ones(10, np.uint8)]),
+    (Kind.TAKEN, Content.STATE, []),
     (Kind.PULL_REQUEST, 0, PullRequest(3, 1, np.array([4, 1], np.int32)).arrays()),
     (Kind.PULL_ANSWER, 0, PullAnswer(3, 2, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
     (Kind.PUSH, 0, Push(3, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
 )
 CONTROLS: tuple[control.Control, ...] = (
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "host", "tcp://127.0.0.1:1"),
+    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Pass(40, keep=True),
     Reached(7),
     Keep(7, "/tmp/x/worker-0000.shard"),
+    Keep(7, sends=True),
+    Kept(7, Digest(4096, "0" * 64), None),
     NotKept(7, "the disk is full"),
     Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
@@ -254,7 +263,7 @@ def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
         return mutations.binary(rng, samples)
     if chance < 0.5:
         kind, sync_id, arrays = rng.choice(PAYLOADS)
-        changed = list(arrays)
+        changed = list(arrays) or [np.zeros(3, np.uint8)]
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             at = rng.randrange(len(changed))
             match rng.randrange(8):

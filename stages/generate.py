@@ -107,7 +107,7 @@ class Generate(CallingStage):
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
                 do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
-        lost = of_context(worker.program, self._calls_of(worker.program, self.use))
+        lost, _ = of_context(worker.program, self._calls_of(worker.program, self.use))
         if self.racing and lost:
             raise ProgramError(
                 f"{self.label} has racing=True, and {lost}",

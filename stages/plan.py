@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tux.program.fields import Field
 from tux.program.program import Program
@@ -39,8 +40,9 @@ REFRESHES = 4
 class Plan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
     the other, have tickets. `lanes`: copies of the context that items add to, 0 if there are none;
-    `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread. `claims`:
-    which fields UDFs write, by the name of the row; of a row without a claim, they may write all.
+    `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread, and what
+    its author can `do`. `claims`: which fields UDFs write, by the name of the row; of a row without
+    a claim, they may write all.
     """
 
     form: str = "one thread"
@@ -49,6 +51,7 @@ class Plan:
     lanes: int = 0
     refreshes: int = 1
     why: str = ""
+    do: str = ""
     claims: Mapping[str, Claim] = field(default_factory=dict)
 
     @property
@@ -61,7 +64,37 @@ class Plan:
         tickets = f", tickets of {' and '.join(held)}" if held else ""
         gathers = "tau" in self.claims and self.claims["tau"].writes
         lanes = ", totals in lanes" if self.lanes and gathers else ""
-        return f"one thread: {self.why}" if not self.threads else f"{self.form}{tickets}{lanes}"
+        if not self.threads:
+            return "; ".join(part for part in (f"one thread: {self.why}", self.do) if part)
+        return f"{self.form}{tickets}{lanes}"
+
+
+_UNFOLLOWED = "write it so that tux can follow it: see On all threads in docs/program.md"
+_GATHERED = {"sum": "+=", "min": "min", "max": "max", "argmin": "add", "argmax": "add"}
+"""How UDFs add to a total, by its combination."""
+
+
+class Change(NamedTuple):
+    """That a UDF changes a field: its name with ``file:line``, and whether that is certain, or only
+    not ruled out.
+    """
+
+    udf: str
+    certain: bool
+
+    @staticmethod
+    def of(call: Call, kinds: Mapping[str, str]) -> Change:
+        """By the kinds of effects on the field, one of which is a change."""
+        found = sorted(kinds.keys() & CHANGES, key=lambda kind: (kind == "unknown", kind))
+        place = os.path.basename(kinds[found[0]])
+        return Change(f"`{call.udf.__name__}` ({place})", found[0] != "unknown")
+
+    def __str__(self) -> str:
+        return f"{self.udf} {'changes' if self.certain else 'may change'}"
+
+    def do(self, otherwise: str) -> str:
+        """What to do: if it is certain, `otherwise`."""
+        return otherwise if self.certain else _UNFOLLOWED
 
 
 def _name(call: Call, row: str) -> str:
@@ -83,18 +116,19 @@ def _fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
     return program.edge_name, program.edge.fields
 
 
-def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, str]]]:
-    """By the name of a row: its table, and the fields that may be changed, each with a place."""
-    out: dict[str, tuple[str, dict[str, str]]] = {}
+def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, Change]]]:
+    """By the name of a row: its table, and the fields that may be changed, each with the UDF and
+    the place that change it.
+    """
+    out: dict[str, tuple[str, dict[str, Change]]] = {}
     for call in calls:
         for row in call.shapes_by_row():
             table, fields = _fields(call, row)
             changed = out.setdefault(_name(call, row), (table, {}))[1]
             for name in fields:
                 kinds = call.effects.of(row, name)
-                for kind in sorted(kinds.keys() & CHANGES):
-                    place = os.path.basename(kinds[kind])
-                    changed.setdefault(name, f"`{call.udf.__name__}` ({place})")
+                if kinds.keys() & CHANGES:
+                    changed.setdefault(name, Change.of(call, kinds))
     return out
 
 
@@ -142,22 +176,34 @@ def _reads(calls: Iterable[Call], name: str) -> set[str]:
     return out
 
 
-def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False) -> str:
-    """Why items may not add to copies of the context; "" if they may. `shared`: the program's word
-    that shared fields may be copied too.
+def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False) -> tuple[str, str]:
+    """Why items may not add to copies of the context, and what to do; two empty texts if they may.
+    `shared`: the program's word that shared fields may be copied too.
     """
     for name, declared in program.context.fields.items():
         for call in calls:
-            kinds, udf = call.effects.of("tau", name), f"`{call.udf.__name__}`"
-            changing = kinds.keys() & CHANGES
-            if not changing or declared.kind not in ("shared", "delta"):
+            kinds = call.effects.of("tau", name)
+            if not kinds.keys() & CHANGES or declared.kind not in ("shared", "delta"):
                 continue
-            udf = f"{udf} ({os.path.basename(kinds[min(changing)])})"
+            change = Change.of(call, kinds)
             if declared.kind == "shared" and not shared:
-                return f"{udf} changes tau.{name}, a shared field"
+                word = ", or add lanes=True if it may be seen a little late" if call.own else ""
+                do = f"gather it in a total, which a GlobalSync adds to the field{word}"
+                return f"{change} tau.{name}, a shared field", change.do(do)
             if declared.kind == "delta" and _other_than(kinds, declared.combine):
-                return f"{udf} does more with the total tau.{name} than to gather it"
-    return ""
+                do = f"only gather it ({_GATHERED[declared.combine]}), and read it in a GlobalSync"
+                why = f"{change.udf} does more with the total tau.{name} than to gather it"
+                return why, change.do(do)
+    return "", ""
+
+
+def _of_two_ends(declared: Field) -> str:
+    """What to do about a field that a UDF within one type changes by way of both ends, or reads by
+    way of the other one.
+    """
+    if declared.kind == "delta":
+        return "write two Exchanges, one for each end"
+    return "collect it in a delta, and let an Apply set the field"
 
 
 def _other_than(kinds: Mapping[str, str], combine: str) -> bool:
@@ -167,22 +213,26 @@ def _other_than(kinds: Mapping[str, str], combine: str) -> bool:
 
 def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> Plan:
     """UDFs on one vertex, and along its edges, grouped by vertex."""
-    claimed, why = claims(calls), of_context(program, calls, shared=lanes)
-    found = writes(calls)
+    claimed, found = claims(calls), writes(calls)
+    why, do = of_context(program, calls, shared=lanes)
     own = next((call.own for call in calls if call.own), "")
+    shares = len(set(program.edge.ends)) > 1 and any("edges" in call.shapes for call in calls)
     for name, (table, changed) in found.items():
         if name in ("tau", program.edge_name) or not changed or why:
             continue
         if own and name not in (own, "v"):
-            field_, place = next(iter(changed.items()))
-            why = f"{place} changes {name}.{field_}, which other {own}s may change too"
+            field_, change = next(iter(changed.items()))
+            why = f"{change} {name}.{field_}, which other {own}s may change too"
+            word = ", or add split=8" if shares else ""
+            do = change.do(f"change it in an Exchange for each edge{word}")
         for other, (of, _) in found.items():
             both = set(changed) & _reads(calls, other) if other != name and of == table else set()
             if both and not why:
                 field_ = min(both)
-                why = f"{changed[field_]} changes {name}.{field_}, which is read by way of {other}"
+                why = f"{changed[field_]} {name}.{field_}, which is read by way of {other}"
+                do = changed[field_].do(_of_two_ends(program.vertices[table].fields[field_]))
     if why:
-        return Plan(why=why, claims=claimed)
+        return Plan(why=why, do=do, claims=claimed)
     return Plan(
         "vertices",
         lanes=SHARED_LANES if lanes else LANES,
@@ -193,22 +243,24 @@ def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False)
 
 def of_tiles(program: Program, call: Call, role: str) -> Plan:
     """A UDF per edge; `role`: the enumerated end."""
-    claimed, why, found = claims([call]), of_context(program, [call]), writes([call])
+    claimed, found = claims([call]), writes([call])
+    why, do = of_context(program, [call])
     first, second = program.edge.roles
     other = second if role == first else first
     written = {end: found.get(end, ("", {}))[1] for end in (role, other)}
     if program.edge.ends[0] == program.edge.ends[1] and not why:
+        fields = program.vertices[program.edge.ends[0]].fields
         for end, away in ((role, other), (other, role)):
             changed = set(written[end])
             if both := changed & (_reads([call], away) | set(written[away])):
                 name = min(both)
                 why = (
-                    f"{written[end][name]} changes {end}.{name}, which is read or changed by way "
-                    f"of {away}"
+                    f"{written[end][name]} {end}.{name}, which is read or changed by way of {away}"
                 )
+                do = written[end][name].do(_of_two_ends(fields[name]))
                 break
     if why:
-        return Plan(why=why, claims=claimed)
+        return Plan(why=why, do=do, claims=claimed)
     return Plan(
         "tiles", rows=bool(written[role]), columns=bool(written[other]), lanes=LANES, claims=claimed
     )
@@ -221,9 +273,10 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
     first, second = program.edge.roles
     if program.edge.ends[0] == program.edge.ends[1]:
         return of_vertices(program, calls, lanes=lanes)  # two tickets could be of the same rows
-    claimed, why, found = claims(calls), of_context(program, calls, shared=lanes), writes(calls)
+    claimed, found = claims(calls), writes(calls)
+    why, do = of_context(program, calls, shared=lanes)
     if why:
-        return Plan(why=why, claims=claimed)
+        return Plan(why=why, do=do, claims=claimed)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
     count = SHARED_LANES if lanes else LANES
     return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
@@ -233,8 +286,9 @@ def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
     """A UDF on generated lists of vertices. `word`: by the program's word it may run in any order,
     and meanwhile in others; `racing`: the user takes it at that.
     """
-    if why := of_context(program, [call]):
-        return Plan(why=why)
+    why, do = of_context(program, [call])
+    if why:
+        return Plan(why=why, do=do)
     for (row, name), kinds in call.effects.found.items():
         if row != "tau" and (changing := sorted(kinds.keys() & CHANGES)) and not racing:
             where = f"`{call.udf.__name__}` ({os.path.basename(kinds[changing[0]])})"

@@ -82,6 +82,13 @@ def _known(reason: str) -> Reason:
     if found := re.search(r"Unknown attribute '(\w+)' of type (\w+) (\(fields: .*\))", reason):
         what = f"{found[2]} has no field {found[1]} {found[3]}"
         return Reason(what, "correct the name, or declare the field")
+    of_edge = r"edge of \w+ \(fields: (?P<fields>.*?)\) to (?P<end>\w+): "
+    if found := re.search(rf"Unknown attribute '(?P<name>\w+)' of type {of_edge}", reason) or (
+        re.search(rf"setattr: \({of_edge}.*\)\)\.(?P<name>\w+) = ", reason)
+    ):
+        name, fields, end = (found[group] for group in ("name", "fields", "end"))
+        what = f"an edge of `edges` has no field {name} (fields: {fields})"
+        return Reason(what, f"correct the name; fields of the other end are edge.{end}.FIELD")
     if found := re.search(r"setattr: \((\w+) (\(fields: .*\))\)\.(\w+) = ", reason):
         what = f"{found[1]} has no field {found[3]} {found[2]}"
         return Reason(what, "correct the name, or declare the field")
@@ -109,6 +116,6 @@ def _who_writes(row: str, field: str) -> str:
     if row == "tau":
         return "add to a total instead; a GlobalSync sets values and metrics"
     return (
-        "Exchange changes delta and shared fields, Apply those of kind value and master; see the "
-        "kinds of fields in docs/program.md"
+        "Exchange changes delta, shared and mirror fields, Apply those of kind value and master; "
+        "see the kinds of fields in docs/program.md"
     )

@@ -62,7 +62,7 @@ def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[
     for each in schedules(program, stages, cluster.workers, racing=racing):
         for plan in each.plans.values():
             if not plan.threads:
-                out[f"{_short(each.stage)} runs on {plan}"] = None
+                out[f"{_short(each.stage)} runs on one thread: {plan.why}"] = None
     return [*out]
 
 

@@ -25,7 +25,10 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
         return None
     ast.increment_lineno(tree, code.co_firstlineno - 1)
     found = _bare(tree.body[0])
-    if (again := compiled(found, code)) is None or _outline(again) != _outline(code):
+    again = compiled(found, code)
+    # code begins in the line of the first decorator
+    heads = {code.co_firstlineno, found.lineno}
+    if again is None or _outline(again, heads) != _outline(code, heads):
         return None  # the file has changed since it was imported
     return found
 
@@ -57,9 +60,9 @@ def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
     return definition
 
 
-def _outline(code: types.CodeType) -> tuple[object, ...]:
-    """What two codes of one source have in common; instructions differ, as they depend on what
-    the module imports.
+def _outline(code: types.CodeType, heads: set[int]) -> tuple[object, ...]:
+    """What two codes of one source have in common, apart from the lines of their heads;
+    instructions differ, as they depend on what the module imports.
     """
     consts = [const for const in code.co_consts if not isinstance(const, types.CodeType)]
     return (
@@ -67,7 +70,7 @@ def _outline(code: types.CodeType) -> tuple[object, ...]:
         code.co_varnames,
         code.co_freevars,
         repr(consts),
-        {line for *_, line in code.co_lines()},
+        {line for *_, line in code.co_lines()} - heads,
     )
 
 

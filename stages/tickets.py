@@ -85,12 +85,13 @@ def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarra
     """
     if hi <= lo:
         return ranges(np.empty(0, np.int64), np.empty(0, np.int64))
-    rows = np.arange(lo, hi + 1, dtype=np.int64)
-    sums = rows if weights is None else weights[lo : hi + 1] + rows
-    whole = int(sums[-1] - sums[0])
+    whole = hi - lo + (0 if weights is None else int(weights[hi] - weights[lo]))
     count = max(1, min(MOST, whole // WEIGHT, hi - lo)) if whole >= LEAST else 1
-    inner = sums[0] + whole * np.arange(1, count) // count
-    cuts = np.unique(np.concatenate([[lo], lo + np.searchsorted(sums, inner), [hi]]))
+    inner = whole * np.arange(1, count) // count
+    if weights is not None:
+        sums = weights[lo : hi + 1] - weights[lo] + np.arange(hi - lo + 1)
+        inner = np.searchsorted(sums, inner)
+    cuts = np.unique(np.concatenate([[lo], lo + inner, [hi]]))
     far = np.argsort(np.arange(len(cuts) - 1) % -(-(len(cuts) - 1) // FAR), kind="stable")
     return ranges(cuts[:-1][far], cuts[1:][far])
 

@@ -34,7 +34,9 @@ class Walk:
         """Edges in tiles; a block is what lies between two neighbouring cuts of the mini-batch."""
         vertices, other = worker.graph.of_role(role), worker.graph.of_role(edges.other(role))
         n, n_other = len(vertices), len(other)
-        cuts = batch.local_cuts if batch else np.array([0, n])
+        # the rows of a mini-batch of one block, so that edges are held in one order for both
+        rows = vertices.n_train if edges is worker.graph.edges else n
+        cuts = batch.local_cuts if batch else np.array([0, rows])
         row_bytes = worker.tables[vertices.name].row_bytes(), worker.tables[other.name].row_bytes()
         layout = edges.walk_tiled(role, cuts, n_other, row_bytes, batch.columns if batch else None)
         return Walk(

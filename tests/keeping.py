@@ -151,7 +151,7 @@ class InMemory:
 class Led(SimulatedCluster):
     """Workers with a launcher, which keeps states. A delivery takes a hundredth of a second."""
 
-    def __init__(self, workers, seed, every, last, keeper):
+    def __init__(self, workers, seed, every, last, keeper, **options):
         super().__init__(workers, seed)
         self.now, k = 0.0, len(workers)
         self.checkpointing = Checkpointing(
@@ -161,6 +161,7 @@ class Led(SimulatedCluster):
             lambda control, rank: self.send(pack(control, k, rank)),
             lambda text: None,
             AtOnce(),
+            **options,
         )
         self.marks = [self._marks(rank, every, last, keeper) for rank in range(k)]
         self.checkpointing.start(0.0)
@@ -189,16 +190,16 @@ class Led(SimulatedCluster):
         super().deliver(channel)
 
 
-def run(make, *, k, slack, seed, every=None, states=None, epochs=EPOCHS):
+def run(make, *, k, slack, seed, every=None, states=None, epochs=EPOCHS, led=Led, keeper=None):
     """A run of k workers, kept `every` so often, or from `states` on; returns what it ends with,
-    and the keeper.
+    and the keeper. `led`: how the launcher leads them.
     """
     program = make()
     team = Team(program, edges_of(program), k=k, slack=slack, delivery=seed)
-    trainings, keeper = [Training(worker) for worker in team.workers], InMemory()
+    trainings, keeper = [Training(worker) for worker in team.workers], keeper or InMemory()
     cluster = team.cluster
     if every:
-        cluster = Led(team.workers, seed, every, epochs, keeper)
+        cluster = led(team.workers, seed, every, epochs, keeper)
     for rank, training in enumerate(trainings):
         training.marks = cluster.marks[rank] if every else None
         if states is not None:

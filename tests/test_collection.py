@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 LIMIT = 300.0  # seconds after which a collection counts as hung
 # characters of an id; pytest puts it into the environment of every process that a test starts
@@ -38,6 +40,12 @@ def file_of(test):
     return test.partition("::")[0]
 
 
+def test_ids_are_short(request):
+    longest = max((item.nodeid for item in request.session.items), key=len)
+    assert len(longest) <= LONGEST, longest[:LONGEST]
+
+
+@pytest.mark.slow
 def test_ids_depend_on_nothing_but_the_source(tmp_path, request):
     """Neither on the time, the hash seed, folders, the time zone, the locale, nor on whether
     there are real data: another process collects what this one has collected.
@@ -65,4 +73,3 @@ def test_ids_depend_on_nothing_but_the_source(tmp_path, request):
     again = [each for each in there if each in chosen]
     assert sorted(here, key=file_of) == sorted(again, key=file_of), "the order in a file differs"
     assert len(there) > 1000 and len(set(there)) == len(there)
-    assert max(map(len, there)) <= LONGEST, max(there, key=len)[:LONGEST]

@@ -50,7 +50,14 @@ def test_the_optimum_on_one_worker(seed, l1):
     reaches(fit(data, l1=l1, seed=seed), data, 1e-9, l1)
 
 
-@pytest.mark.parametrize(("k", "slack"), [(2, 0), (2, 1), (2, 4), (4, 0), (4, 1), (4, 4)])
+@pytest.mark.parametrize(
+    ("k", "slack"),
+    [(2, 0), (4, 1)]
+    + [
+        pytest.param(k, slack, marks=pytest.mark.slow)
+        for k, slack in ((2, 1), (2, 4), (4, 0), (4, 4))
+    ],
+)
 def test_the_optimum_on_several_workers(k, slack):
     team = fit(MADE, k=k, slack=slack, delivery=k + slack, blocks=8)
     reaches(team, MADE, 1e-6, 1.0)
@@ -235,7 +242,9 @@ def test_ill_made_data(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["features twice", "samples without features", "large values", "two samples"]
+    "name",
+    ["samples without features", "two samples"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in ("features twice", "large values")],
 )
 def test_ill_made_data_on_workers(name):
     data, l1 = ILL[name]

@@ -36,7 +36,11 @@ def grouped(group, data=MADE, k=1, slack=0, **parameters):
 
 @pytest.mark.parametrize(
     ("group", "k", "slack", "blocks"),
-    [(TEN, 1, 0, 0), (FEW, 1, 0, 3), (FEW, 2, 0, 0), (TEN, 2, 0, 4), (FEW, 3, 2, 4)],
+    [(TEN, 1, 0, 0), (FEW, 2, 0, 0)]
+    + [
+        pytest.param(*c, marks=pytest.mark.slow)
+        for c in ((FEW, 1, 0, 3), (TEN, 2, 0, 4), (FEW, 3, 2, 4))
+    ],
     ids=lambda value: "" if isinstance(value, int) else "ten" if value is TEN else "few",
 )
 def test_the_optimum_by_groups(group, k, slack, blocks):

@@ -25,8 +25,7 @@ def test_held_out_samples(k, intercept):
     assert 0.6 < last["test_auc"] < 1
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("k", "intercept"), [(1, True), (2, False), (3, True)])
 def test_held_out_samples_without_entries_are_judged(k, intercept):
     """By the intercept alone; also where there are no others, and where they are fewer than
     workers.

@@ -42,7 +42,11 @@ def test_as_python(app, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "app",
-    ["mf", pytest.param("walks", marks=pytest.mark.slow), str(PAGERANK)],
+    [
+        pytest.param("mf", marks=pytest.mark.slow),
+        pytest.param("walks", marks=pytest.mark.slow),
+        str(PAGERANK),
+    ],
     ids=lambda app: Path(app).stem,
 )
 def test_compiled(app, tmp_path, capsys):

@@ -216,7 +216,7 @@ def single(program, edges, jit=True):
 TINY = {"dimensions": 5, "window": 2, "walks": 2, "length": 5, "pool": 12, "batch": 3}
 
 
-@pytest.mark.parametrize("more", [{}, {"p": 0.5, "q": 2.0}])
+@pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.slow)])
 def test_compiled_or_not_is_the_same(more):
     edges = EdgeData.of(("node", "node"), [0, 1, 2, 2], [1, 2, 3, 2], {}, vertices={"node": [9]})
     for one, other in zip(

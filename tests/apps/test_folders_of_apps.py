@@ -104,7 +104,7 @@ def told(result):
 # ---- samples
 
 
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
     assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0
     program = BlockPG(l1=0.5, blocks=4)
@@ -276,7 +276,14 @@ def test_one_part_of_ratings(here, tux):
     assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
 
 
-@pytest.mark.parametrize(("k", "weighted"), [(1, True), (1, False), (2, True)])
+@pytest.mark.parametrize(
+    ("k", "weighted"),
+    [
+        (1, False),
+        pytest.param(1, True, marks=pytest.mark.slow),
+        pytest.param(2, True, marks=pytest.mark.slow),
+    ],
+)
 def test_walks_on_a_folder(here, tux, k, weighted):
     ids = np.append(RNG.integers(2**63, 2**64 - 1, 11, dtype=np.uint64), np.uint64(7))
     edges = sorted({(int(ids[a]), int(ids[b])) for a, b in RNG.integers(0, 12, (40, 2)) if a != b})

@@ -58,7 +58,7 @@ KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, see
 MANY = oracle.corpus(500, 40, vocabulary=300, topics=30, alpha=0.5, beta=0.2, seed=1)
 
 
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_known_topics_are_found(k):
     """By the best of six chains, as every other joins two topics for long (by 12 seeds: 6 of one
     worker, 5 of two, do not).

@@ -53,17 +53,25 @@ WORKERS_AND_SLACK = {
 }
 
 
+# one of each partitioner and shape is enough where time matters
+QUICK = [("wide", "bicut", 2, 4), ("even", "bicut", 4, 2), ("wide", "random", 2, 0)]
+QUICK += [("tall", "ne", 2, 2)]
+
+
 @pytest.mark.parametrize(
-    ("by", "k", "slack"),
-    [(by, k, slack) for by, pairs in WORKERS_AND_SLACK.items() for k, slack in pairs],
+    ("shape", "by", "k", "slack"),
+    [
+        pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.slow])
+        for shape in SHAPES
+        for by, pairs in WORKERS_AND_SLACK.items()
+        for case in ((shape, by, k, slack) for k, slack in pairs)
+    ],
 )
-@pytest.mark.parametrize("shape", SHAPES)
 def test_workers_reach_what_one_reaches(shape, by, k, slack):
     assert best(shape, k, by, slack) < NEAR * best(shape)
 
 
-@pytest.mark.parametrize("slack", [0, 2])
-@pytest.mark.parametrize(("users", "items"), [(3, 2000), (2000, 3)])
+@pytest.mark.parametrize(("users", "items", "slack"), [(3, 2000, 0), (2000, 3, 2)])
 def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     train, _ = synthetic_ratings.ratings(users, items, 5000, rank=2, test_share=0.1).split()
     edges = from_arrays(train["user"], train["item"], ends=("user", "item"), value=train["rating"])
@@ -72,7 +80,14 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
 
 
-@pytest.mark.parametrize("partitioner", ["bicut", "auto", "random"])
+@pytest.mark.parametrize(
+    "partitioner",
+    [
+        "bicut",
+        pytest.param("auto", marks=pytest.mark.slow),
+        pytest.param("random", marks=pytest.mark.slow),
+    ],
+)
 def test_processes(partitioner, tmp_path):
     files = []
     for name, part in zip(("train", "test"), drawn(*SHAPES["wide"]), strict=True):

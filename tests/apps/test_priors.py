@@ -238,7 +238,10 @@ def test_the_very_ends_of_random_numbers():
     )
 
 
-@pytest.mark.parametrize(("udf", "right"), [(lda.sample_unevenly, True), (lda.sample, False)])
+@pytest.mark.parametrize(
+    ("udf", "right"),
+    [pytest.param(lda.sample_unevenly, True, marks=pytest.mark.slow), (lda.sample, False)],
+)
 def test_states_are_visited_as_the_posterior_says(udf, right):
     program = LDA(topics=3, alpha=0.5, beta=0.3, optimise=1000, asymmetric=True)
     worker = drive(

@@ -214,7 +214,7 @@ def test_corner_cases(name, k, topics):
 KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
 
 
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_known_topics_are_found(k):
     """By one of six chains: one in four joins two topics for long."""
     edges = bags(KNOWN.documents, KNOWN.words)

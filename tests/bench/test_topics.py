@@ -71,6 +71,7 @@ def test_documents_are_given_token_by_token(topics):
     assert sorted(map(sorted, texts)) == [["w0", "w1"], ["w1", "w2", "w2"]]
 
 
+@pytest.mark.slow
 def test_a_table_without_tomotopy(topics, missing, capsys, tmp_path):
     topics.main(
         ["--data", str(tmp_path), "--repeats", "1", "--threads", "1", "--systems", "warp,tomotopy"]

@@ -54,7 +54,8 @@ class Odd(Program):
     assert main(["run", str(program), "--explain"]) == 0
     assert capsys.readouterr().out == (
         "each epoch:\n  Repeat\n    Exchange(odd)\n      odd: lowers dst.least; may read and write "
-        "src.*\n      threads: one thread: `odd` (odd.py:6) changes src.least, which is read or "
-        "changed by way of\n          dst\n    Apply(page, nothing)\n      nothing: reads and "
+        "src.*\n      threads: one thread: `odd` (odd.py:6) may change src.least, which is read "
+        "or changed by way\n          of dst; write it so that tux can follow it: see On all "
+        "threads in docs/program.md\n    Apply(page, nothing)\n      nothing: reads and "
         "changes no field\n      threads: vertices\n"
     )

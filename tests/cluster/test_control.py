@@ -18,6 +18,7 @@ from tux.cluster.control import (
     Go,
     Hello,
     Join,
+    Keep,
     Record,
     Trained,
     Welcome,
@@ -30,6 +31,7 @@ from tux.cluster.control import (
     unpack,
 )
 from tux.engine.records import COSTS
+from tux.engine.shard import Digest
 from tux.protocol.frames import decode, encode
 from tux.protocol.message import Kind, Message
 
@@ -39,6 +41,9 @@ CONTROLS = [
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Join("tcp://127.0.0.1:1"),
     Welcome(bytes(range(16))),
+    Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
+    Keep(3, "/tmp/file"),
+    Keep(3, sends=True),
     Record({}),
     Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
     Trained(0.25, 7, False),

@@ -147,7 +147,8 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
 
 
 @pytest.mark.parametrize(
-    ("flag", "line", "what"), [("--first", 8, "dst.seen"), ("--second", 12, "v.seen")]
+    ("flag", "line", "what"),
+    [("--first", 8, "dst.seen"), pytest.param("--second", 12, "v.seen", marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize(
     "plain", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["jit", "no-jit"]

@@ -55,8 +55,15 @@ def start(tmp_path):
 # ---- signals that ask to end
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [
+        (signal.SIGTERM, 2),
+        (signal.SIGHUP, 1),
+        pytest.param(signal.SIGTERM, 1, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_a_run_as_an_interrupt_does(start, number, workers):
     running = start("--workers", workers)
     at_work(running)

@@ -3,6 +3,7 @@
 import threading
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from members import SMALL, SOON, job_in, until, up, value_of
 
@@ -13,6 +14,8 @@ from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.socket_thread import SocketThread
+from tux.engine.saved import Saved
+from tux.engine.shard import Digest
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ def test_another_machine_asks_until_machine_0_is_there(tmp_path, machine0, monke
     thread.start()
     launcher = machine0(job_in(tmp_path, nonce=b"the nonce"))
     thread.join(SOON)
-    assert heard == [Welcome(b"the nonce")] and launcher.reactor.refused == 0
+    assert heard == [Welcome(b"the nonce", [])] and launcher.reactor.refused == 0
 
 
 def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
@@ -66,6 +69,19 @@ def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
     asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/asks")
     with FollowerLauncher(asking, folder, ranks=[]):
         assert Job.read(folder).number == job.number != asking.number
+        assert Job.read(folder).resume == []
+
+
+def test_the_workers_of_another_machine_learn_from_which_states_they_go_on(tmp_path, machine0):
+    digests = [Digest(100 + rank, str(rank)) for rank in range(2)]
+    saved = [Saved(f"/out/{rank}", digest) for rank, digest in enumerate(digests)]
+    machine0(job_in(tmp_path, resume=saved))
+    asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/asks")
+    for workers, expected in ((2, [Saved("", digest) for digest in digests]), (3, [])):
+        folder = tmp_path / str(workers)
+        folder.mkdir()
+        with FollowerLauncher(msgspec.structs.replace(asking, workers=workers), folder, ranks=[]):
+            assert Job.read(folder).resume == expected
 
 
 def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):

@@ -47,7 +47,7 @@ def probe(make, k, slack, seed):
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_each_effect_counts_once(make, slack):
-    heads = [probe(make, k, slack, seed) for seed in range(4) for k in (2, 3)]
+    heads = [probe(make, k, slack, seed) for seed, k in ((0, 2), (1, 3), (2, 2))]
     assert any(head.turns for head in heads)
 
 
@@ -225,7 +225,7 @@ def test_a_checkpoint_has_the_files_of_all_workers():
         *((1, Reached(3)), (0, Reached(3)), (1, kept(1, 3)), (1, Reached(4)), (0, kept(0, 3)))
     )
     assert files.told == [("begin",), ("finish", ["0", "1"])] and warned == [LEFT_OUT]
-    assert said == [(1, Keep(3, "file 1")), (0, Keep(3, "file 0")), (1, Keep(4, ""))]
+    assert said == [(1, Keep(3, "file 1")), (0, Keep(3, "file 0")), (1, Keep(4))]
 
 
 def test_a_file_that_is_not_written_ends_a_checkpoint_when_all_have_tried():

@@ -105,13 +105,8 @@ def test_lists_on_disk_are_no_state():
         States(Every(epochs=1)).check(worker)
 
 
-def test_all_machines_keep_states_alike_and_go_on_from_the_same():
-    one, other = ([Saved("a", Digest(1, each))] for each in "xy")
-    found = [
-        States(every, None, files).traits
-        for every in (None, Every(epochs=3), Every(seconds=3))
-        for files in ((), one, other)
-    ]
-    assert len({tuple(each.items()) for each in found}) == 9
-    assert found[0] == {"checkpoint_every": "none", "resume": "none"}
-    assert found[7]["checkpoint_every"] == "3s"
+def test_all_machines_keep_states_alike():
+    found = [States(every).traits for every in (None, Every(epochs=3), Every(seconds=3))]
+    assert [each["checkpoint_every"] for each in found] == ["none", "3", "3s"]
+    # from where the job goes on, machine 0 alone knows
+    assert States(None, None, [Saved("a", Digest(1, "x"))]).traits == found[0]

@@ -93,7 +93,9 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
             ["--slack", 2],
             ["--seed is 0, and 1 on machine 0", "--slack is 2, and 0 on machine 0"],
         ),
-        (["--workers", 2], [], ["--workers is 1, and 2 on machine 0"]),
+        pytest.param(
+            ["--workers", 2], [], ["--workers is 1, and 2 on machine 0"], marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_differs_is_named_on_both_machines(start, first, second, texts):

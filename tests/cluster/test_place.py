@@ -6,8 +6,18 @@ from tux.base.errors import DataError, UsageError
 from tux.cluster.place import PORT, find
 
 
-def place(machines=2, rank=0, meeting="127.0.0.1:5000", key=None, insecure=False, **environment):
-    return find(machines, rank, meeting, key, insecure=insecure, environment=environment)
+def place(
+    machines=2,
+    rank=0,
+    meeting="127.0.0.1:5000",
+    key=None,
+    insecure=False,
+    rejoin=None,
+    **environment,
+):
+    return find(
+        machines, rank, meeting, key, insecure=insecure, rejoin=rejoin, environment=environment
+    )
 
 
 def test_one_machine_is_no_place():
@@ -17,6 +27,7 @@ def test_one_machine_is_no_place():
 
 def test_flags():
     machine = place(rank=1)
+    assert machine.rejoin == 60.0 and place(rejoin=9).rejoin == 9
     assert (machine.machines, machine.rank, machine.host, machine.port, machine.secret) == (
         2,
         1,
@@ -41,6 +52,10 @@ def test_flags():
         ({"machines": None}, "--rdzv without --nnodes"),
         ({"machines": None, "meeting": None, "key": "job.key"}, "--key-file without --nnodes"),
         ({"machines": None, "meeting": None, "insecure": True}, "--insecure without --nnodes"),
+        (
+            {"machines": None, "rank": None, "meeting": None, "rejoin": 9},
+            "--rejoin without --nnodes",
+        ),
         ({"rank": None}, "--node-rank"),
         ({"rank": -1}, "--node-rank"),
         ({"meeting": None}, "--rdzv"),

@@ -3,7 +3,6 @@
 import types
 
 import msgspec
-import numpy as np
 import pytest
 from members import job_in
 
@@ -57,8 +56,11 @@ def test_a_job_may_end_before_it_begins(peer):
     ("message", "why"),
     [
         (Message(Kind.MODEL_ROWS, 1, 0), "it is for the launcher"),
-        (Message(Kind.SPOOLED_LISTS, 1, 0), "it is for the launcher"),
-        (Message(Kind.LISTS_TAKEN, 1, 0), "the sender is not the launcher"),
+        (Message(Kind.PIECE, 1, 0), "the sender is not the launcher"),
+        (Message(Kind.PIECE, 2, 0, sync_id=1), "this worker waits for no state"),
+        (Message(Kind.TAKEN, 1, 0), "the sender is not the launcher"),
+        (Message(Kind.TAKEN, 2, 0, sync_id=1), "no piece of a state is on its way"),
+        (Message(Kind.TAKEN, 2, 0, sync_id=2), "it is of no file"),
         (pack(Bye(), 1, 0), "the sender is not the launcher"),
         (pack(Go(["a", "b"]), 1, 0), "the sender is not the launcher"),
         (pack(Keep(0, "/tmp/file"), 1, 0), "the sender is not the launcher"),
@@ -80,14 +82,14 @@ def test_nothing_is_folded_before_this_worker_has_said_hello(peer):
         arrives(peer, Message(Kind.CONTRIBUTION, 1, 0))
 
 
-def test_lists_are_taken_by_the_launcher_only(peer):
-    pieces = [np.zeros(3, np.uint8)]
-    peer.job = msgspec.structs.replace(peer.job, lists="sent")
-    peer._early, peer.worker.all_clocks = None, 0
-    worker = types.SimpleNamespace(
-        spool=types.SimpleNamespace(flushed=lambda: None, pieces=lambda: pieces)
+def test_lists_are_taken_by_the_launcher_only(peer, tmp_path):
+    peer.job = peer.files._job = msgspec.structs.replace(
+        peer.job, lists="sent", graph=str(tmp_path)
     )
-    arrives(peer, Message(Kind.LISTS_TAKEN, 2, 0))
+    peer.job.list_file(0).write_bytes(b"abc")
+    peer._early, peer.worker.all_clocks = None, 0
+    worker = types.SimpleNamespace(spool=types.SimpleNamespace(flushed=lambda: True))
+    arrives(peer, Message(Kind.TAKEN, 2, 0))
     arrives(peer, Message(Kind.EVAL_ROWS, 1, 0))
     peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):

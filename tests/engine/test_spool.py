@@ -59,18 +59,12 @@ def test_all_workers_files_are_one(monkeypatch, workers, piece):
         )
 
 
-def test_a_file_goes_over_the_wire_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(spool, "PIECE", 100)
+def test_files_are_read_by_their_paths(tmp_path):
     spooled = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
     for _ in range(2):
         spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
-    pieces = list(spooled.pieces())
-    assert len(pieces) > 5 and max(map(len, pieces)) <= 100
-    for each in pieces:
-        spool.append(tmp_path / "there", each)
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
-    spooled.file.close()
-    with SpooledLists.of([tmp_path / "there"], ORDERS) as lists:
+    spooled.flushed().close()
+    with SpooledLists.of([tmp_path / "here"], ORDERS) as lists:
         assert lists.rounds == 2
     assert all(file.closed for file in lists.files)
 
@@ -78,7 +72,7 @@ def test_a_file_goes_over_the_wire_in_pieces(tmp_path, monkeypatch):
 def test_nothing_is_written_where_no_file_is_wanted():
     spooled = Spool("page", WIDTHS, None)
     spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
-    assert spooled.flushed() is None and not list(spooled.pieces())
+    assert spooled.flushed() is None
 
 
 def files_with(change):

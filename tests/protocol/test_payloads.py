@@ -17,13 +17,13 @@ from tux.protocol.payloads import (
     Answer,
     Contribution,
     EvalRows,
-    ListPiece,
     ModelRows,
     PullAnswer,
     PullRequest,
     Push,
     Totals,
 )
+from tux.protocol.piece import Piece
 from tux.protocol.touched import Touched
 from tux.rows.table import Table
 
@@ -100,7 +100,7 @@ READERS = {
         [ONES, np.ones((3, 1), np.int64)],
     ),
     "model": (Kind.MODEL_ROWS, lambda m: ModelRows.read(m, TABLES, [5, 5]), [IDS, ONES]),
-    "lists": (Kind.SPOOLED_LISTS, lambda m: ListPiece.read(m, 10), [np.zeros(10, np.uint8)]),
+    "piece": (Kind.PIECE, lambda m: Piece.read(m, 10), [np.zeros(10, np.uint8)]),
     "request": (
         Kind.PULL_REQUEST,
         PullRequest.read,
@@ -244,12 +244,12 @@ HOSTILE = [
     ("model", replaced("model", 0, IDS.reshape(2, 1)), "not dense indices"),
     ("model", replaced("model", 1, ONES[:, :1]), "its values are float32 (2, 1)"),
     ("model", replaced("model", 1, ONES, ONES), "more arrays"),
-    # the lists' file
-    ("lists", [], "an array is missing"),
-    ("lists", [np.zeros(0, np.uint8)], "0 bytes"),
-    ("lists", [np.zeros(11, np.uint8)], "11 bytes"),
-    ("lists", [np.zeros(8, np.int8)], "array of bytes"),
-    ("lists", [np.zeros(8, np.uint8)] * 2, "array of bytes"),
+    # a piece of a file
+    ("piece", [], "an array is missing"),
+    ("piece", [np.zeros(0, np.uint8)], "0 bytes"),
+    ("piece", [np.zeros(11, np.uint8)], "11 bytes"),
+    ("piece", [np.zeros(8, np.int8)], "array of bytes"),
+    ("piece", [np.zeros(8, np.uint8)] * 2, "array of bytes"),
     # pulls
     ("request", [], "an array is missing"),
     ("request", replaced("request", 0, np.array([3])), "not 2 numbers"),

@@ -97,7 +97,7 @@ def test_pulls_are_answered_one_by_one(server, kind):
 
 def test_answers_and_messages_of_other_kinds_are_the_workers(server):
     assert not server.handle(message(Kind.ANSWER, FOLD))
-    for kind in (Kind.PULL_ANSWER, Kind.EVAL_ROWS, Kind.MODEL_ROWS, Kind.LISTS_TAKEN, Kind.CONTROL):
+    for kind in (Kind.PULL_ANSWER, Kind.EVAL_ROWS, Kind.MODEL_ROWS, Kind.TAKEN, Kind.CONTROL):
         assert not server.handle(message(kind, NEITHER))
     assert server.sent == []
 

@@ -1,7 +1,7 @@
 """The options of a run: what cannot be meant, what is left to the program, and what is recorded."""
 
 import os
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
+from tux.cluster.place import Place
 from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
 
 
@@ -38,6 +39,7 @@ from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
         ("labels", [[1, 2]], "a path: a str or an os.PathLike"),
         ("place", ["10.0.0.1"], "a tux.cluster.place.Place"),
         ("command", ["tux run", [3], None], "a list of str"),
+        ("restarts", [-1, 1.5, True], "a whole number at least 0"),
     ],
 )
 def test_what_an_option_may_not_be(name, wrong, allowed):
@@ -50,6 +52,16 @@ def test_what_an_option_may_not_be(name, wrong, allowed):
 
 def test_every_option_is_checked():
     assert {each.name for each in fields(RunOptions)} == ALLOWED.keys()
+
+
+def test_lost_workers_are_started_again_where_there_are_checkpoints():
+    kept = {"checkpoint_every": "5", "out": "out"}
+    plans = [
+        RunOptions(restarts=each, **more).of(MF()) for more in (kept, {}) for each in (None, 0, 5)
+    ]
+    assert [plan.restarts for plan in plans] == [3, 0, 5, 0, 0, 5]
+    # what was left open stays open when the run goes on
+    assert [plan.record().get("restarts") for plan in plans] == [None, 0, 5] * 2
 
 
 def test_numbers_of_numpy_are_kept_as_numbers_of_python():
@@ -91,6 +103,14 @@ def test_a_record_makes_the_same_options():
     assert "form" not in record and record["columns"] == "1,2" and record["on_bad_row"] == "stop"
     assert record["judge_repeats"] == 3
     assert RunOptions(**record).of(MF()).record() == record
+
+
+def test_machine_0_alone_writes_checkpoints():
+    first = Place(3, 0, "127.0.0.1", 29400, None)
+    assert RunOptions(place=first).of(MF()).record()["machines"] == 3
+    with pytest.raises(UsageError, match="checkpoints are written below --out"):
+        RunOptions(checkpoint_every="5", place=first)
+    RunOptions(checkpoint_every="5", place=replace(first, rank=1))
 
 
 def test_how_files_are_read_is_named():

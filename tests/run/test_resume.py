@@ -15,7 +15,6 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
-from tux.cluster.place import Place
 from tux.run import claim
 from tux.run.finish import Interrupted
 from tux.run.folder import Incarnation, RunFolder, read_metrics, read_run
@@ -255,8 +254,6 @@ def test_only_one_run_writes_to_a_folder(here):
 def test_checkpoints_need_a_folder():
     with pytest.raises(UsageError, match="--out"):
         RunOptions(checkpoint_every="5")
-    with pytest.raises(UsageError, match="several machines has no checkpoints"):
-        RunOptions(checkpoint_every="5", out="out", place=Place(2, 0, "127.0.0.1", 1, None))
     with pytest.raises(UsageError, match="none are written"):
         RunOptions(keep=3, out="out")
     for wrong in ("0", "x", "-3s", "nans", "s"):

@@ -246,7 +246,22 @@ def unsupported(user):
         user.n += len(file.read())
 
 
+def misspelt(user, edges):
+    user.n += edges[0].ww
+
+
+def misspelt_target(user, edges):
+    edges[0].ww = user.n
+
+
+def of_the_other_end(user, edges):
+    user.n += edges[0].n
+
+
 MISTAKES = [
+    (misspelt, misspelt, r"an edge of `edges` has no field ww \(fields: w read-only\)"),
+    (misspelt_target, misspelt_target, "an edge of `edges` has no field ww"),
+    (of_the_other_end, of_the_other_end, "fields of the other end are edge.item.FIELD"),
     (adds_text, adds_text, "int64.*x"),
     (unknown_global, unknown_global, "no_such_name"),
     (unknown_function, unknown_function, "no_such_function"),

@@ -226,3 +226,13 @@ def test_the_first_place_is_told():
 def test_without_its_source_anything_may_happen():
     udf = functions("def udf(u, p):\n    u.a += 1\n", "nowhere.py")["udf"]
     assert set(effects(udf, SHAPES).of("u", "b")) == {"unknown"}
+
+
+@pytest.mark.parametrize("head", ["def bump(row):\n    row.a += 1", "def bump(row): row.a += 1"])
+def test_a_decorated_function_is_followed(head):
+    name = f"made_{next(NUMBERS)}.py"
+    text = f"@mark\n{head}\n\n\ndef udf(u, v):\n    bump(u)\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"mark": lambda function: function}
+    FunctionType(compile(text, name, "exec"), space)()
+    assert set(effects(space["udf"], SHAPES).found) == {("u", "a")}

@@ -71,6 +71,13 @@ def test_per_edge(jit):
     assert (worker.tau.n, worker.tau.sum) == (4, 10) and worker.edges_visited == 4
 
 
+def test_edges_are_held_in_one_order_whatever_is_held_out():
+    alone, batch = Exchange(along), MiniBatch(Exchange(along))
+    worker = drive(start(Shop(), EDGES, HELD, jit=False), alone, batch)
+    assert len(worker.graph.edges.layouts) == 1
+    assert worker.tau.n == 2 * len(EDGES)
+
+
 def around(item, edges, tau):
     item.n = len(edges)
     for edge in edges:

@@ -47,9 +47,9 @@ class One(Program):
 
 
 def plan(stage, program):
-    """The plan of a stage with one kernel, as it is told; lines of this file as 0."""
+    """The plan of a stage with one kernel, without what to do; lines of this file as 0."""
     (found,) = stage.plans(program, "").values()
-    return re.sub(r"\(test_plan.py:\d+\)", "(0)", str(found))
+    return re.sub(r"\(test_plan.py:\d+\)", "(0)", str(found).partition("; ")[0])
 
 
 def both(user, item):
@@ -138,7 +138,7 @@ def odd_total(user, tau):
         (counts, "one thread: `counts` (0) changes tau.s, a shared field"),
         (reads_shared, "tiles, tickets of rows"),
         (odd, "tiles, tickets of rows and columns"),
-        (odd_total, "one thread: `odd_total` (0) changes tau.s, a shared field"),
+        (odd_total, "one thread: `odd_total` (0) may change tau.s, a shared field"),
     ],
     ids=lambda each: each.__name__ if callable(each) else "",
 )
@@ -190,7 +190,7 @@ def odd_end(src, dst):
         (draw, "one thread: `draw` (0) changes src.x, which is read or changed by way of dst"),
         (
             odd_end,
-            "one thread: `odd_end` (0) changes src.d, which is read or changed by way of dst",
+            "one thread: `odd_end` (0) may change src.d, which is read or changed by way of dst",
         ),
     ],
     ids=lambda each: each.__name__ if callable(each) else "",
@@ -316,7 +316,7 @@ def test_vertices_of_one_type(stage, told):
         (Exchange(unknown), "vertices"),
         (
             Exchange(far_off),
-            "one thread: `far_off` (0) changes item.x, which other users may change too",
+            "one thread: `far_off` (0) may change item.x, which other users may change too",
         ),
     ],
     ids=lambda each: getattr(each, "label", ""),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from tux.rows.turns import FIRST, FIRST_NEED, SECOND, SECOND_NEED, TICKETS
-from tux.stages.tickets import cells, needs, ranges, with_tickets
+from tux.rows.turns import FIRST, FIRST_NEED, HI, LO, SECOND, SECOND_NEED, TICKETS
+from tux.stages.tickets import MOST, cells, even_items, needs, ranges, with_tickets
 
 LANES = 2  # fewer than in kernels, so that short lists use each of them several times
 
@@ -241,3 +241,21 @@ def test_shares_of_an_end_that_no_udf_changes_have_no_tickets():
     assert len(free) == 16 and used == 4 and free[:, FIRST].all() and held[:, SECOND].all()
     assert not free[:, SECOND].any()
     assert (free[:, :SECOND] == held[:, :SECOND]).all()  # the list and its order are the same
+
+
+@pytest.mark.parametrize("lo", [0, 3])
+def test_even_items_weigh_about_the_same(lo):
+    counts = np.random.default_rng(1).integers(0, 60, 5_000) ** 2
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    items = even_items(lo, 5_000, bounds)
+    order = np.argsort(items[:, LO])
+    first, last = items[order, LO], items[order, HI]
+    assert first[0] == lo and last[-1] == 5_000 and (first[1:] == last[:-1]).all()
+    weights = bounds[last] - bounds[first] + last - first
+    assert len(items) == MOST and abs(weights - weights.mean()).max() <= 60**2 + 1
+
+
+def test_rows_without_weights_are_cut_without_a_number_for_each():
+    items = even_items(5, 1 << 50)
+    assert len(items) == MOST and items[:, LO].min() == 5 and items[:, HI].max() == 1 << 50
+    assert np.ptp(items[:, HI] - items[:, LO]) <= 1

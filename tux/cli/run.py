@@ -13,6 +13,7 @@ from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
+    from tux.cli.flags import Flags
     from tux.cluster.place import Place
     from tux.program.program import Program
     from tux.program.sources import Source
@@ -102,38 +103,50 @@ def _train(source: Source, argv: list[str]) -> int:
     return 0
 
 
-def _resume(argv: list[str]) -> int:
-    """Go on with a run that has stopped."""
+def _resume_flags() -> Flags:
+    """The flags of a run that goes on."""
     from tux.cli.flags import Flags, at_least
+    from tux.cli.run_flags import several_machines
 
     flags = Flags(
         "tux run",
         "Go on with a run from its newest checkpoint; its run.json says how.",
         "--resume DIR [flags]",
+        ("the run", "several machines", "other"),
     )
-    flags.add_argument("--resume", metavar="DIR", required=True, help="the run's folder")
-    flags.add_argument(
+    add = flags.section("the run").add_argument
+    add("--resume", metavar="DIR", required=True, help="the run's folder")
+    add(
         "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
     )
-    flags.add_argument(
+    add(
         "--threads",
         metavar="N",
         type=at_least(1),
         help="threads of each worker [default: as begun]",
     )
-    flags.add_argument(
+    add(
         "--timeout",
         metavar="S",
         type=at_least(1),
         help="seconds that a wait may take in which no worker works [default 600]",
     )
-    flags.add_argument(
+    add(
         "--restarts",
         metavar="N",
         type=at_least(0),
         help="times that lost workers are started again between two checkpoints [default: as "
         "begun]",
     )
+    several_machines(
+        flags, "machines, as many as at first; the others repeat the command of the first start"
+    )
+    return flags
+
+
+def _resume(argv: list[str]) -> int:
+    """Go on with a run that has stopped."""
+    flags = _resume_flags()
     if argv and not argv[0].startswith("-"):
         raise UsageError(
             f"tux run {argv[0]} --resume: a run that goes on is that of its folder",
@@ -144,17 +157,19 @@ def _resume(argv: list[str]) -> int:
     except UsageError as error:
         error.do = (
             "a run that goes on takes all from its run.json, but for --epochs, --threads, "
-            "--timeout and --restarts"
+            "--timeout, --restarts, and where several machines meet"
         )
         raise
     from tux.run.session import resume
 
+    place = _place(args)
     with show.watcher() as watch:
         result = resume(
             args.resume,
             epochs=args.epochs,
             threads=args.threads,
             deadline=args.timeout,
+            place=place,
             restarts=args.restarts,
             watch=watch,
         )
@@ -244,7 +259,7 @@ def _run_help(apps: dict[str, str]) -> str:
     head = (
         "Train an app on a file, or on small generated data; or go on with a run that has stopped."
         "\n\nusage: tux run APP [DATA] [flags]    tux run APP --help\n"
-        "       tux run --resume DIR [--epochs N] [--threads N] [--timeout S] [--restarts N]"
+        "       tux run --resume DIR [flags]     tux run --resume --help"
     )
     more = {"file.py": "a program of your own; file.py:Class if the file has several"}
     return (

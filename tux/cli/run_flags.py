@@ -265,18 +265,13 @@ def _workers(flags: Flags) -> None:
         default=600,
         help="seconds that a wait may take in which no worker works [default 600]",
     )
-    _machines(flags)
+    several_machines(flags, "machines, each with --workers processes; the same command on each")
 
 
-def _machines(flags: Flags) -> None:
-    """Which of several machines this is."""
+def several_machines(flags: Flags, machines: str) -> None:
+    """Where in a job of several machines this command runs; `machines` explains their number."""
     add = flags.section("several machines").add_argument
-    add(
-        "--nnodes",
-        metavar="N",
-        type=at_least(1),
-        help="machines, each with --workers processes; the same command on each",
-    )
+    add("--nnodes", metavar="N", type=at_least(1), help=machines)
     add("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
     add("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
     add(

@@ -34,18 +34,27 @@ class Join(msgspec.Struct, tag="join", frozen=True):
 
 
 class Welcome(msgspec.Struct, tag="welcome", frozen=True):
-    """The answer to Join."""
+    """The answer to Join. `resume`: the workers' states, by rank, of the checkpoint that the job
+    goes on from; the launcher has their files.
+    """
 
     nonce: bytes
+    resume: list[Digest] = []
 
 
 class Hello(msgspec.Struct, tag="hello", frozen=True):
-    """A worker is ready: its program is loaded, its part is laid out, its kernels are compiled."""
+    """A worker is ready: its program is loaded, its part is laid out, its kernels are compiled, and
+    it has the state that it goes on from.
+
+    One that is not `ready` lacks this state alone: it is sent there in pieces, and another Hello
+    follows.
+    """
 
     traits: dict[str, str]  # of its job, as `tux.cluster.agreement` has them
     process: int
     host: str
     address: str  # where it listens
+    ready: bool = True
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
@@ -123,14 +132,19 @@ class Reached(msgspec.Struct, tag="reached", frozen=True):
 
 
 class Keep(msgspec.Struct, tag="keep", frozen=True):
-    """The worker writes its state to the file `path`; without one it goes on."""
+    """The worker writes its state to the file `path`, or `sends` it, if it is on another machine;
+    with neither it goes on.
+    """
 
     mark: int
-    path: str
+    path: str = ""
+    sends: bool = False
 
 
 class Kept(msgspec.Struct, tag="kept", frozen=True):
-    """A worker's state is on the disk. `head`: worker 0's."""
+    """A worker's state is on the disk; that of a worker which sends it follows in pieces. `head`:
+    worker 0's.
+    """
 
     mark: int
     digest: Digest

@@ -12,14 +12,12 @@ from pathlib import Path
 from socket import gethostname
 from typing import Self
 
-import msgspec
-
 from tux.base.errors import DeadlinePassed, PeerLost, StartsAgain, TuxError
 from tux.base.signals import check_ending, ending_ignored
 from tux.cluster import job_folder
 from tux.cluster.control import Welcome
 from tux.cluster.job import Job
-from tux.cluster.joining import ask, ask_again
+from tux.cluster.joining import ask, ask_again, joined
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
@@ -56,7 +54,7 @@ class FollowerLauncher(LocalWorkers):
 
     def _join(self, welcome: Welcome) -> None:
         """Start the workers of an incarnation."""
-        self.job = msgspec.structs.replace(self.job, nonce=welcome.nonce)
+        self.job = joined(self.job, welcome)
         self.job.write(self.folder)
         self.start()
 

@@ -54,7 +54,9 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     checkpoint_every: Every | None = None
     restarts: int = 0  # how often all workers are started again when one is lost
     rejoin: float = REJOIN  # seconds in which another machine must have joined again
-    resume: list[Saved] = []  # the workers' files, by rank, of the checkpoint that it goes on from
+    # the workers' files, by rank, of the checkpoint that it goes on from; without a path: it is the
+    # launcher's, which sends it
+    resume: list[Saved] = []
 
     @staticmethod
     def read(folder: Path) -> Job:
@@ -107,6 +109,10 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return Worker(
             program, Graph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
         )
+
+    def state_file(self, rank: int) -> Path:
+        """The file of a state that goes to the launcher of another machine, or comes from there."""
+        return Path(self.graph, f"state-{rank}")
 
     def list_file(self, rank: int) -> Path:
         """The file to which a worker of this machine, or its launcher for it, writes lists."""

@@ -1,5 +1,5 @@
-"""How another machine learns the number of a job: its command asks the launcher of machine 0, and
-then starts its workers.
+"""How another machine learns the number of a job, and whether it goes on from a checkpoint: its
+command asks the launcher of machine 0, and then starts its workers.
 
 Every message of a job has the job's number. It is a hash of what all machines share and of a nonce
 that machine 0 draws for each incarnation; so what is left of an older one, or of an older job with
@@ -14,11 +14,14 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
 from tux.cluster.control import LONGEST, Bye, Control, Join, Welcome, pack, unpack
 from tux.cluster.wire import Sockets
+from tux.engine.saved import Saved
 from tux.protocol.frames import LARGEST, decode, encode
 from tux.protocol.message import Kind
 
@@ -61,9 +64,24 @@ def told(control: Control, job: Job) -> list[object]:
     return encode(pack(control, NOWHERE, NOWHERE), job.meeting)
 
 
+def welcome(job: Job) -> Welcome:
+    """What the launcher of machine 0 tells a machine that joins."""
+    return Welcome(job.nonce, [each.digest for each in job.resume])
+
+
+def joined(job: Job, answer: Welcome) -> Job:
+    """The job of a machine that machine 0 has welcomed. The launcher has the files of the states
+    from which it goes on.
+    """
+    resume = [Saved("", digest) for digest in answer.resume]
+    if len(resume) != job.workers:  # none, or of other numbers of workers, which Hello tells
+        resume = []
+    return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
+
+
 def ask(job: Job) -> Welcome:
-    """What a machine must know to join a job, from the launcher of machine 0. Waits as long as the
-    deadline of the job: the launcher may not be there yet, or an older one may be.
+    """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
+    of the job: the launcher may not be there yet, or an older one may be.
 
     Refused if the job has all workers already. Where lost workers are started again, machine 0 may
     not know yet that one is lost; then it is asked again for `job.rejoin` seconds.

@@ -1,18 +1,22 @@
-"""The launcher's part in keeping the states of all workers: it answers them, and has a checkpoint
-made of their files.
+"""The launcher's part in keeping the states of all workers: it answers them, takes the files of
+those on other machines, and has a checkpoint made of all files.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from tux.base.background import Background
-from tux.base.errors import DiskError, Refused
+from tux.base.disk import sync, writing
+from tux.base.errors import DataError, DiskError, Refused
 from tux.cluster.control import Control, Keep, Kept, NotKept, Pass, Passed, Reached
+from tux.cluster.pieces import Incoming
+from tux.engine import shard
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
 from tux.engine.state import Head
@@ -34,10 +38,12 @@ class Keeper(Protocol):
         """A checkpoint will be written. DiskError."""
 
     def shard_path(self, rank: int) -> Path:
-        """Where a worker writes its state."""
+        """Where the state of a worker is written: a place that is removed, unless `finish` ends
+        well.
+        """
 
     def finish(self, head: Head, digests: Sequence[Digest]) -> None:
-        """All workers have written: `digests` by rank; `head` is worker 0's. DiskError."""
+        """All states are written: `digests` by rank; `head` is worker 0's. DiskError."""
 
     def abandon(self) -> None:
         """A worker has not written: remove what is there."""
@@ -48,14 +54,14 @@ class States(NamedTuple):
 
     every: Every | None = None  # the same on all machines
     keeper: Keeper | None = None  # on machine 0
-    resume: Sequence[Saved] = ()  # the workers' files of a checkpoint, by rank
+    resume: Sequence[Saved] = ()  # on machine 0: the workers' files of a checkpoint, by rank
 
     @property
     def traits(self) -> dict[str, str]:
-        """What all machines must have in common."""
-        sums = "".join(each.digest.sum for each in self.resume)
-        digest = blake2b(sums.encode(), digest_size=4).hexdigest() if sums else "none"
-        return {"checkpoint_every": str(self.every or "none"), "resume": digest}
+        """What all machines must have in common. Whether the job goes on from a checkpoint, machine
+        0 tells the others.
+        """
+        return {"checkpoint_every": str(self.every or "none")}
 
     def check(self, worker: Worker) -> None:
         """Refused where lists on disk would have to be a part of a worker's state."""
@@ -68,8 +74,10 @@ class States(NamedTuple):
 
 
 class Checkpointing:
-    """Answers the workers' messages about marks. `say(control, rank)` sends to a worker. What takes
-    the disk's time is done in the `background`, as workers wait for answers.
+    """Answers the workers' messages about marks. `say(control, rank)` sends to a worker. What waits
+    for the disk is done in the `background`, as workers wait for answers.
+
+    `remote`: the workers of other machines, whose states come in pieces.
     """
 
     def __init__(
@@ -80,8 +88,11 @@ class Checkpointing:
         say: Callable[[Control, int], None],
         warn: Callable[[str], None],
         background: Background[str] | None = None,
+        *,
+        remote: Container[int] = (),
     ) -> None:
-        self._background = background or Background()
+        self._background, self._remote = background or Background(), remote
+        self._arriving: dict[int, tuple[Kept, Incoming]] = {}  # states, by worker
         self._workers, self._every, self._keeper = workers, every, keeper
         self._say, self._warn = say, warn
         self._pace = Pace(every.seconds, 0.0)
@@ -106,13 +117,52 @@ class Checkpointing:
                 self._answer(rank, mark)
             case Reached(mark):
                 self._at_end.append((rank, mark))
-            case Kept(mark) | NotKept(mark):
-                if isinstance(control, Kept) and (control.head is None) == (rank == 0):
-                    raise ValueError("the head of a state is worker 0's")
-                outcomes = self._keeping.ended(rank, mark, control)
-                if outcomes is not None:
-                    self._background.start(lambda: self._finish(outcomes))
+            case Kept(_, _, head) if (head is None) == (rank == 0):
+                raise ValueError("the head of a state is worker 0's")
+            case Kept() if rank in self._remote:
+                self._arrives(rank, control)
+            case Kept() | NotKept():
+                self._arriving.pop(rank, None)
+                self._ended(rank, control)
         self.look()
+
+    def _arrives(self, rank: int, kept: Kept) -> None:
+        """The state of a worker on another machine follows in pieces."""
+        self._keeping.check(rank, kept.mark)
+        if rank in self._arriving:
+            raise ValueError("its state is on its way already")
+        path = Path(self._keeper.shard_path(rank))
+        self._arriving[rank] = kept, Incoming(path, kept.digest.size)
+
+    def take(self, rank: int, piece: np.ndarray) -> bool:
+        """A piece of the state of a worker on another machine; whether the worker may go on
+        sending: not where the disk is full. ValueError if none is waited for, or not so much.
+
+        It goes to the system's cache; `_damage` waits for the disk.
+        """
+        if rank not in self._arriving:
+            raise ValueError("nobody waits for its state")
+        kept, incoming = self._arriving[rank]
+        outcome: Kept | NotKept = kept
+        try:
+            if not incoming.take(piece):
+                return True
+        except DiskError as error:
+            outcome = NotKept(kept.mark, error.what)
+        del self._arriving[rank]
+        self._ended(rank, outcome)
+        return outcome is kept
+
+    @property
+    def receives(self) -> bool:
+        """Whether the state of a worker on another machine is on its way."""
+        return bool(self._arriving)
+
+    def _ended(self, rank: int, outcome: Kept | NotKept) -> None:
+        """A worker's state is in its file here, or will not be."""
+        outcomes = self._keeping.ended(rank, outcome.mark, outcome)
+        if outcomes is not None:
+            self._background.start(lambda: self._finish(outcomes))
 
     def look(self) -> None:
         """See whether the last checkpoint has become whole; if so, workers at their last mark are
@@ -123,12 +173,14 @@ class Checkpointing:
             self._answer_last()
 
     def _answer(self, rank: int, mark: int) -> None:
-        """Tell a worker at a mark where it writes its state."""
+        """Tell a worker at a mark where it writes its state, or to send it."""
         before = self._keeping.left_out
         kept = self._keeping.reached(rank, mark, self._begin)
         if before == 0 < self._keeping.left_out:
             self._warn(LEFT_OUT)
-        self._say(Keep(mark, str(self._keeper.shard_path(rank)) if kept else ""), rank)
+        sends = kept and rank in self._remote
+        here = kept and not sends
+        self._say(Keep(mark, str(self._keeper.shard_path(rank)) if here else "", sends), rank)
 
     def _answer_last(self) -> None:
         """Answer workers at their last mark, unless others still write the state before."""
@@ -146,6 +198,7 @@ class Checkpointing:
             return False
         self._settle()
         if self._keeping.mark is not None:
+            self._arriving.clear()
             self._keeping.done()
             self._keeper.abandon()
         return True
@@ -169,8 +222,26 @@ class Checkpointing:
                 for rank, each in enumerate(outcomes)
                 if isinstance(each, NotKept)
             )
+        if why := self._damage(kept):
+            self._keeper.abandon()
+            return why
         assert kept[0].head is not None
         self._keeper.finish(kept[0].head, [each.digest for each in kept])
+        return ""
+
+    def _damage(self, kept: Sequence[Kept]) -> str:
+        """Wait until the states of workers on other machines are on the disk. Returns what is wrong
+        with one; "" if all are whole.
+        """
+        for rank, each in enumerate(kept):
+            if rank in self._remote:
+                path = Path(self._keeper.shard_path(rank))
+                try:
+                    with writing(path):
+                        sync(path)
+                    shard.read(path, each.digest).check()
+                except (DiskError, DataError) as error:
+                    return f"worker {rank}: {error.what}"
         return ""
 
     def _settle(self) -> None:

@@ -36,7 +36,6 @@ from tux.cluster.control import (
     Record,
     Trained,
     Until,
-    Welcome,
     as_error,
     beat_in,
     control_in,
@@ -46,21 +45,22 @@ from tux.cluster.control import (
 from tux.cluster.ending import LauncherEnding
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING, Job
+from tux.cluster.joining import welcome
 from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.missing import NotJoined, machines_of
 from tux.cluster.refusals import Refusals
+from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_marks import PATIENCE
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
 from tux.engine.saved import epoch_in
-from tux.engine.spool import PIECE, SpooledLists, append
+from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
-from tux.protocol.payloads import ListPiece
 
 LOOK = 0.2
 """Seconds between two looks at the worker processes, while the launcher waits for a message."""
@@ -84,8 +84,9 @@ class Launcher(LocalWorkers):
         super().__init__(job, folder, ranks)
         self._checkpointing = None
         if keeper and job.checkpoint_every:
+            remote = {*range(job.workers)} - {*ranks}
             self._checkpointing = Checkpointing(
-                job.workers, job.checkpoint_every, keeper, self._say, warn
+                job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
             )
         self._phase, self._begun = phase, False
         self._refusals = Refusals(warn)
@@ -105,6 +106,7 @@ class Launcher(LocalWorkers):
             foreign=self._foreign,
             outside=self._outside,
         )
+        self._files = RemoteFiles(job, ranks, self._checkpointing, self.socket_thread.send)
 
     # ---- in the socket thread
 
@@ -125,7 +127,7 @@ class Launcher(LocalWorkers):
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
             return True
-        answer = Bye("its job has all workers already") if self._begun else Welcome(self.job.nonce)
+        answer = Bye("its job has all workers already") if self._begun else welcome(self.job)
         with suppress(Refused):  # what it says is no address
             self.socket_thread.reactor.sockets.send_once(
                 join.address, joining.told(answer, self.job)
@@ -169,7 +171,12 @@ class Launcher(LocalWorkers):
                 self._addresses[message.source] = hello.address
                 if error := self._difference(message.source, hello):
                     raise error
-                missing.discard(message.source)
+                if hello.ready:
+                    missing.discard(message.source)
+                else:
+                    self._files.give(message)
+            elif message.kind is Kind.TAKEN:
+                self._files.taken(message)
         self._begun = True
 
     @property
@@ -225,14 +232,15 @@ class Launcher(LocalWorkers):
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
-        workers have sent their share of the model.
+        workers have sent their share of the model, and their states.
         """
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
         last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
         training = set(range(self.job.workers))
         self._trains = True
-        while training:
-            message = self._receive(self.job.deadline, f"epoch {min(last) + 1}")
+        while training or (self._checkpointing and self._checkpointing.receives):
+            waiting_for = f"epoch {min(last) + 1}" if training else "states of other machines"
+            message = self._receive(self.job.deadline, waiting_for)
             match control_in(message):
                 case Record() as record:
                     epoch = last[message.source] = epoch_of(message, record, last[message.source])
@@ -261,23 +269,14 @@ class Launcher(LocalWorkers):
             self._checkpointing.handle(message.source, control, time.monotonic())
 
     def _take_data(self, message: Message) -> bool:
-        """A part of the model or of the lists; True if it is the last of its worker."""
+        """A part of the model or of a file; True if it is the last of the model of its worker."""
         match message.kind:
             case Kind.MODEL_ROWS:
                 return self._model.install(message)
-            case Kind.SPOOLED_LISTS:
-                self._take_lists(message)
+            case Kind.PIECE:
+                self._files.take(message)
                 return False
         raise BadMessage(message, "it is not for the launcher")
-
-    def _take_lists(self, message: Message) -> None:
-        """A piece of the lists of a worker on another machine, which then sends the next."""
-        if message.source in self.ranks:
-            raise BadMessage(message, "nobody waits for its lists")
-        piece = ListPiece.read(message, PIECE)
-        if self.job.lists:
-            append(self.job.list_file(message.source), piece.content)
-        self.socket_thread.send(Message(Kind.LISTS_TAKEN, self.job.workers, message.source))
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses, of all workers, if there are any and they are wanted."""

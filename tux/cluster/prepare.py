@@ -49,7 +49,9 @@ def prepare(
     0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as the edges do
     in memory; they lie in the folder `room`, or else with the job's other files. `recovery` tells
     from where to go on when a worker is lost. `phase(text)` shows what the launcher waits for,
-    `warn(text)` a warning. All machines must reach the files of `states`.
+    `warn(text)` a warning.
+
+    The workers of machine 0 must reach the files of `states`; it sends the others theirs.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
     ranks = range(machine * workers, (machine + 1) * workers)

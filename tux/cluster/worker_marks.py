@@ -36,13 +36,13 @@ one of so many.
 """
 
 Write = Callable[[str, State], shard.Digest]
-"""Writes a state to a file."""
+"""Writes a state to a file; "": to one from which it is sent."""
 
 
 class WorkerMarks:
     """A worker's marks: see `tux.engine.training.Marks`. `say` sends a control message to the
     launcher, from any thread; `copied(state)` is a copy of a state, or the state itself if there
-    is no memory for one.
+    is no memory for one; `send(mark)` sends the state that was written last to the launcher.
     """
 
     def __init__(
@@ -54,14 +54,16 @@ class WorkerMarks:
         write: Write,
         copied: Callable[[State], State] = State.copied,
         epoch: Callable[[], int] = lambda: 0,
+        send: Callable[[int], None] = lambda mark: None,
     ) -> None:
         """`last`: the run's last epoch; `epoch()`: the one that has ended last."""
         self._rank, self._say, self._write, self._copied = rank, say, write, copied
+        self._send = send
         self._allowance = Allowance(every, last) if every else None
         self._epoch, self._ending = epoch, WorkerEnding()
         self._last = last
         self._mark = 0  # the one asked about last
-        self._answers: dict[int, str] = {}  # the launcher's, by mark
+        self._answers: dict[int, Keep] = {}  # the launcher's, by mark
         self._background: Background[None] = Background()
 
     def heard(self, control: Pass | Keep | End | Until) -> bool:
@@ -69,8 +71,8 @@ class WorkerMarks:
         match control:
             case Pass(upto, keep) if self._allowance:
                 self._allowance.given(Word(upto, keep))
-            case Keep(mark, path) if self._allowance:
-                self._answers[mark] = path
+            case Keep(mark) if self._allowance:
+                self._answers[mark] = control
             case End():
                 self._ending.asked = True  # first: from here on no mark is passed
                 self._say(At(self._epoch() + 1))
@@ -97,7 +99,7 @@ class WorkerMarks:
         return wanted
 
     def keep(self, state: State) -> Iterator[None]:
-        """Copy the state when the launcher has said where it is written, or write it at once."""
+        """Copy the state when the launcher has said where it goes, or write it at once."""
         mark = self._mark
         self._background.poll()  # raises what is a fault of tux in the last writing
         # none follows the last one, which is not left out
@@ -105,10 +107,11 @@ class WorkerMarks:
         self._say(Reached(mark, is_last))
         while mark not in self._answers:
             yield
-        if path := self._answers.pop(mark):
+        keep = self._answers.pop(mark)
+        if keep.path or keep.sends:
             copy = self._copied(state)
-            if copy is state or not self._background.start(lambda: self._keep(mark, path, copy)):
-                self._keep(mark, path, state)
+            if copy is state or not self._background.start(lambda: self._keep(keep, copy)):
+                self._keep(keep, state)
 
     @property
     def keeps(self) -> bool:
@@ -120,13 +123,15 @@ class WorkerMarks:
         self._background.wait(time.monotonic() + PATIENCE)
         self._background.poll()
 
-    def _keep(self, mark: int, path: str, state: State) -> None:
+    def _keep(self, keep: Keep, state: State) -> None:
         try:
-            digest = self._write(path, state)
+            digest = self._write(keep.path, state)
         except TuxError as error:
-            self._say(NotKept(mark, error.what))
-        else:
-            self._say(Kept(mark, digest, None if self._rank else state.head))
+            self._say(NotKept(keep.mark, error.what))
+            return
+        self._say(Kept(keep.mark, digest, None if self._rank else state.head))
+        if keep.sends:
+            self._send(keep.mark)
 
 
 def copied_if_small(state: State, workers: int) -> State:

@@ -48,9 +48,11 @@ from tux.cluster.heartbeat import HEARTBEAT
 from tux.cluster.job import STARTING, Job
 from tux.cluster.joining import ABSENT
 from tux.cluster.socket_thread import SocketThread
+from tux.cluster.worker_files import WorkerFiles
 from tux.cluster.worker_marks import WorkerMarks, copied_if_small
 from tux.engine.model import model_messages
-from tux.engine.saved import load, save
+from tux.engine.saved import Saved, load, save
+from tux.engine.state import State
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -71,6 +73,7 @@ class Peer:
         addresses = [""] * job.workers + [job.launcher]
         addresses[rank] = job.listen.format(rank)
         self._paused = self.over = False
+        self.files = WorkerFiles(job, rank, lambda message: self.socket_thread.post(message))
         self.socket_thread = SocketThread(
             rank,
             addresses,
@@ -91,10 +94,10 @@ class Peer:
             if message.source == self.launcher:
                 self._hear_launcher(beat_in(message))
             return True
-        if message.kind in (Kind.MODEL_ROWS, Kind.SPOOLED_LISTS):
+        if message.kind is Kind.MODEL_ROWS:
             raise BadMessage(message, "it is for the launcher")
-        if message.kind is Kind.LISTS_TAKEN and message.source != self.launcher:
-            raise BadMessage(message, "the sender is not the launcher")
+        if message.kind in (Kind.PIECE, Kind.TAKEN):
+            return self.files.handle(message)
         if self.worker is None:
             raise BadMessage(message, "this worker has not said hello")
         if self.worker.server.handle(message):
@@ -207,7 +210,7 @@ class Peer:
         worker.computes = thread.computes
         training = Training(worker)
         most = self._keep_states(training)
-        self.say(Hello(job.traits, os.getpid(), socket.gethostname(), thread.endpoint))
+        self._say_hello(ready=True)
         thread.meet(self._meet())
         for record in training.epochs(
             most, every=job.every, patience=job.patience, keep_best=job.keep_best
@@ -223,6 +226,28 @@ class Peer:
             while True:
                 self.receive()
 
+    def _say_hello(self, *, ready: bool) -> None:
+        where = socket.gethostname(), self.socket_thread.endpoint
+        self.say(Hello(self.job.traits, os.getpid(), *where, ready))
+
+    def _state_before(self, saved: Saved, part: str) -> State:
+        """The state from which this worker goes on; where the launcher has its file, it is asked
+        for a copy, which takes space on the disk no longer than the state is used.
+        """
+        if saved.path:
+            return load(saved, part)
+
+        def ask() -> None:
+            self._say_hello(ready=False)
+
+        def receive() -> Message:
+            waiting_for = "its state from machine 0"
+            return self._unless_over(self.socket_thread.receive(self.job.deadline, waiting_for))
+
+        state = load(self.files.fetch(saved.digest, ask, receive), part)
+        self.files.clear()
+        return state
+
     def _keep_states(self, training: Training) -> int:
         """Go on from the checkpoint of the job, if there is one, and keep states where it says so.
         Returns the run's last epoch.
@@ -231,7 +256,7 @@ class Peer:
         states = job.resume or job.checkpoint_every
         part = store.digest(Path(job.graph), self.rank) if states else ""
         if job.resume:
-            state = load(job.resume[self.rank], part)
+            state = self._state_before(job.resume[self.rank], part)
             training.resume(state)
             if state.head.over:
                 last = state.head.epoch
@@ -240,30 +265,19 @@ class Peer:
             job.checkpoint_every,
             last,
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
-            lambda path, state: save(path, state, part),
+            lambda path, state: save(path or self.files.new_path(), state, part),
             lambda state: copied_if_small(state, job.workers_here),
             lambda: training.worker.epoch,
+            self.files.begin,
         )
         training.marks = marks
         training.end_when(marks.asked)
         return last
 
     def _send_lists(self, worker: Worker) -> None:
-        """Lists on disk: whole in their file, where the launcher finds it; or sent there, each
-        piece when the one before has been taken.
-        """
-        if worker.spool is None:
-            return
-        worker.spool.flushed()
-        for piece in worker.spool.pieces() if self.job.lists == "sent" else ():
-            self.socket_thread.send(
-                Message(Kind.SPOOLED_LISTS, self.rank, self.launcher, arrays=[piece])
-            )
-            message = self.receive()
-            while message.kind is Kind.CONTROL:  # about marks, of which none follows
-                message = self.receive()
-            if message.kind is not Kind.LISTS_TAKEN:
-                raise BadMessage(message, "the launcher has not taken the lists before it")
+        """Lists on disk: whole in their file, where the launcher finds it; or sent there."""
+        if worker.spool and worker.spool.flushed() and self.job.lists == "sent":
+            self.files.send_lists(self.receive)
 
 
 def ended(bye: Bye) -> Refused | StartsAgain:

@@ -25,7 +25,7 @@ import numpy as np
 from tux.base.disk import writing
 from tux.base.errors import Refused
 
-PIECE = 1 << 22  # bytes that are read or sent at a time
+PIECE = 1 << 22  # bytes that are read at a time
 LONGEST = 1 << 16  # bytes of the first line
 FILE = "the file of lists"  # in messages
 
@@ -75,13 +75,6 @@ class Spool:
             if self.file is not None:
                 self.file.flush()
         return self.file
-
-    def pieces(self) -> Iterator[np.ndarray]:
-        """The file's bytes, in pieces (at most PIECE,) uint8."""
-        if file := self.flushed():
-            file.seek(0)
-            while piece := file.read(PIECE):
-                yield np.frombuffer(piece, np.uint8)
 
 
 class SpooledLists:
@@ -170,12 +163,6 @@ class SpooledLists:
         if len(content) != 4 * self.head.row * count:
             raise _damaged()
         return np.frombuffer(content, "<i4").reshape(count, self.head.row)
-
-
-def append(path: Path, piece: np.ndarray) -> None:
-    """Add one of a worker's `pieces` to the copy of its file. Raises DiskError."""
-    with writing(FILE), open(path, "ab") as file:
-        file.write(np.ascontiguousarray(piece).view(np.uint8).data)
 
 
 def _head(file: BinaryIO) -> Head:

@@ -13,9 +13,10 @@ The launcher sends the next word as soon as it hears this, so that workers do no
 wanted mark a worker finishes its clocks, and then
 
     Reached  worker to launcher: it is at the mark
-    Keep     launcher to worker: write the state to a file; or, without a path, go on
-    Kept     worker to launcher: the file is on the disk
-    NotKept  worker to launcher: it is not, and why
+    Keep     launcher to worker: write the state to a file, or send it; or, without either, go on
+    Kept     worker to launcher: the file is on the disk; or it follows in pieces
+             (`tux.cluster.pieces`)
+    NotKept  worker to launcher: it is not, or does not, and why
 
 A worker goes on as soon as it has a copy of its state. It need not wait for the others: masters
 change only by what all workers have sent, so those of a worker at the mark cannot change before the
@@ -193,12 +194,16 @@ class OneAtATime(Generic[Outcome]):
         """What has come of a worker's writing; those of all workers by rank when it is the last.
         `done` must follow. ValueError if it was not to write.
         """
-        if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
-            raise ValueError(f"it was not to write its state at mark {mark}")
+        self.check(worker, mark)
         self._outcomes[worker] = outcome
         if len(self._outcomes) < self._workers:
             return None
         return [self._outcomes[rank] for rank in range(self._workers)]
+
+    def check(self, worker: int, mark: int) -> None:
+        """ValueError if the worker is not writing its state at `mark`."""
+        if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
+            raise ValueError(f"it was not to write its state at mark {mark}")
 
     def done(self) -> None:
         """What the workers have written is a checkpoint, or removed: the next may be written."""

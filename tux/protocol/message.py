@@ -28,10 +28,11 @@ class Kind(IntEnum):
     """A worker to a worker: rows of masters that only held-out edges need there."""
     MODEL_ROWS = 4
     """A worker to the launcher: a part of the model. The last one has clock 1."""
-    SPOOLED_LISTS = 5
-    """A worker to the launcher: a piece of its file of lists."""
-    LISTS_TAKEN = 6
-    """The launcher to a worker: the next piece may come."""
+    PIECE = 5
+    """Between the launcher and a worker of another machine: a piece of a file. `sync_id` says
+    which (`tux.protocol.piece.Content`)."""
+    TAKEN = 6
+    """The answer to a piece: the next may come. Its `sync_id` is that of the piece."""
     CONTROL = 7
     """Between the launcher and a worker: start, end, records, errors."""
     PULL_REQUEST = 8

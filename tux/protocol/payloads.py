@@ -19,8 +19,10 @@ What a worker and its own server send each other may be the payload itself (`Mes
     MODEL_ROWS     worker      launcher     ModelRows.read        vertex type; dense indices, each
                                                                   once; types and shapes; lengths
                                                                   of lists and their sum
-    SPOOLED_LISTS  worker      launcher     ListPiece.read        one array of bytes, not too many
-    LISTS_TAKEN    launcher    worker       (has no arrays)       the sender
+    PIECE          worker or   launcher or  Piece.read            one array of bytes, not too many;
+                   launcher    worker                             what it is of
+    TAKEN          launcher    worker or    content_of            what it is of
+                   or worker   launcher
     CONTROL        any         any          control.unpack        size; the type of each field
     PULL_REQUEST   worker      server       PullRequest.read      steps; row numbers are integers
     PULL_ANSWER    server      worker       PullAnswer.read       step; types and shapes
@@ -32,7 +34,8 @@ that the message is about, each at most once (`tux.protocol.encoding.unpack`).
 Some checks need what the receiver remembers, so the receiver makes them: a contribution comes once
 (`Gather.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the model comes
 once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what was pulled
-(`PullServer`). `tux.cluster.control` has `unpack`.
+(`PullServer`), a piece is waited for, and its file has no more bytes than was told
+(`tux.cluster.pieces`). `tux.cluster.control` has `unpack`, and `tux.protocol.piece` has `Piece`.
 """
 
 from __future__ import annotations
@@ -218,24 +221,6 @@ class ModelRows(NamedTuple):
                     (columns[name],) = _values([array], [table.arrays[name]], [len(ids)])
             _demand(not rest, "there are more arrays than the model has fields")
             return ModelRows(number, ids, columns, lists)
-
-
-class ListPiece(NamedTuple):
-    """A piece of a worker's file of lists."""
-
-    content: np.ndarray  # (n,) uint8
-
-    @staticmethod
-    def read(message: Message, most: int) -> ListPiece:
-        """The piece that a message carries, of at most so many bytes."""
-        with checking(message):
-            content, rest = _first(message.arrays)
-            _demand(
-                not rest and content.dtype == np.uint8 and content.ndim == 1,
-                "it is not one array of bytes",
-            )
-            _demand(0 < len(content) <= most, f"it has {len(content)} bytes")
-            return ListPiece(content)
 
 
 class PullRequest(NamedTuple):

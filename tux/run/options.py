@@ -197,9 +197,9 @@ class RunOptions(Reading):
 
     With `checkpoint_every`, epochs ("5") or seconds ("30s"), the run's state is kept below `out`,
     so that the run can go on after a fault (`tux.run.session.resume`); the newest `keep` stay,
-    None: 2. When one of several workers is lost, all are started again from the newest checkpoint,
-    or from the beginning, at most `restarts` times between two checkpoints; None: 3 with
-    checkpoints, else 0.
+    None: 2. Of several machines, machine 0 has `out`. When one of several workers is lost, all are
+    started again from the newest checkpoint, or from the beginning, at most `restarts` times
+    between two checkpoints; None: 3 with checkpoints, else 0.
 
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
@@ -232,12 +232,8 @@ class RunOptions(Reading):
                 "--keep says how many checkpoints stay, and none are written",
                 do="add --checkpoint-every N",
             )
-        if self.checkpoint_every and self.place:
-            raise UsageError(
-                "a run on several machines has no checkpoints yet",
-                do="leave --checkpoint-every out, or use one machine",
-            )
-        if self.checkpoint_every and self.out is None:
+        elsewhere = self.place is not None and self.place.rank > 0  # machine 0 writes
+        if self.checkpoint_every and self.out is None and not elsewhere:
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"
             )
@@ -334,5 +330,6 @@ class Plan:
             **reading,
             "epochs": self.epochs,
             "workers": self.workers,
+            **({"machines": self.machines} if self.machines > 1 else {}),
             "partitioner": self.partitioner,
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
@@ -19,6 +19,9 @@ from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
 from tux.run.folder import Run, read_metrics, read_run
 from tux.run.options import MEMORY, RunOptions
+
+if TYPE_CHECKING:
+    from tux.cluster.place import Place
 
 OTHER = "resume with what the run began with, or start a new run"
 
@@ -79,16 +82,21 @@ def stopped(
     epochs: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
+    place: Place | None = None,
     restarts: int | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
-    `epochs`, `threads`, `deadline` or `restarts` if they are given.
+    `epochs`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of several
+    machines.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
-    or its data were in memory.
+    its data were in memory, or it was on another number of machines.
     """
-    path, run, found = Path(folder), read_run(folder), newest(folder)
+    path, run = Path(folder), read_run(folder)
+    machines = run.options.get("machines", 1)
+    _check_place(path, machines, place)
+    found = newest(folder)
     tell_left_out(found, warn)
     if found.checkpoint is None:
         raise DataError(
@@ -99,10 +107,10 @@ def stopped(
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
     checkpoint = found.checkpoint
-    if checkpoint.manifest.workers != run.options["workers"]:
+    if checkpoint.manifest.workers != run.options["workers"] * machines:
         raise UsageError(
             f"the checkpoint is of {plural(checkpoint.manifest.workers, 'worker')}, and run.json "
-            f"says {run.options['workers']}",
+            f"says {run.options['workers'] * machines}",
             where=str(path / "run.json"),
             do="put run.json back as it was, or run it anew",
         )
@@ -115,7 +123,7 @@ def stopped(
             do=f"go on with more: --epochs N, with N above {ended}",
         )
     changed = {"epochs": most, "threads": threads, "deadline": deadline, "restarts": restarts}
-    options = _options(run, path, changed)
+    options = _options(run, path, changed | {"place": place})
     program = sources.find(run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
@@ -157,6 +165,25 @@ def _bytes_of(metrics: Path, epochs: int) -> int:
 
 def _file(path: str) -> str | None:
     return path if os.path.isabs(path) else None
+
+
+def _check_place(folder: Path, machines: int, place: Place | None) -> None:
+    """UsageError if a run of so many machines cannot go on at this place."""
+    if place and place.rank:
+        raise UsageError(
+            f"machine {place.rank} has no part of the folder {folder}: machine 0 has it",
+            do="start the command here with which the run began here; --resume is for machine 0",
+        )
+    here = place.machines if place else 1
+    if here != machines:
+        do = (
+            f"add --nnodes {machines} --node-rank 0 --rdzv HOST:PORT and the key, and start the "
+            "other machines as the run began"
+        )
+        raise UsageError(
+            f"the run of {folder} is of {plural(machines, 'machine')}, and not of {here}",
+            do=do if machines > 1 else "leave out what is for several machines",
+        )
 
 
 def _options(run: Run, out: Path, changed: dict[str, Any]) -> RunOptions:

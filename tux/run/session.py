@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
@@ -40,6 +40,9 @@ from tux.run.options import Plan, RunOptions
 from tux.run.recovery import RunRecovery, note, start_of
 from tux.run.resume import Stopped, manifest, stopped
 from tux.run.watcher import Phases, Silent, Watcher
+
+if TYPE_CHECKING:
+    from tux.cluster.place import Place
 
 BY_HAND = "tux run --resume"
 """Why a run went on that the user has had go on."""
@@ -85,11 +88,13 @@ def resume(
     epochs: int | None = None,
     threads: int | None = None,
     deadline: float | None = None,
+    place: Place | None = None,
     restarts: int | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
-    to `epochs`, by default as many as it was to have.
+    to `epochs`, by default as many as it was to have. A run of several machines goes on at a
+    `place` which is machine 0; the others do what they did at first, by `run`.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
     of a run that never stopped. Raises what `run` does, DataError where there is no checkpoint to
@@ -102,6 +107,7 @@ def resume(
             epochs=epochs,
             threads=threads,
             deadline=deadline,
+            place=place,
             restarts=restarts,
             warn=watch.warn,
         )

@@ -1,0 +1,19 @@
+"""Arguments that several benchmarks take."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Collection
+
+
+def listed(known: Collection[str]) -> Callable[[str], list[str]]:
+    """What reads names with commas between them (`type=` of argparse), each one of `known`."""
+
+    def read(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise ArgumentTypeError(f"there is no {name!r}; there are: {','.join(known)}")
+        return names
+
+    return read

@@ -1,0 +1,90 @@
+"""What a plan of one thread says that its author can do."""
+
+import pytest
+
+from tux import Context, Edge, Program, Vertex, delta, shared, total
+from tux.stages import Exchange
+
+FIELDS = {"x": shared("f4"), "d": delta("f4")}
+TAU = {"s": shared("i8"), "n": total("i8"), "low": total("f4", combine="min")}
+
+
+class Two(Program):
+    user, item = Vertex(**FIELDS), Vertex(**FIELDS)
+    rating = Edge("user", "item")
+    tau = Context(**TAU)
+
+
+class One(Program):
+    page = Vertex(**FIELDS)
+    link = Edge("page", "page")
+    tau = Context(**TAU)
+
+
+def spread(user, edges):
+    for edge in edges:
+        edge.item.d += user.x
+
+
+def scatter(src, edges):
+    for edge in edges:
+        edge.dst.d += src.x
+
+
+def same(src, edges):
+    for edge in edges:
+        src.x += edge.dst.x
+
+
+def pass_on(src, dst):
+    dst.x += src.x
+
+
+def on_both(src, dst):
+    src.d += 1
+    dst.d += 1
+
+
+def counts(user, tau):
+    tau.s += 1
+
+
+def watches(user, edges, tau):
+    tau.s += len(edges)
+
+
+def sets(user, tau):
+    tau.n = 3
+
+
+def lifts(user, tau):
+    tau.low = max(tau.low, user.x)
+
+
+def unknown(user, edges):
+    print(edges)
+
+
+DELTA = "collect it in a delta, and let an Apply set the field"
+TOTAL = "gather it in a total, which a GlobalSync adds to the field"
+
+
+@pytest.mark.parametrize(
+    ("udf", "program", "do"),
+    [
+        (spread, Two, "change it in an Exchange for each edge, or add split=8"),
+        (scatter, One, "change it in an Exchange for each edge"),
+        (same, One, DELTA),
+        (pass_on, One, DELTA),
+        (on_both, One, "write two Exchanges, one for each end"),
+        (counts, Two, TOTAL),
+        (watches, Two, f"{TOTAL}, or add lanes=True if it may be seen a little late"),
+        (sets, Two, "only gather it (+=), and read it in a GlobalSync"),
+        (lifts, Two, "only gather it (min), and read it in a GlobalSync"),
+        (unknown, Two, "write it so that tux can follow it: see On all threads in docs/program.md"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_plan_of_one_thread_says_what_to_do(udf, program, do):
+    (plan,) = Exchange(udf).plans(program(), "").values()
+    assert plan.do == do and str(plan).endswith(f"; {do}")

@@ -1,0 +1,77 @@
+"""Files that travel between the launcher and the workers of other machines. A file is sent in
+pieces, each when the one before has been taken: so one piece at a time is in memory, and other
+messages pass between two.
+
+    PIECE   the next bytes of the file
+    TAKEN   they are in the receiver's copy, so the next may come
+
+What a file holds is its `Content`:
+
+    LISTS   a worker's lists, sent to the launcher at the end of the run
+    STATE   a worker's state: sent to the launcher for a checkpoint, and back from it when the job
+            goes on from one
+
+The size of a state is told before its first piece, and the receiver takes no more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tux.base.disk import writing
+from tux.base.errors import DataError
+from tux.engine.shard import reason
+
+PIECE = 1 << 20  # bytes that are sent at a time, and that other messages may have to wait for
+
+
+class Outgoing:
+    """The sender's side of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._at = path, 0
+
+    def next(self) -> np.ndarray | None:
+        """The next piece, at most (PIECE,) uint8; None behind the last. DataError if the file
+        cannot be read.
+        """
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(self._at)
+                content = file.read(PIECE)
+        except OSError as error:
+            raise DataError(
+                f"{self.path} cannot be read: {reason(error)}", do="look at the disk"
+            ) from None
+        self._at += len(content)
+        return np.frombuffer(content, np.uint8) if content else None
+
+
+class Incoming:
+    """The receiver's side of a file of `size` bytes. It grows at `path`, where no file is yet, and
+    where nothing else looks before `take` has said that it is whole.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        """ValueError for a file without bytes, of which no piece would come."""
+        if not size:
+            raise ValueError("its file has no bytes")
+        self.path, self._left = path, size
+
+    def take(self, piece: np.ndarray) -> bool:
+        """Write a piece; whether it is the last. ValueError if there are more bytes than the file
+        was to have; DiskError.
+        """
+        if len(piece) > self._left:
+            raise ValueError(f"its file has {len(piece) - self._left:,} more bytes than was told")
+        append(self.path, piece)
+        self._left -= len(piece)
+        return self._left == 0
+
+
+def append(path: Path, piece: np.ndarray) -> None:
+    """Add a piece to the copy of a file. DiskError."""
+    with writing(path), open(path, "ab") as file:
+        file.write(np.ascontiguousarray(piece).view(np.uint8).data)

@@ -1,0 +1,76 @@
+"""Files of the workers of other machines, as the launcher takes and gives them, in pieces
+(`tux.cluster.pieces`): it takes their lists and their states, and gives each the state from which
+the job goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from pathlib import Path
+
+from tux.cluster.job import Job
+from tux.cluster.keeper import Checkpointing
+from tux.cluster.pieces import PIECE, Outgoing, append
+from tux.protocol.message import Kind, Message, checking
+from tux.protocol.piece import Content, Piece, content_of
+
+
+class RemoteFiles:
+    """The launcher's side. `here`: the workers of its own machine. `send` sends a message."""
+
+    def __init__(
+        self,
+        job: Job,
+        here: Container[int],
+        checkpointing: Checkpointing | None,
+        send: Callable[[Message], None],
+    ) -> None:
+        self._job, self._here, self._checkpointing, self._send = job, here, checkpointing, send
+        self._given: dict[int, Outgoing] = {}  # states that the job goes on from, by worker
+
+    def take(self, message: Message) -> None:
+        """A piece of a file of a worker, which then sends the next. BadMessage if it is none, or
+        nobody waits for it; DiskError.
+        """
+        rank, piece = message.source, Piece.read(message, PIECE)
+        with checking(message):
+            if rank in self._here:
+                raise ValueError("its files are here already")
+            if piece.of is Content.LISTS:
+                if self._job.lists:
+                    append(self._job.list_file(rank), piece.content)
+            elif self._checkpointing is None:
+                raise ValueError("no states are kept")
+            elif not self._checkpointing.take(rank, piece.content):
+                return
+        self._send(Message(Kind.TAKEN, self._job.workers, rank, sync_id=piece.of))
+
+    def give(self, message: Message) -> None:
+        """A worker has said that it lacks the state from which it goes on: send the first piece.
+        BadMessage if it lacks none.
+        """
+        rank = message.source
+        with checking(message):
+            if rank in self._here or not self._job.resume:
+                raise ValueError("there is no state that it lacks")
+        self._given[rank] = Outgoing(Path(self._job.resume[rank].path))
+        self._next(rank)
+
+    def taken(self, message: Message) -> None:
+        """A worker has taken a piece of its state: send the next, if there is one. BadMessage if no
+        piece is on its way there.
+        """
+        with checking(message):
+            if content_of(message) is not Content.STATE or message.source not in self._given:
+                raise ValueError("no piece is on its way there")
+        self._next(message.source)
+
+    def _next(self, rank: int) -> None:
+        """Send the next piece of a state. DataError if it cannot be read."""
+        piece = self._given[rank].next()
+        if piece is None:
+            del self._given[rank]
+            return
+        self._send(
+            Message(Kind.PIECE, self._job.workers, rank, sync_id=Content.STATE, arrays=[piece])
+        )
