@@ -24,21 +24,13 @@ Damage = Callable[[Path, Path, Room], None]
 
 def killed_run(room: Room) -> tuple[Path, Path]:
     """A run that was killed with two checkpoints: (the newest, the one before)."""
-    room.train(
-        plan=[
-            {
-                "name": "dies",
-                "moment": "file",
-                "path": "^open .*/metrics.jsonl",
-                "number": 5,
-                "who": "command",
-                "do": "hold",
-            }
-        ]
-    )
-    room.reached("dies")
-    command = room.commands[-1]
-    room.until(lambda: len(whole(room)) == 2 and whole(room)[-1].name >= "000003", "checkpoints")
+    hold = {"moment": "clock", "who": "worker 1", "do": "hold"}
+    command = room.train(plan=[hold | {"name": f"{n}", "epoch": 2 * n} for n in (1, 2)])
+    for count in (1, 2):  # each is waited for, so that none is left out
+        room.reached(f"{count}")
+        room.until(lambda: len(whole(room)) >= count, "checkpoints")  # noqa: B023
+        if count == 1:
+            room.go("1")
     command.process.kill()
     room.code(command)
     room.until(lambda: not command.left(), "the workers to end")
@@ -78,10 +70,10 @@ def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Files that end at a page, or one byte early."""
+    """Files that end at a page, or two bytes early: the last one of a manifest ends its line."""
     for path in files(last):
         content = path.read_bytes()
-        for size in {*range(0, len(content), PAGE), len(content) - 1}:
+        for size in {*range(0, len(content), PAGE), len(content) - 2}:
             os.truncate(path, size)
             yield f"{path.name} of {size} bytes"
             path.write_bytes(content)

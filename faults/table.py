@@ -31,6 +31,8 @@ class Row(NamedTuple):
         right = f"{len(self.seen) - self.wrong}/{len(self.seen)}"
         if (count := sum(each.faults for each in self.seen)) != len(self.seen):
             right += f" ({count:,} faults)"
+        if len(self.seen) == 1 and self.seen[0].note:
+            right += f"; {self.seen[0].note}"
         return (
             scenario.fault,
             scenario.expected,

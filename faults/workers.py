@@ -110,7 +110,8 @@ def failing(chance: float, room: Room) -> Seen:
         "workers": 2,
     }
     entry: dict[str, object] = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
-    room.flags["--epochs"] = 20
+    epochs = 20 if chance > 0.05 else 60
+    room.flags["--epochs"] = epochs
     start = time.monotonic()
     if recovery.RESTARTS:
         room.flags["--restarts"] = 1000
@@ -120,7 +121,7 @@ def failing(chance: float, room: Room) -> Seen:
     seconds = time.monotonic() - start
     seen = over(room, command)
     kills = len(list(room.plan_folder.glob("kill by chance *")))
-    note = f"{kills} of {20 * CLOCKS} clocks died, {seconds:.1f} s"
+    note = f"{kills} of {epochs * CLOCKS} clocks died, {seconds:.1f} s"
     return seen._replace(faults=kills, note=note)
 
 
