@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-all test-cpus bench simulate kills fuzz clean
+.PHONY: demo test test-slow test-all test-cpus bench simulate faults fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -39,9 +39,10 @@ bench: $(VENV)/installed
 simulate: $(VENV)/installed-test
 	$(BIN)/python tests/simulate.py
 
-# Fifty runs in a row that are killed at random moments; nothing may be left of any.
-kills: $(VENV)/installed-test
-	$(BIN)/python tests/kill_loop.py --runs 50
+# The matrix of faults: real runs to which something happens. TIMES for each, ONLY those whose names begin so.
+ONLY ?=
+faults: $(VENV)/installed-test
+	$(BIN)/python -m faults --only "$(ONLY)" $(if $(TIMES),--times $(TIMES))
 
 # Damaged inputs for every parser: INPUTS for each, and a tenth of them with indices checked in compiled loops.
 INPUTS ?= 100000

@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("partition", "tux", "stages", "apps", "tests", "bench", "fuzz")
+FOLDERS = ("partition", "tux", "stages", "apps", "tests", "bench", "fuzz", "faults")
 BELOW = {
     "partition": (),
     "base": ("partition",),
@@ -29,9 +29,10 @@ BELOW = {
     "run": ("stages", "cluster", "synthetic"),
     "cli": ("run",),
     "apps": ("run",),
-    "tests": ("bench", "fuzz"),
+    "tests": ("bench", "fuzz", "faults"),
     "bench": ("apps", "cli"),
     "fuzz": ("apps", "cli"),
+    "faults": ("apps", "cli"),
 }
 """By package: what it may import besides itself, and what these may. CONTRIBUTING.md shows it as a
 picture.
@@ -44,10 +45,10 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(parent.is_symlink() for parent in path.parents)
 }
-ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz")]
+ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 MODULES = {
-    ("" if name.startswith(("tux/", "bench/", "fuzz/")) else "tux.")
+    ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
     + name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
     for name in FILES
     if not name.startswith("tests/")

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 from members import JOB, SMALL
-from running import Running
 
+from faults.running import Running
 from tux.cluster.socket_thread import SocketThread
 from tux.protocol.message import Kind
 from tux.synthetic.graph import graph

@@ -9,7 +9,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from running import unwarned
+
+from faults.running import unwarned
 
 HARD = 300.0  # seconds after which a command counts as hung
 SOON = 60.0  # seconds after which a job whose member is lost counts as hung

@@ -11,8 +11,8 @@ from queue import Empty
 from types import SimpleNamespace
 
 import pytest
-from running import Running
 
+from faults.running import Running
 from tux.base.errors import DeadlinePassed
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received
 from tux.cluster import heartbeat, reactor

@@ -9,8 +9,8 @@ import socket
 from dataclasses import replace
 
 import pytest
-from running import Running
 
+from faults.running import Running
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
 from tux.cluster.place import Place

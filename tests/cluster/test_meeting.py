@@ -10,8 +10,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from running import Running
 
+from faults.running import Running
+from tux.base.disk import remove_parts
 from tux.base.errors import DiskError, TuxError
 from tux.cluster import job_folder
 from tux.cluster.local_workers import LocalWorkers
@@ -153,6 +154,17 @@ def test_a_job_whose_folder_is_removed_ends(start, ready):
     shutil.rmtree(folder)
     err = over(running, 6)
     assert f"the temporary folder of this job was removed: {folder}" in err and "TMPDIR" in err
+
+
+def test_parts_that_stay_behind_are_removed_when_the_run_goes_on(tmp_path):
+    """As after a power failure, when nobody has cleaned up."""
+    (tmp_path / ".parts").mkdir()
+    folder, parts = job_folder.make(tmp_path)
+    try:
+        remove_parts(tmp_path)
+        assert parts.parent == tmp_path and not parts.exists()
+    finally:
+        job_folder.remove(folder)
 
 
 # ---- again, after the loss of a worker

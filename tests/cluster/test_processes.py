@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import Running, unwarned
 
+from faults.running import Running, unwarned
 from tux.arrays.arrow import read_parquet
 from tux.run.folder import read_metrics
 

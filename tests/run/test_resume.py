@@ -276,6 +276,35 @@ def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
     assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
 
 
+def test_a_run_that_was_killed_behind_its_model_still_gets_its_results(here, monkeypatch):
+    write = RunFolder.write_run
+
+    def killed(self, record):
+        if record.results is not None:
+            raise SystemError("stopped")
+        write(self, record)
+
+    with monkeypatch.context() as patched, pytest.raises(SystemError, match="stopped"):
+        patched.setattr(RunFolder, "write_run", killed)
+        train("part")
+    assert Path("part/model").exists() and read_run("part").results is None
+    resume("part")
+    train("whole")
+    assert read_run("part").results["best"] == read_run("whole").results["best"]
+    assert model("part") == model("whole")
+    with pytest.raises(UsageError, match="is over"):
+        resume("part")
+
+
+def test_what_a_killed_run_was_writing_is_removed(here):
+    stop("part", 3)
+    Path("part/.model.0123abcd.part").mkdir()
+    for name in (".model.0123abcd.part/user.parquet", ".run.json.89abcdef.part", ".mine.part"):
+        Path("part", name).write_text("half")
+    resume("part")
+    assert [path.name for path in Path("part").glob(".*")] == [".mine.part"]
+
+
 def test_another_version_is_told(here):
     stop("part", 3)
     noted = Path("part/run.json")

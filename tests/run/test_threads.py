@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from running import Running, unwarned
 from watchers import Told
 
+from faults.running import Running, unwarned
 from tux import Context, Edge, Program, Vertex, shared, total
 from tux.run.options import RunOptions
 from tux.run.session import run

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from programs import Components, Spy, random_pairs, start
-from running import Running
 from team import Team
 
+from faults.running import Running
 from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
 from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import from_arrays

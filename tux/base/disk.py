@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Collection, Iterator
@@ -15,6 +16,8 @@ from pathlib import Path
 from tux.base.errors import DiskError, UsageError
 
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.ASCII)
+"""The names of files and folders that are being written."""
 UNABLE = (errno.EINVAL, errno.ENOTSUP)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = {
@@ -85,6 +88,20 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             sync(final.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what `replacing` and `new_folder` have left in a folder, of processes that were
+    killed. Raises DiskError.
+    """
+    with writing(folder):
+        for path in folder.iterdir():
+            if not PART.fullmatch(path.name):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def _beside(final: Path) -> Path:

@@ -35,7 +35,8 @@ _jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 
 def make(room: Path | None) -> tuple[Path, Path]:
     """A new folder that only the user may enter, and one for the parts, in it or in `room`; both
-    are removed when this process has ended, whatever ended it.
+    are removed when this process has ended, whatever ended it. What stays behind in `room` when the
+    machine loses its power has a name that `tux.base.disk.remove_parts` knows.
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
     UsageError within another job, and TuxError if there is no folder for sockets.
@@ -50,7 +51,8 @@ def make(room: Path | None) -> tuple[Path, Path]:
     restore = handle_ending()
     # The process that removes them starts first: this one may be killed at any moment.
     folder = Path(base) / f"tux-job-{secrets.token_hex(4)}"
-    graph = (room or folder).resolve() / ".parts"
+    # a name of its own: who removes an older job's parts may still be at it, or have died with it
+    graph = (room or folder).resolve() / f".parts.{secrets.token_hex(4)}.part"
     if room is None and base != usual:  # there may be little space in `base`
         graph = Path(usual).resolve() / f"{folder.name}.parts"
     command = [sys.executable, "-I", "-S", "-c", REMOVE_FOLDERS, str(folder), str(graph)]

@@ -127,13 +127,15 @@ def carry_out(
         # before the report, whose mistakes should not lose the model
         watch.phase("save")
         _write(training, folder)
-        folder.write_run(record)
-    tables = _tables(training, records, record.categories, watch)
-    if folder:
-        folder.write_tables(tables)
-    record.results |= _report(training, records, truth, tables, record.categories, watch)
-    if folder:
-        folder.write_run(record)
+    try:
+        tables = _tables(training, records, record.categories, watch)
+        if folder:
+            folder.write_tables(tables)
+        record.results |= _report(training, records, truth, tables, record.categories, watch)
+    finally:
+        # last: a run without results goes on where it was killed
+        if folder:
+            folder.write_run(record)
     return records, tables
 
 

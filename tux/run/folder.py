@@ -21,7 +21,7 @@ import numpy as np
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
-from tux.base.disk import new_folder, replacing, sync, writing
+from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
@@ -115,6 +115,11 @@ class RunFolder:
         folder = cls.__new__(cls)
         folder.path, folder._made = Path(path), False
         reclaim(folder.path)
+        try:
+            remove_parts(folder.path)
+        except BaseException:
+            release(folder.path, remove=False)
+            raise
         return folder
 
     def cut_records(self, size: int) -> None:

@@ -110,8 +110,9 @@ def stopped(
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
     checkpoint = found.checkpoint
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
-    # where the disk was full at the end, the model is still to be written
-    if ended > most or (ended == most and (path / "model").exists()):
+    # where it was killed at the end, or the disk was full, model or results are still to be written
+    whole = run.results is not None and (path / "model").exists()
+    if ended > most or (ended == most and whole):
         raise UsageError(
             f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
             do=f"go on with more: --epochs N, with N above {ended}",

@@ -1,13 +1,19 @@
 """A ``tux`` command as a process: started, watched, and what is left of it when it has ended."""
 
+from __future__ import annotations
+
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 LIMIT = 15.0
 """Seconds in which something that is expected happens."""
@@ -18,25 +24,43 @@ class Running:
     known by their TMPDIR.
     """
 
-    def __init__(self, folder, *argv, env=None):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *argv: object,
+        env: Mapping[str, str] | None = None,
+        wrap: Sequence[str] = (),
+        memory: int | None = None,
+    ) -> None:
+        """`wrap`: a command that runs another one in its place, as `ip netns exec NAME` does.
+        `memory`: bytes of address space that each process may have.
+        """
         self.folder = Path(folder)
         self.tmp = Path(tempfile.mkdtemp(prefix="t"))  # a short name, as sockets lie in it
         self.shared = shared_memory()
         self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
+        most = memory or resource.RLIM_INFINITY
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tux", *map(str, argv)],
+            [*wrap, sys.executable, "-m", "tux", *map(str, argv)],
             cwd=folder,
             env={**os.environ, **(env or {}), "TMPDIR": str(self.tmp)},
             stdin=subprocess.DEVNULL,
             stdout=self.texts[0],
             stderr=self.texts[1],
             process_group=0,  # as a shell with job control starts a command: Ctrl-Z can stop it
+            preexec_fn=limit if memory else None,
         )
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
         """End whatever still runs."""
         for pid in [*self.processes(), self.process.pid]:
             if self.process.returncode is None or pid != self.process.pid:
@@ -49,7 +73,7 @@ class Running:
             text.close()
         shutil.rmtree(self.tmp, ignore_errors=True)
 
-    def processes(self):
+    def processes(self) -> dict[int, list[str]]:
         """Process ids, with command lines, of all that this command has started and that still
         live.
         """
@@ -65,7 +89,7 @@ class Running:
                     continue
         return alive
 
-    def workers(self):
+    def workers(self) -> dict[int, int]:
         """Process id of each worker that has started, by rank."""
         return {
             int(line[line.index("tux.cluster.worker_process") + 2]): pid
@@ -73,19 +97,20 @@ class Running:
             if "tux.cluster.worker_process" in line
         }
 
-    def left(self):
+    def left(self) -> list[str]:
         """What is left of the command: processes, files in its folder for temporary ones, shared
         memory.
         """
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
-        parts = {path for path in below(self.folder) if Path(path).name == ".parts"}
+        parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
         return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
 
-    def output(self):
+    def output(self) -> tuple[str, str]:
         """(standard output, standard error) so far."""
-        return tuple((self.folder / name).read_text() for name in ("stdout", "stderr"))
+        out, err = ((self.folder / name).read_text() for name in ("stdout", "stderr"))
+        return out, err
 
-    def until(self, true, seconds=LIMIT):
+    def until(self, true: Callable[[], object], seconds: float = LIMIT) -> bool:
         """Whether something becomes true within some seconds."""
         limit = time.monotonic() + seconds
         while not true():
@@ -94,7 +119,7 @@ class Running:
             time.sleep(0.02)
         return True
 
-    def wait(self, seconds):
+    def wait(self, seconds: float) -> int | None:
         """The exit code; None if it has not ended after so many seconds."""
         try:
             return self.process.wait(seconds)
@@ -102,7 +127,7 @@ class Running:
             return None
 
 
-def below(folder):
+def below(folder: str | os.PathLike[str]) -> set[str]:
     """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike
     `rglob`, passes over what is gone.
     """
@@ -113,7 +138,7 @@ def below(folder):
     }
 
 
-def shared_memory():
+def shared_memory() -> set[str]:
     """Names of all pieces of shared memory of this user."""
     folder = Path("/dev/shm")
     return (
@@ -123,7 +148,7 @@ def shared_memory():
     )
 
 
-def unwarned(err):
+def unwarned(err: str) -> str:
     """Standard error without warnings: small machines have fewer cores than some runs here have
     workers.
     """

@@ -1,0 +1,158 @@
+"""Checkpoints that are damaged on the disk: bits, ends, files that are swapped or missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from faults.recovery import over
+from faults.room import Room, Wrong
+from faults.scenario import Scenario, Seen
+from tux.run.checkpoints import newest
+
+FLIPS = 250
+"""Bits of one checkpoint that are flipped, one after the other, at each time."""
+PAGE = 4096
+
+Damage = Callable[[Path, Path, Room], None]
+"""Damages the newest checkpoint, given the one before."""
+
+
+def killed_run(room: Room) -> tuple[Path, Path]:
+    """A run that was killed with two checkpoints: (the newest, the one before)."""
+    hold = {"moment": "clock", "who": "worker 1", "do": "hold"}
+    command = room.train(plan=[hold | {"name": f"{n}", "epoch": 2 * n} for n in (1, 2)])
+    for count in (1, 2):  # each is waited for, so that none is left out
+        room.reached(f"{count}")
+        room.until(lambda: len(whole(room)) >= count, "checkpoints")  # noqa: B023
+        if count == 1:
+            room.go("1")
+    command.process.kill()
+    room.code(command)
+    room.until(lambda: not command.left(), "the workers to end")
+    one, two = whole(room)
+    return two, one
+
+
+def whole(room: Room) -> list[Path]:
+    """The folders of checkpoints, in ascending order."""
+    return sorted((room.folder / "out" / "checkpoints").glob("[0-9]*"))
+
+
+def files(checkpoint: Path) -> list[Path]:
+    """The files of a checkpoint."""
+    return sorted(path for path in checkpoint.iterdir() if path.is_file())
+
+
+def one_bit(path: Path, bit: int) -> None:
+    """Flip a bit of a file."""
+    with open(path, "r+b") as file:
+        file.seek(bit // 8)
+        byte = file.read(1)[0]
+        file.seek(bit // 8)
+        file.write(bytes([byte ^ 1 << bit % 8]))
+
+
+def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
+    """Single bits, anywhere in a checkpoint; each is put back after what follows."""
+    paths = files(last)
+    sizes = [path.stat().st_size for path in paths]
+    for _ in range(FLIPS):
+        [path] = room.draw.choices(paths, sizes)
+        bit = room.draw.randrange(8 * path.stat().st_size)
+        one_bit(path, bit)
+        yield f"bit {bit} of {path.name}"
+        one_bit(path, bit)
+
+
+def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
+    """Files that end at a page, or two bytes early: the last one of a manifest ends its line."""
+    for path in files(last):
+        content = path.read_bytes()
+        for size in {*range(0, len(content), PAGE), len(content) - 2}:
+            os.truncate(path, size)
+            yield f"{path.name} of {size} bytes"
+            path.write_bytes(content)
+
+
+def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
+    """Files that are missing, of the other worker, or of the checkpoint before."""
+    aside = room.folder / "aside"
+    for path in files(last):
+        others = [each for each in files(last) if each != path]
+        for other in (None, before / path.name, *others):
+            shutil.copy2(path, aside)
+            path.unlink()
+            if other:
+                shutil.copy2(other, path)
+            yield f"{other or 'nothing'} in place of {path.name}"
+            shutil.copy2(aside, path)
+            aside.unlink()
+
+
+def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> Seen:
+    """Damaged checkpoints are left out, and the one before is found; with the last damage the user
+    resumes.
+    """
+    last, before = killed_run(room)
+    wrong, count = [], 0
+    done = damage(last, before, room)
+    for what in done:
+        found, count = newest(room.folder / "out"), count + 1
+        if found.checkpoint is None or found.checkpoint.path.name != before.name:
+            wrong.append(f"{what} is not noticed")
+        elif [each.path.name for each in found.left_out] != [last.name]:
+            wrong.append(f"{what}: left out is {found.left_out}")
+    if newest(room.folder / "out").left_out:
+        raise Wrong("what was put back is not whole")
+    next(damage(last, before, room))
+    start = time.monotonic()
+    command = room.resume()
+    seen = over(room, command)
+    if "is damaged and left out" not in command.output()[1]:
+        wrong.append(f"the command does not tell it{room.said()}")
+    return seen._replace(
+        wrong=(*seen.wrong, *wrong), recovered=time.monotonic() - start, faults=count
+    )
+
+
+def all_damaged(room: Room) -> Seen:
+    """No checkpoint is whole: nothing is changed, and the user is told."""
+    for each in killed_run(room):
+        path = room.draw.choice(files(each))
+        one_bit(path, room.draw.randrange(8 * path.stat().st_size))
+    records = (room.folder / "out" / "metrics.jsonl").read_bytes()
+    room.expect(room.resume(), 3, "error: there is no whole checkpoint in")
+    same = records == (room.folder / "out" / "metrics.jsonl").read_bytes()
+    return Seen(wrong=() if same else ("records were removed",))
+
+
+def scenarios() -> list[Scenario]:
+    """All of this file."""
+    left_out = "damage is told, and the checkpoint before is used; the same bytes"
+    return [
+        Scenario(
+            "bit-flips", "single bits of a checkpoint", left_out, partial(damaged, flipped), 4
+        ),
+        Scenario(
+            "truncations", "files of a checkpoint cut", left_out, partial(damaged, truncated), 2
+        ),
+        Scenario(
+            "exchanges",
+            "files of a checkpoint missing or exchanged",
+            left_out,
+            partial(damaged, exchanged),
+            2,
+        ),
+        Scenario(
+            "all-damaged",
+            "all checkpoints damaged",
+            "exit code 3; it says so, and changes nothing",
+            all_damaged,
+            2,
+        ),
+    ]

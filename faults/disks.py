@@ -1,0 +1,160 @@
+"""Disks that are full, and memory that runs out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+
+from faults.recovery import now, over
+from faults.room import Room, Wrong, is_root
+from faults.scenario import Scenario, Seen
+
+SIZE = 8 << 20  # bytes of the disk
+LITTLE = 16 << 10  # bytes that are left: a few records, but no checkpoint
+MEMORY = 6 << 30  # bytes of address space
+
+
+@cache
+def no_mounts() -> str:
+    """Why no small disk can be mounted here; "" if one can."""
+    if not is_root() or not shutil.which("mount"):
+        return "mounting a small disk needs root"
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, text=True
+        )
+        if done.returncode:
+            return f"no tmpfs here: {done.stderr.strip()}"
+        subprocess.run(["umount", folder], check=True)
+    return ""
+
+
+@contextmanager
+def small_disk(room: Room) -> Iterator[Path]:
+    """A disk of SIZE bytes, as the folder `disk` of the room."""
+    disk = room.folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", disk], check=True)
+    try:
+        yield disk
+    finally:
+        for each in room.commands:
+            each.__exit__()
+        subprocess.run(["umount", disk], check=True)
+
+
+def fill(disk: Path, but: int) -> None:
+    """Fill a disk but for so many bytes."""
+    with open(disk / "filler", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1 << 16))
+        except OSError:
+            os.truncate(file.fileno(), max(0, file.tell() - but))
+
+
+def full_for_checkpoints(room: Room) -> Seen:
+    """The disk is full during two epochs, and has room again."""
+    room.flags["--workers"] = room.draw.choice([1, 2])
+    moments: list[dict[str, object]] = [
+        {"name": f"epoch {epoch}", "moment": "clock", "epoch": epoch, "number": 1, "do": "hold"}
+        for epoch in (3, 5)
+    ]
+    who = "worker 0" if room.flags["--workers"] == 2 else "command"
+    with small_disk(room) as disk:
+        command = room.train(plan=[each | {"who": who} for each in moments], out="disk/out")
+        room.reached("epoch 3")
+        settle = lambda: not any(disk.glob("out/checkpoints/.*"))  # noqa: E731
+        room.until(settle, "checkpoints to be whole")
+        fill(disk, LITTLE)
+        room.go("epoch 3")
+        room.reached("epoch 5")
+        room.until(settle, "checkpoints to be given up")
+        (disk / "filler").unlink()
+        room.go("epoch 5")
+        seen, said = over(room, command, "disk/out"), command.output()[1]
+        if "no checkpoint" not in said or "No space left on device" not in said:
+            raise Wrong(f"it said {said!r}")
+        return seen
+
+
+def full_for(what: str, room: Room) -> Seen:
+    """The disk becomes quite full when something is to be written; with space again, the user
+    resumes.
+    """
+    path = {"model": r"^os.mkdir .*/\.model\.", "records": r"^open .*/metrics.jsonl"}[what]
+    number = 1 if what == "model" else 4
+    plan = {"moment": "file", "path": path, "number": number, "who": "command", "do": "hold"}
+    with small_disk(room) as disk:
+        command = room.train(plan=[{"name": "writes", **plan}], out="disk/out")
+        room.reached("writes")
+        fill(disk, 0)
+        fault = now()
+        room.go("writes")
+        code = room.code(command)
+        if what == "records" and code == 0:  # the record had room in the file's last page
+            (disk / "filler").unlink()
+            return over(room, command, "disk/out")
+        room.expect(command, 6, "error: ")
+        told, said = time.monotonic(), room.error(command)
+        if "No space left on device" not in said:
+            raise Wrong(f"it said {said!r}")
+        (disk / "filler").unlink()
+        command = room.resume("disk/out")
+        seen = over(room, command, "disk/out")
+        past = time.monotonic() - fault.seconds
+        return seen._replace(noticed=told - fault.seconds, recovered=past)
+
+
+def out_of_memory(workers: int, room: Room) -> Seen:
+    """A run that needs more memory than it may have."""
+    room.flags |= {"--workers": workers, "--rank": 4_000_000, "--epochs": 2}
+    start = now()
+    command = room.train(memory=MEMORY)
+    room.expect(command, 1, "error: out of memory")
+    return Seen(noticed=time.monotonic() - start.seconds)
+
+
+def scenarios() -> list[Scenario]:
+    """All of this file."""
+    resumed = "exit code 6 with the place; with space again and resumed, the same bytes"
+    return [
+        Scenario(
+            "disk-full-checkpoint",
+            "disk full for two checkpoints",
+            "a warning; training goes on to the same bytes, and later checkpoints are written",
+            full_for_checkpoints,
+            missing=no_mounts,
+        ),
+        Scenario(
+            "disk-full-model",
+            "disk full for the model",
+            resumed,
+            partial(full_for, "model"),
+            missing=no_mounts,
+        ),
+        Scenario(
+            "disk-full-records",
+            "disk full for a record of metrics.jsonl",
+            resumed,
+            partial(full_for, "records"),
+            missing=no_mounts,
+        ),
+        *(
+            Scenario(
+                f"out-of-memory-{workers}",
+                f"out of memory (RLIMIT_AS), {words}",
+                "exit code 1; it says so in one line",
+                partial(out_of_memory, workers),
+                times=3,
+            )
+            for workers, words in ((1, "one process"), (2, "two workers"))
+        ),
+    ]

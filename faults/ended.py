@@ -1,0 +1,66 @@
+"""What a run has left in its folder, and how that differs from what an uninterrupted one leaves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tux.run.folder import read_metrics, read_run
+
+MEASURED = re.compile(r"(_s|seconds|per_second)$")
+"""Names of what depends on time."""
+
+
+class Ended(NamedTuple):
+    """The model's files, the epochs' records and the results, without times; and the names of what
+    is in the folder, hidden files and checkpoints excepted.
+    """
+
+    model: dict[str, bytes]
+    records: list[dict[str, Any]]
+    results: dict[str, Any]
+    names: list[str]
+
+    @staticmethod
+    def of(out: Path) -> Ended:
+        """What the run of a folder has left. Raises DataError if it is no run's."""
+        model = out / "model"
+        return Ended(
+            {path.name: path.read_bytes() for path in sorted(model.glob("*")) if path.is_file()},
+            [_untimed(record) for record in read_metrics(out)],
+            _untimed(read_run(out).results or {}),
+            sorted(path.name for path in out.iterdir() if not path.name.startswith(".")),
+        )
+
+    def differences(self, whole: Ended) -> list[str]:
+        """How this differs from an uninterrupted run."""
+        wrong = [
+            f"model/{name} differs"
+            for name in sorted(self.model.keys() | whole.model.keys())
+            if self.model.get(name) != whole.model.get(name)
+        ]
+        epochs, expected = ([each["epoch"] for each in run.records] for run in (self, whole))
+        if epochs != expected:
+            wrong.append(f"metrics.jsonl has the epochs {epochs} instead of {expected}")
+        else:
+            wrong += [
+                f"epoch {one['epoch']}: {name} is {one.get(name)} instead of {other.get(name)}"
+                for one, other in zip(self.records, whole.records, strict=True)
+                for name in one.keys() | other.keys()
+                if one.get(name) != other.get(name)
+            ][:3]
+        if self.results != whole.results:
+            wrong.append(f"the results are {self.results} instead of {whole.results}")
+        if self.names != whole.names:
+            wrong.append(f"the folder has {self.names} instead of {whole.names}")
+        return wrong
+
+
+def hidden(out: Path) -> list[str]:
+    """Files that only a run under way may have in its folder: locks, parts, what is unfinished."""
+    return sorted(f"{out.name}: {path.relative_to(out)}" for path in out.rglob(".*"))
+
+
+def _untimed(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in value.items() if not MEASURED.search(name)}

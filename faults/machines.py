@@ -1,0 +1,276 @@
+"""Two machines: their link, their commands, and strangers on the port of machine 0."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from faults.network import Cable, no_namespaces, no_resets
+from faults.recovery import MACHINES_KEEP, REJOINS, after_machines, now, over
+from faults.room import Room
+from faults.running import Running
+from faults.scenario import Scenario, Seen
+
+
+class Machines:
+    """Two machines with a worker each; without a `cable`, both are this one."""
+
+    def __init__(self, room: Room, cable: Cable | None = None) -> None:
+        self.room, self.cable = room, cable
+        self.key = room.folder / "key"
+        self.key.write_bytes(bytes(range(32)))
+        self.host, self.port = "10.78.0.1" if cable else "127.0.0.1", free_port()
+        if not MACHINES_KEEP:
+            room.flags.pop("--checkpoint-every")
+        if REJOINS:
+            room.flags["--restarts"] = 3
+
+    def more(self, rank: int) -> list[object]:
+        """The flags that make two machines of two commands."""
+        where = ["--nnodes", 2, "--node-rank", rank, "--rdzv", f"{self.host}:{self.port}"]
+        return [*where, "--key-file", self.key]
+
+    def wrap(self, rank: int) -> Sequence[str]:
+        """Where a machine's command runs."""
+        return self.cable.wrap(rank) if self.cable else ()
+
+    def start(self, rank: int, out: str = "out") -> Running:
+        """Start the command of a machine. Each machine has a disk of its own."""
+        folder = out if rank == 0 else f"{out}-elsewhere"
+        more = ["--workers", 1, *self.more(rank)]
+        return self.room.train(out=folder, more=more, wrap=self.wrap(rank))
+
+    def resume(self, rank: int) -> Running:
+        """Go on with the run, on one machine. Only machine 0 has its folder."""
+        if rank:
+            return self.start(rank)
+        return self.room.resume("out", self.more(rank), wrap=self.wrap(rank))
+
+    def both(self, plan: Sequence[dict[str, object]], out: str = "out") -> list[Running]:
+        """Start both commands."""
+        self.room.plan(plan)
+        return [self.start(rank, out) for rank in (0, 1)]
+
+
+def hold(rank: int) -> dict[str, object]:
+    """A worker waits within an epoch."""
+    return {"name": "at", "moment": "clock", "epoch": 3, "number": 2, "do": "hold"} | {
+        "who": f"worker {rank}"
+    }
+
+
+def link_down(seconds: float, room: Room) -> Seen:
+    """The link is down for a while in the midst of an epoch."""
+    with Cable() as cable:
+        machines = Machines(room, cable)
+        commands = machines.both([hold(1)])
+        room.reached("at")
+        cable.cut()
+        fault = now()
+        room.go("at")
+        time.sleep(seconds)
+        cable.mend()
+        return after_machines(room, machines, commands, fault)
+
+
+def reset(room: Room) -> Seen:
+    """All connections are reset, several times, while the workers are at work."""
+    with Cable() as cable:
+        machines = Machines(room, cable)
+        room.flags["--epochs"] = 30
+        commands = machines.both([hold(1)])
+        room.reached("at")
+        fault = now()
+        room.go("at")
+        for _ in range(5):
+            cable.reset()
+            time.sleep(room.draw.uniform(0.0, 0.05))
+        return after_machines(room, machines, commands, fault)
+
+
+def stopped(seconds: float, room: Room) -> Seen:
+    """The worker of machine 1 is stopped and counts as lost; it is continued after some seconds, if
+    there are any.
+    """
+    machines = Machines(room)
+    commands = machines.both([hold(1) | {"do": "stop"}])
+    fault = room.reached("at")
+    if seconds:
+        room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
+        with suppress(ProcessLookupError):
+            os.kill(fault.pid, signal.SIGCONT)
+    return after_machines(room, machines, commands, fault)
+
+
+def killed(rank: int, room: Room) -> Seen:
+    """The command of a machine is killed, with what it has started."""
+    machines = Machines(room)
+    commands = machines.both([hold(1)])
+    room.reached("at")
+    for pid in [commands[rank].process.pid, *commands[rank].workers().values()]:
+        os.kill(pid, signal.SIGKILL)
+    fault = now()
+    room.code(commands[rank])
+    room.go("at")
+    return after_machines(room, machines, commands, fault, killed=rank)
+
+
+def restarted(order: tuple[int, int], room: Room) -> Seen:
+    """Both commands are killed, and started again in an order, some seconds apart."""
+    machines = Machines(room)
+    commands = machines.both([hold(1)])
+    room.reached("at")
+    for each in commands:
+        os.kill(each.process.pid, signal.SIGKILL)
+    fault = now()
+    room.until(lambda: not any(each.left() for each in commands), "the workers to end")
+    gone = time.monotonic() - fault.seconds
+    return after_machines(room, machines, commands, fault, order=order)._replace(noticed=gone)
+
+
+HELLO = bytes.fromhex("160301006f0100006b0303") + bytes(range(106))  # begins as TLS does
+STRANGERS = {
+    "random-bytes": ("random bytes", None),
+    "tls": ("a TLS hello", HELLO),
+    "http": ("an HTTP request", b"GET / HTTP/1.1\r\nHost: tux\r\n\r\n"),
+    "silent": ("connections that say nothing", b""),
+}
+
+
+def strangers(content: bytes | None, room: Room) -> Seen:
+    """Somebody else comes to the port of machine 0, before the others do and later."""
+    machines = Machines(room)
+    room.plan([hold(1)])
+    first = machines.start(0)
+    room.until(lambda: visited(room, machines.port, content), "the port of machine 0")
+    second = machines.start(1)
+    room.reached("at")
+    guests = [visitor(room, machines.port, content) for _ in range(20)]
+    room.go("at")
+    seen = over(room, first)
+    room.expect(second, 0)
+    for guest in guests:
+        guest.close()
+    return seen._replace(faults=len(guests) + 1)
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])
+
+
+def visited(room: Room, port: int, content: bytes | None) -> bool:
+    """Whether somebody has come to the port."""
+    try:
+        visitor(room, port, content).close()
+    except OSError:
+        return False
+    return True
+
+
+def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
+    """A connection to the port, by which this was sent; None: random bytes."""
+    said = room.draw.randbytes(room.draw.randrange(1, 5000)) if content is None else content
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection.sendall(said)
+    return connection
+
+
+def scenarios() -> list[Scenario]:
+    """All of this file."""
+    return [*_faults(), *_restarts(), *_strangers()]
+
+
+def _strangers() -> list[Scenario]:
+    """Somebody else comes to the port."""
+    return [
+        Scenario(
+            f"stranger-{name}",
+            f"strangers on the port of machine 0: {words}",
+            "they are refused; the run goes on to the same bytes",
+            partial(strangers, content),
+            2,
+        )
+        for name, (words, content) in STRANGERS.items()
+    ]
+
+
+def _restarts() -> list[Scenario]:
+    """Both commands are started again."""
+    return [
+        Scenario(
+            f"restarted-{first}-{second}",
+            f"both commands killed, and started again, machine {first} first",
+            f"{'resumed' if MACHINES_KEEP else 'started anew'}, the same bytes",
+            partial(restarted, (first, second)),
+            2,
+        )
+        for first, second in ((0, 1), (1, 0))
+    ]
+
+
+def _faults() -> list[Scenario]:
+    """Something happens to the machines."""
+    keeps = "resumed" if MACHINES_KEEP else "started anew"
+    told = f"noticed; {'goes on' if REJOINS else f'exit code 4; {keeps}'}; the same bytes"
+    return [
+        Scenario(
+            "link-2s",
+            "link between two machines down for 2 s",
+            "the run goes on to the same bytes",
+            partial(link_down, 2.0),
+            3,
+            missing=no_namespaces,
+        ),
+        *(
+            Scenario(
+                f"link-{seconds}s",
+                f"link between two machines down for {seconds} s",
+                told,
+                partial(link_down, float(seconds)),
+                times,
+                limit=240.0,
+                missing=no_namespaces,
+            )
+            for seconds, times in ((8, 1), (60, 1))
+        ),
+        Scenario(
+            "reset",
+            "all connections between two machines reset",
+            told,
+            reset,
+            3,
+            missing=no_resets,
+        ),
+        Scenario(
+            "stopped-elsewhere",
+            "the worker of machine 1 stopped for ever",
+            told,
+            partial(stopped, 0.0),
+            1,
+        ),
+        Scenario(
+            "stopped-elsewhere-20s",
+            "the worker of machine 1 stopped for 20 s, then continued",
+            f"{told}; nothing that comes late is applied",
+            partial(stopped, 20.0),
+            1,
+        ),
+        *(
+            Scenario(
+                f"machine-{rank}-killed",
+                f"command and worker of machine {rank} killed",
+                told,
+                partial(killed, rank),
+                2,
+                limit=240.0,
+            )
+            for rank in (0, 1)
+        ),
+    ]

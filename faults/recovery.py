@@ -1,0 +1,150 @@
+"""How a run goes on after a fault: by its own restart, by `tux run --resume`, or, if there is no
+checkpoint yet, from the start. The one place that knows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Protocol
+
+from faults.room import Moment, Room, Wrong
+from faults.running import Running
+from faults.scenario import Seen
+from tux.base.errors import UsageError
+from tux.cluster.place import Place
+from tux.run.checkpoints import are_in
+from tux.run.folder import read_run
+from tux.run.options import RunOptions
+
+
+def _machines_keep() -> bool:
+    """Whether runs on several machines have checkpoints."""
+    try:
+        RunOptions(checkpoint_every="1", out="out", place=Place(2, 0, "127.0.0.1", 1, None))
+    except UsageError:
+        return False
+    return True
+
+
+NAMES = {each.name for each in fields(RunOptions)}
+RESTARTS = "restarts" in NAMES
+"""Whether a command restarts its workers by itself."""
+REJOINS = "rejoin" in {each.name for each in fields(Place)}
+"""Whether the commands of several machines do so."""
+MACHINES_KEEP = _machines_keep()
+
+
+class Commands(Protocol):
+    """The commands of two machines: how they start, and how they go on with a run."""
+
+    def start(self, rank: int, out: str = "out") -> Running:
+        """Start that of a machine."""
+
+    def resume(self, rank: int) -> Running:
+        """Go on with the run."""
+
+
+def after_worker(room: Room, command: Running, fault: Moment, rank: int, error: str = "") -> Seen:
+    """A worker is lost. `error`: how the message begins that tells so, where the command ends."""
+
+    def noticed() -> bool:
+        ended = command.process.poll() is not None
+        return ended or command.workers().get(rank, fault.pid) != fault.pid
+
+    seconds = room.until(noticed, "the loss of a worker to be noticed") - fault.seconds
+    if not RESTARTS:
+        room.expect(command, 4, error or f"error: worker {rank} ")
+    seen = on(room, command, fault, ended=not RESTARTS)
+    return seen._replace(noticed=seconds)
+
+
+def on(room: Room, command: Running, fault: Moment, *, ended: bool) -> Seen:
+    """The run goes on after a fault, by a new command if this one has `ended`, and ends as if
+    nothing had been.
+    """
+    before, out = room.epochs(), "out"
+    if ended:
+        command, out = anew(room)
+    moment = room.until(
+        lambda: command.process.poll() is not None or room.epochs(out) > before,
+        f"more than {before} epochs",
+    )
+    return over(room, command, out)._replace(recovered=moment - fault.seconds)
+
+
+def anew(room: Room) -> tuple[Running, str]:
+    """What the user does when a command has ended: (the new one, its folder)."""
+    if are_in(room.folder / "out"):
+        return room.resume(), "out"
+    return room.train(out="again"), "again"
+
+
+def over(room: Room, command: Running, out: str = "out") -> Seen:
+    """The run must end by itself, as if nothing had been."""
+    room.expect(command, 0)
+    return Seen(wrong=tuple(room.differences(out)))
+
+
+def incarnations(room: Room, out: str = "out") -> int:
+    """How often a run has gone on, by its record."""
+    return len(read_run(room.folder / out).incarnations)
+
+
+def untouched(room: Room, command: Running) -> Seen:
+    """The run goes on under the same processes: nobody has noticed anything."""
+    seen = over(room, command)
+    if incarnations(room):
+        raise Wrong("it has begun anew, though nothing was lost")
+    return seen
+
+
+def after_machines(
+    room: Room,
+    machines: Commands,
+    commands: Sequence[Running],
+    fault: Moment,
+    *,
+    killed: int | None = None,
+    order: Sequence[int] = (0, 1),
+) -> Seen:
+    """Something has happened to two machines, of which the command `killed` is gone, or both are.
+    They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
+    started again in an `order`.
+    """
+    dead = [each for each in commands if each.process.poll() is not None]
+    left = [each for each in commands if each not in dead and killed != commands.index(each)]
+    noticed = None
+    if REJOINS and len(left) == 1 and killed is not None and (killed or MACHINES_KEEP):
+        time.sleep(2.0)
+        new = machines.resume(killed)
+        commands = [new if rank == killed else each for rank, each in enumerate(commands)]
+        left = [*commands]
+    codes = []
+    for each in left:
+        codes.append(room.code(each))
+        noticed = noticed or time.monotonic() - fault.seconds
+    if left and not any(codes):
+        moment = time.monotonic()
+        seen = over(room, commands[0])
+        return seen._replace(recovered=moment - fault.seconds, note="goes on by itself")
+    if any(code not in (4, 7) for code in codes):  # 7: machine 0 has ended the job
+        raise Wrong(f"exit codes {codes} instead of 4 or 7{room.said()}")
+    return started_again(room, machines, fault, order)._replace(noticed=noticed)
+
+
+def started_again(room: Room, machines: Commands, fault: Moment, order: Sequence[int]) -> Seen:
+    """The user starts both commands again."""
+    keeps, new = MACHINES_KEEP and are_in(room.folder / "out"), {}
+    for rank in order:
+        new[rank] = machines.resume(rank) if keeps else machines.start(rank, "again")
+        time.sleep(0.5)
+    seen = over(room, new[0], "out" if keeps else "again")
+    room.expect(new[1], 0)
+    return seen._replace(recovered=time.monotonic() - fault.seconds)
+
+
+def now(pid: int = 0) -> Moment:
+    """This moment."""
+    return Moment(pid, time.monotonic())

@@ -1,0 +1,13 @@
+"""All scenarios by name, in the order of the table."""
+
+from __future__ import annotations
+
+from faults import damage, disks, endings, launchers, machines, messages, workers
+from faults.scenario import Scenario
+
+MODULES = (workers, launchers, endings, machines, messages, disks, damage)
+
+
+def scenarios() -> dict[str, Scenario]:
+    """All of them."""
+    return {each.name: each for module in MODULES for each in module.scenarios()}

@@ -1,0 +1,241 @@
+"""The room in which a scenario plays once: a folder, the commands that it starts, the plan of
+moments at which they die or wait, and its time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from faults.ended import Ended, hidden
+from faults.running import Running, unwarned
+from tux.run.folder import read_metrics
+from tux.synthetic.ratings import ratings
+
+PROGRAM = Path(__file__).with_name("watched.py")
+EPOCHS = 6
+CLOCKS = 4
+"""Clocks of an epoch: mini-batches have that share of the ratings."""
+FLAGS: dict[str, object] = {
+    "--rank": 16,
+    "--epochs": EPOCHS,
+    "--threads": 1,
+    "--checkpoint-every": 1,
+}
+GONE = 20.0
+"""Seconds in which everything of a command is gone that has ended, or whose launcher was killed."""
+
+Plan = Sequence[dict[str, object]]
+"""Entries as `faults/watched.py` has them."""
+
+
+class Hung(Exception):  # noqa: N818  what has happened, as it stands in the table
+    """A scenario has taken too long: what it waited for."""
+
+
+class Wrong(Exception):  # noqa: N818
+    """A scenario cannot go on: what is not as it should be."""
+
+
+class Moment(NamedTuple):
+    """Something has happened to a process: when, by `time.monotonic`."""
+
+    pid: int
+    seconds: float
+
+
+class Whole:
+    """Data, and what uninterrupted runs on them leave; each is run once."""
+
+    def __init__(self, folder: Path, size: int = 8000, *, jit: bool = True) -> None:
+        """`size`: ratings, a tenth of them held out."""
+        self.folder, self._plain = folder, [] if jit else ["--no-jit"]
+        self.flags = {**FLAGS, "--batch": size // CLOCKS}
+        self._ended: dict[str, Ended] = {}
+        for name, part in zip(
+            ("train", "test"), ratings(300, 100, size, test_share=0.1).split(), strict=True
+        ):
+            rows = zip(
+                *(part[column].tolist() for column in ("user", "item", "rating")), strict=True
+            )
+            text = "".join(f"{user},{item},{score}\n" for user, item, score in rows)
+            (folder / f"{name}.csv").write_text("user,item,rating\n" + text)
+
+    def argv(self, out: str, flags: dict[str, object]) -> list[object]:
+        """A command that trains."""
+        files = [self.folder / "train.csv", "--test", self.folder / "test.csv"]
+        named = (each for pair in flags.items() for each in pair)
+        return ["run", PROGRAM, *files, *self._plain, *named, "--out", out]
+
+    def of(self, flags: dict[str, object], limit: float = 300.0) -> Ended:
+        """What a run with these flags leaves if nothing happens to it."""
+        name = " ".join(f"{flag} {value}" for flag, value in flags.items())
+        if name not in self._ended:
+            folder = self.folder / f"whole{len(self._ended)}"
+            folder.mkdir()
+            with Running(folder, *self.argv("out", flags)) as running:
+                code = running.wait(limit)
+                if code != 0:
+                    raise Wrong(f"the uninterrupted run ended with {code}: {running.output()[1]}")
+            self._ended[name] = Ended.of(folder / "out")
+        return self._ended[name]
+
+
+class Room:
+    """As a context it ends all commands that were started in it. `limit`: its seconds."""
+
+    def __init__(self, folder: Path, whole: Whole, limit: float, draw: Random) -> None:
+        self.folder, self.whole, self.draw = folder, whole, draw
+        self.start = time.monotonic()
+        self.limit = self.start + limit
+        self.commands: list[Running] = []
+        self.flags: dict[str, object] = {"--workers": 2, **whole.flags}
+        self.plan_folder = folder / "plan"
+        self.plan_folder.mkdir(parents=True)
+        self.plan([])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for each in self.commands:
+            each.__exit__()
+
+    # ---- commands
+
+    def plan(self, entries: Plan) -> None:
+        """What happens to the processes of the commands that start from now on."""
+        (self.plan_folder / "plan.json").write_text(json.dumps(entries))
+
+    def command(self, *argv: object, **given: Any) -> Running:
+        """Start a command, in a folder of its own for what it says."""
+        folder = self.folder / f"command{len(self.commands)}"
+        folder.mkdir()
+        env = {"FAULTS_PLAN": str(self.plan_folder), **given.pop("env", {})}
+        self.commands.append(Running(folder, *argv, env=env, **given))
+        return self.commands[-1]
+
+    def train(
+        self,
+        *,
+        plan: Plan | None = None,
+        out: str = "out",
+        more: Sequence[object] = (),
+        **given: Any,
+    ) -> Running:
+        """Start a run into the folder `out`."""
+        if plan is not None:
+            self.plan(plan)
+        return self.command(*self.whole.argv(str(self.folder / out), self.flags), *more, **given)
+
+    def resume(self, out: str = "out", more: Sequence[object] = (), **given: Any) -> Running:
+        """Go on with the run of a folder."""
+        return self.command("run", "--resume", self.folder / out, *more, **given)
+
+    # ---- waits
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self.limit - time.monotonic())
+
+    def until(self, true: Callable[[], object], what: str) -> float:
+        """Wait for something; the time when it is true. Hung."""
+        while not true():
+            if time.monotonic() > self.limit:
+                raise Hung(f"waited in vain for {what}{self.said()}")
+            time.sleep(0.01)
+        return time.monotonic()
+
+    def code(self, running: Running) -> int:
+        """The exit code of a command. Hung."""
+        self.until(lambda: running.process.poll() is not None, "a command to end")
+        return int(running.process.returncode)
+
+    def reached(self, name: str) -> Moment:
+        """Wait for what the plan calls so. Hung; Wrong if all commands have ended before."""
+        path = self.plan_folder / name
+
+        def there() -> bool:
+            if path.exists() and path.stat().st_size:
+                return True
+            if all(each.process.poll() is not None for each in self.commands):
+                if not path.exists():
+                    raise Wrong(f"it has ended before {name}{self.said()}")
+            return False
+
+        self.until(there, name)
+        pid, seconds = path.read_text().split()
+        return Moment(int(pid), float(seconds))
+
+    def go(self, name: str) -> None:
+        """Let a process go on that is held."""
+        (self.plan_folder / f"{name}.go").touch()
+
+    def epochs(self, out: str = "out") -> int:
+        """Epochs of which there is a record."""
+        return len(read_metrics(self.folder / out)) if (self.folder / out).exists() else 0
+
+    # ---- what is to be seen
+
+    def said(self) -> str:
+        """What the commands have said last, in one line."""
+        lines = [
+            line
+            for each in self.commands[-2:]
+            for line in (*each.output()[0].splitlines()[-1:], *each.output()[1].splitlines()[-3:])
+        ]
+        return f"; said: {' | '.join(lines)}" if lines else ""
+
+    def error(self, running: Running) -> str:
+        """The first line of a command's error, or "" if it has told none."""
+        lines = unwarned(running.output()[1]).splitlines()
+        return next((line for line in lines if line.startswith("error: ")), "")
+
+    def expect(self, running: Running, code: int, error: str = "") -> None:
+        """A command must end with an exit code, and tell one error or none. Wrong; Hung."""
+        ended, said = self.code(running), self.error(running)
+        if ended != code:
+            raise Wrong(f"exit code {ended} instead of {code}{self.said()}")
+        if not said.startswith(error) or bool(said) != bool(error):
+            raise Wrong(f"it said {said!r} instead of {error!r}")
+        if "Traceback" in running.output()[1]:
+            raise Wrong(f"a traceback{self.said()}")
+
+    def differences(self, out: str = "out", flags: dict[str, object] | None = None) -> list[str]:
+        """How a folder differs from that of an uninterrupted run, and what is left behind."""
+        whole = self.whole.of(self.flags if flags is None else flags)
+        return Ended.of(self.folder / out).differences(whole) + hidden(self.folder / out)
+
+    def remains(self) -> list[str]:
+        """What is left of commands that are over: processes, sockets, files."""
+        limit = min(self.limit, time.monotonic() + GONE)
+        while (left := [each for one in self.commands for each in one.left()]) and (
+            time.monotonic() < limit
+        ):
+            time.sleep(0.05)
+        return [f"left: {each}" for each in left]
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there, and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def is_root() -> bool:
+    """Whether this process may do what only root may."""
+    return os.geteuid() == 0

@@ -1,0 +1,57 @@
+"""What a scenario is, and what is seen of one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from faults.room import Hung, Room, Whole, Wrong
+
+
+class Seen(NamedTuple):
+    """Of one time: seconds from the fault until it was noticed, and until the run was past the
+    epoch in which it happened; None where there is nothing to notice or to recover. `wrong`: what
+    was not as it should be.
+    """
+
+    noticed: float | None = None
+    recovered: float | None = None
+    wrong: tuple[str, ...] = ()
+    faults: int = 1  # in this time
+    note: str = ""  # for the table
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A fault, and what must happen then. `play(room)` makes it once. `limit`: seconds that one
+    time may take; `missing()` says what it needs and is not there, or "".
+    """
+
+    name: str
+    fault: str
+    expected: str
+    play: Callable[[Room], Seen]
+    times: int = 3
+    limit: float = 120.0
+    missing: Callable[[], str] = lambda: ""
+    needs_flags: dict[str, object] = field(default_factory=dict)
+
+
+def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:
+    """One time of a scenario; whatever goes wrong is in what is returned."""
+    draw = Random(f"{scenario.name} {seed} {number}")
+    room_folder = folder / f"{scenario.name}-{number}"
+    with Room(room_folder, whole, scenario.limit, draw) as room:
+        try:
+            seen = scenario.play(room)
+        except (Hung, Wrong) as error:
+            seen = Seen(wrong=(f"{'hung: ' * isinstance(error, Hung)}{error}",))
+        if left := room.remains():
+            seen = seen._replace(wrong=(*seen.wrong, *left))
+    if not seen.wrong:
+        shutil.rmtree(room_folder, ignore_errors=True)
+    return seen

@@ -1,0 +1,67 @@
+"""The table of what was seen, as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from faults.scenario import Scenario, Seen
+
+HEADS = ("fault", "what happens", "right", "noticed after", "past the fault after")
+
+
+class Row(NamedTuple):
+    """A scenario, and what was seen of it: nothing, if it was `skipped`."""
+
+    scenario: Scenario
+    seen: list[Seen]
+    skipped: str = ""
+
+    @property
+    def wrong(self) -> int:
+        """Times that were not right."""
+        return sum(bool(each.wrong) for each in self.seen)
+
+    def cells(self) -> tuple[str, ...]:
+        """By HEADS."""
+        scenario = self.scenario
+        if self.skipped:
+            return scenario.fault, f"skipped: {self.skipped}", "", "", ""
+        right = f"{len(self.seen) - self.wrong}/{len(self.seen)}"
+        if (count := sum(each.faults for each in self.seen)) != len(self.seen):
+            right += f" ({count:,} faults)"
+        if len(self.seen) == 1 and self.seen[0].note:
+            right += f"; {self.seen[0].note}"
+        return (
+            scenario.fault,
+            scenario.expected,
+            right,
+            seconds([each.noticed for each in self.seen]),
+            seconds([each.recovered for each in self.seen]),
+        )
+
+
+def seconds(values: Sequence[float | None]) -> str:
+    """Median and maximum of those that there are."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return ""
+    return f"{median(there):.1f} s, at most {max(there):.1f} s"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table as Markdown."""
+    lines = [HEADS, tuple("---" for _ in HEADS), *(row.cells() for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def text(rows: Sequence[Row]) -> str:
+    """The table in columns."""
+    lines = [HEADS, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )

@@ -1,0 +1,144 @@
+"""Matrix factorization whose processes die, stop or wait at chosen moments: the program of `make
+faults`.
+
+The file `plan.json` in the folder FAULTS_PLAN is a list of entries:
+
+    name    of a file in that folder, which tells that it has happened; an entry happens once
+    moment  load, clock, evaluation, or file: a change of files whose text fits `path`
+    who     command, or worker N
+    do      kill, stop, or hold: wait until there is a file NAME.go
+    epoch   of a clock or an evaluation, from 1 on; changes of files count from there on
+    number  of the clock in its epoch, or of the change of files in its process, from 1 on
+    chance  instead of epoch and number: of each clock to kill one of `workers`, by `seed`
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tux.apps.mf.mf import MF, finish, renorm, sgd
+from tux.program.stage import Stage
+from tux.protocol.steps import Step
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+
+FOLDER = Path(os.environ.get("FAULTS_PLAN", "/nonexistent"))
+PLAN = json.loads((FOLDER / "plan.json").read_text()) if FOLDER.is_dir() else []
+IS_WORKER = Path(sys.argv[0]).stem == "worker_process"
+WHO = f"worker {sys.argv[2]}" if IS_WORKER else "command"
+MINE = [each for each in PLAN if each["who"] in (WHO, "any")]
+KILLS = "kill by chance "
+KILLED = sum(each.name.startswith(KILLS) for each in FOLDER.iterdir()) if PLAN else 0
+HELD = 300.0  # seconds after which whoever holds this process has gone
+CHANGES = {"open": 0, "os.mkdir": 0, "os.rename": 1, "os.remove": 0, "os.rmdir": 0, "os.link": 1}
+"""Python's audit events of changes of files, and which argument names the file."""
+EPOCH = [0]
+"""The epoch under way, where clocks are run."""
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def happens(name, do):
+    """Do what an entry says, if it has not happened yet."""
+    try:
+        number = os.open(FOLDER / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        return
+    os.write(number, f"{os.getpid()} {time.monotonic()}".encode())
+    os.close(number)
+    limit = time.monotonic() + HELD
+    if do == "hold":
+        while not (FOLDER / f"{name}.go").exists() and time.monotonic() < limit:
+            time.sleep(0.005)
+    else:
+        os.kill(os.getpid(), signal.SIGKILL if do == "kill" else signal.SIGSTOP)
+
+
+def reached(moment, epoch=1, number=1):
+    """This process has come to a moment."""
+    for each in MINE:
+        if each["moment"] != moment:
+            continue
+        if "chance" in each:
+            # the same on all workers, and another one after each restart
+            draw = random.Random(f"{each['seed']} {KILLED} {epoch} {number}")
+            dies = draw.random() < each["chance"]
+            if f"worker {draw.randrange(each['workers'])}" == WHO and dies:
+                happens(f"{KILLS}{KILLED}", "kill")
+        elif (each.get("epoch", epoch), each.get("number", number)) == (epoch, number):
+            happens(each["name"], each["do"])
+
+
+def watch_files():
+    """Look for the changes of files that the plan names; they have not happened yet then."""
+    wanted = [[each, 0] for each in MINE if each["moment"] == "file"]
+
+    def heard(event, arguments):
+        if event not in CHANGES or event == "open" and not arguments[2] & WRITES:
+            return
+        path = arguments[CHANGES[event]]
+        if isinstance(path, int):
+            return
+        text = f"{event} {os.fsdecode(path)}"
+        for entry in wanted:
+            each, _ = entry
+            if re.search(each["path"], text) and EPOCH[0] >= each.get("epoch", 0):
+                entry[1] += 1
+                if entry[1] == each.get("number", 1):
+                    happens(each["name"], each["do"])
+
+    if wanted:
+        sys.addaudithook(heard)
+
+
+class Moment(Stage):
+    """A stage that changes nothing: the process has come to a moment of an epoch."""
+
+    def __init__(self, moment):
+        self.moment = moment
+
+    def prepare(self, worker, batch=None):
+        """A step that counts the clocks of each epoch."""
+        return Reached(worker, self.moment)
+
+
+class Reached(Step):
+    """Of a `Moment`."""
+
+    def __init__(self, worker, moment):
+        self.worker, self.moment, self.epoch, self.number = worker, moment, 0, 0
+
+    def run(self, block=None):
+        """The process has come to it once more. An evaluation is of the epoch before it."""
+        epoch = self.worker.epoch + (self.moment == "clock")
+        self.number = self.number + 1 if epoch == self.epoch else 1
+        self.epoch = EPOCH[0] = epoch
+        reached(self.moment, epoch, self.number)
+
+
+class Watched(MF):
+    """Matrix factorization whose processes die, stop or wait at chosen moments."""
+
+    def stages(self):
+        """Those of MF, and a moment in each clock."""
+        batch = MiniBatch(
+            Exchange(sgd, over="item"),
+            Moment("clock"),
+            Apply("item", renorm),
+            Apply("user"),
+            edges=self.batch,
+            order="rotated",
+        )
+        return [batch, Apply("user", renorm), GlobalSync(finish)]
+
+    def evaluate(self, cluster):
+        """That of MF, and a moment before it."""
+        return [Moment("evaluation"), *super().evaluate(cluster)]
+
+
+watch_files()
+if IS_WORKER:
+    reached("load")

@@ -1,0 +1,121 @@
+"""A few of the faults that `make faults` makes, on small data; and that a wrong end is seen."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+from faults import damage, messages, table
+from faults.ended import Ended, hidden
+from faults.registry import scenarios
+from faults.room import PROGRAM, Whole
+from faults.scenario import Scenario, Seen, play
+
+LIMIT = 120.0  # seconds after which one counts as hung
+KNOWN = scenarios()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Small data, and what uninterrupted runs on them leave."""
+    return Whole(tmp_path_factory.mktemp("whole"), 400, jit=False)
+
+
+def played(name, whole, folder, number=0):
+    return play(dataclasses.replace(KNOWN[name], limit=LIMIT), number, 0, whole, folder)
+
+
+@pytest.mark.parametrize("fault", ["lost", "twice", "overtaken", "late"])
+def test_messages(whole, tmp_path, fault):
+    seen = [played(f"message-{fault}", whole, tmp_path, number) for number in range(4)]
+    assert not any(each.wrong for each in seen), seen
+
+
+def test_a_worker_is_killed(whole, tmp_path):
+    seen = played("killed-mid-epoch", whole, tmp_path)
+    assert not seen.wrong and 0 < seen.noticed < seen.recovered
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["launcher-killed-model", "launcher-killed-results", "all-killed", "bit-flips"]
+)
+def test_others(whole, tmp_path, name):
+    assert not played(name, whole, tmp_path).wrong
+
+
+def test_a_run_that_waits_for_ever_is_wrong(whole, tmp_path):
+    waits = Scenario("waits", "", "", lambda room: room.until(lambda: False, "nothing"), limit=0.1)
+    seen = play(waits, 0, 0, whole, tmp_path)
+    assert seen.wrong == ("hung: waited in vain for nothing",)
+
+
+def test_what_is_left_is_wrong(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr("faults.room.GONE", 0.1)
+
+    def leaves(room):
+        running = room.command("--version")
+        room.expect(running, 0)
+        (running.tmp / "socket").touch()
+        return Seen()
+
+    seen = play(Scenario("leaves", "", "", leaves, limit=LIMIT), 0, 0, whole, tmp_path)
+    assert len(seen.wrong) == 1 and seen.wrong[0].endswith("/socket")
+
+
+def test_differences_are_seen(tmp_path):
+    whole = Ended({"a": b"1"}, [{"epoch": 1, "x": 2.0}], {"last": 1}, ["model"])
+    assert whole.differences(whole) == []
+    assert whole._replace(model={"a": b"2"}).differences(whole) == ["model/a differs"]
+    twice = whole._replace(records=whole.records * 2)
+    assert twice.differences(whole) == ["metrics.jsonl has the epochs [1, 1] instead of [1]"]
+    other = whole._replace(records=[{"epoch": 1, "x": 2.5}], names=[])
+    assert len(other.differences(whole)) == 2
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / ".x.part").touch()
+    assert hidden(tmp_path) == [f"{tmp_path.name}: model/.x.part"]
+
+
+def test_a_moment_comes_once_and_to_whom_it_is_planned(tmp_path):
+    """Of the program that is run; here in a process of its own."""
+    plan = [{"name": "dies", "moment": "file", "path": "^open x$", "number": 2}]
+    (tmp_path / "plan.json").write_text(json.dumps([plan[0] | {"who": "command", "do": "kill"}]))
+    code = "import runpy, sys; runpy.run_path(sys.argv[1]); [open('x', 'w') for _ in range(3)]"
+    argv = [sys.executable, "-c", code, PROGRAM]
+    env = {**os.environ, "FAULTS_PLAN": str(tmp_path)}
+    ends = [subprocess.run(argv, cwd=tmp_path, env=env).returncode for _ in range(2)]
+    assert ends == [-signal.SIGKILL, 0]
+
+
+def test_damage_is_put_back(tmp_path):
+    last, before = tmp_path / "000002", tmp_path / "000001"
+    for folder in (last, before):
+        folder.mkdir()
+        for name in "ab":
+            (folder / name).write_bytes(os.urandom(5000))
+    content = {path: path.read_bytes() for path in damage.files(last)}
+    room = type("", (), {"draw": Random(1), "folder": tmp_path})
+    for kind in (damage.flipped, damage.truncated, damage.exchanged):
+        seen = 0
+        for _ in kind(last, before, room):
+            now = {path: path.read_bytes() for path in content if path.exists()}
+            assert now != content
+            seen += 1
+        assert seen >= 6
+        assert {path: path.read_bytes() for path in damage.files(last)} == content
+
+
+def test_the_table_has_what_was_seen():
+    scenario = Scenario("a", "a fault", "goes on", messages.happens)
+    row = table.Row(scenario, [Seen(1.0, 2.0), Seen(3.0, 5.0, ("wrong",)), Seen(2.0, 2.0)])
+    cells = ("a fault", "goes on", "2/3", "2.0 s, at most 3.0 s", "2.0 s, at most 5.0 s")
+    assert row.cells() == cells and row.wrong == 1
+    assert f"| {' | '.join(cells)} |\n" in table.markdown([row])
+    skipped = table.Row(scenario, [], "no root")
+    assert "skipped: no root" in table.text([row, skipped])
