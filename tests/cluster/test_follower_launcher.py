@@ -2,11 +2,15 @@
 processes.
 """
 
+import signal
+import subprocess
+import sys
+
 import pytest
 from members import job_in
 
 from tux.base.errors import PeerLost, ProgramError, Refused, StartsAgain, TuxError
-from tux.cluster import follower_launcher
+from tux.cluster import follower_launcher, local_workers
 from tux.cluster.control import Bye, Welcome, failed
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -96,6 +100,18 @@ def test_without_restarts_a_lost_worker_ends_this_machine(machine):
     with pytest.raises(PeerLost, match="worker 1 on .* was killed by signal 9"), follower:
         follower.wait()
     assert not asked
+
+
+def test_a_worker_that_is_stopped_for_long_is_lost(machine, monkeypatch):
+    monkeypatch.setattr(local_workers, "SILENCE", 0.0)
+    follower, asked, warned = machine([(0, 0), (0, 0)])
+    with follower:
+        sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        follower.processes[1] = sleeper
+        sleeper.send_signal(signal.SIGSTOP)
+        follower.wait()
+    assert "has been stopped for" in asked[0][1] and len(warned) == 1
+    assert sleeper.returncode == -signal.SIGKILL
 
 
 def test_a_goodbye_says_whether_the_job_goes_on():

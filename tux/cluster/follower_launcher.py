@@ -88,6 +88,7 @@ class FollowerLauncher(LocalWorkers):
             check_ending()
             self.check_folders()
             self.check_left()
+            self.check_stopped()
             with suppress(subprocess.TimeoutExpired):
                 running[0].wait(0.5)
         self.check_left()

@@ -22,6 +22,8 @@ from tux.cluster.heartbeat import SILENCE
 from tux.cluster.job import Job
 from tux.cluster.worker_process import failure_of, forget_failure
 
+ANEW = "the job cannot go on without it; start it anew"
+
 
 def how_ended(code: int) -> str:
     """What became of a process, by its exit code as `subprocess` gives it."""
@@ -29,6 +31,12 @@ def how_ended(code: int) -> str:
         return f"ended with exit code {code}"
     names = {each.value: each.name for each in signal.Signals}
     return f"was killed by signal {-code}{f' ({names[-code]})' if -code in names else ''}"
+
+
+def is_stopped_child(process: int) -> bool:
+    """Whether a child that has not ended is stopped by a signal, where this can be found out."""
+    flags = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+    return hasattr(os, "waitid") and os.waitid(os.P_PID, process, flags) is not None
 
 
 def crash_advice(code: int) -> str:
@@ -59,29 +67,32 @@ class LocalWorkers:
             )
 
     def check(self) -> None:
-        """PeerLost if a process has ended, or is stopped for long: one that is only starting sends
-        no heartbeats to be missed.
+        """PeerLost if a process has ended, or is stopped for long.
 
         If it has left its reason in the folder, that is raised; DiskError if the folder is gone.
         """
         self.check_folders()
-        advice = "the job cannot go on without it; start it anew"
         for rank, process in self.processes.items():
             code = process.poll()
             if code is not None:
                 self.raise_reason(rank)
                 raise PeerLost(
                     f"worker {rank} (process {process.pid}) {how_ended(code)}",
-                    do=crash_advice(code) or advice,
+                    do=crash_advice(code) or ANEW,
                 )
-            if not hasattr(os, "waitid") or not os.waitid(
-                os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-            ):
+        self.check_stopped()
+
+    def check_stopped(self) -> None:
+        """PeerLost if a process is stopped for long. One that is only starting sends no heartbeats
+        to be missed, and one that is stopped cannot leave.
+        """
+        for rank, process in self.processes.items():
+            if process.returncode is not None or not is_stopped_child(process.pid):
                 self.stopped.pop(rank, None)
             elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
                 raise PeerLost(
                     f"worker {rank} (process {process.pid}) has been stopped for {SILENCE:.0f} s",
-                    do=advice,
+                    do=ANEW,
                 )
 
     def any_ended(self) -> bool:
