@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from faults.network import Cable, no_namespaces, no_resets
-from faults.recovery import MACHINES_KEEP, REJOINS, after_machines, now, over
+from faults.recovery import after_machines, now, over, started_again
 from faults.room import Room
 from faults.running import Running
 from faults.scenario import Scenario, Seen
@@ -25,10 +25,7 @@ class Machines:
         self.key = room.folder / "key"
         self.key.write_bytes(bytes(range(32)))
         self.host, self.port = "10.78.0.1" if cable else "127.0.0.1", free_port()
-        if not MACHINES_KEEP:
-            room.flags.pop("--checkpoint-every")
-        if REJOINS:
-            room.flags["--restarts"] = 3
+        room.flags["--restarts"] = 3
 
     def more(self, rank: int) -> list[object]:
         """The flags that make two machines of two commands."""
@@ -130,7 +127,7 @@ def restarted(order: tuple[int, int], room: Room) -> Seen:
     fault = now()
     room.until(lambda: not any(each.left() for each in commands), "the workers to end")
     gone = time.monotonic() - fault.seconds
-    return after_machines(room, machines, commands, fault, order=order)._replace(noticed=gone)
+    return started_again(room, machines, fault, order)._replace(noticed=gone)
 
 
 HELLO = bytes.fromhex("160301006f0100006b0303") + bytes(range(106))  # begins as TLS does
@@ -207,7 +204,7 @@ def _restarts() -> list[Scenario]:
         Scenario(
             f"restarted-{first}-{second}",
             f"both commands killed, and started again, machine {first} first",
-            f"{'resumed' if MACHINES_KEEP else 'started anew'}, the same bytes",
+            "resumed, the same bytes",
             partial(restarted, (first, second)),
             2,
         )
@@ -217,8 +214,7 @@ def _restarts() -> list[Scenario]:
 
 def _faults() -> list[Scenario]:
     """Something happens to the machines."""
-    keeps = "resumed" if MACHINES_KEEP else "started anew"
-    told = f"noticed; {'goes on' if REJOINS else f'exit code 4; {keeps}'}; the same bytes"
+    told = "noticed; goes on; the same bytes"
     return [
         Scenario(
             "link-2s",

@@ -6,34 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Protocol
 
 from faults.room import Moment, Room, Wrong
 from faults.running import Running
 from faults.scenario import Seen
-from tux.base.errors import UsageError
-from tux.cluster.place import Place
 from tux.run.checkpoints import are_in
 from tux.run.folder import read_run
-from tux.run.options import RunOptions
-
-
-def _machines_keep() -> bool:
-    """Whether runs on several machines have checkpoints."""
-    try:
-        RunOptions(checkpoint_every="1", out="out", place=Place(2, 0, "127.0.0.1", 1, None))
-    except UsageError:
-        return False
-    return True
-
-
-NAMES = {each.name for each in fields(RunOptions)}
-RESTARTS = "restarts" in NAMES
-"""Whether a command restarts its workers by itself."""
-REJOINS = "rejoin" in {each.name for each in fields(Place)}
-"""Whether the commands of several machines do so."""
-MACHINES_KEEP = _machines_keep()
 
 
 class Commands(Protocol):
@@ -46,17 +25,15 @@ class Commands(Protocol):
         """Go on with the run."""
 
 
-def after_worker(room: Room, command: Running, fault: Moment, rank: int, error: str = "") -> Seen:
-    """A worker is lost. `error`: how the message begins that tells so, where the command ends."""
+def after_worker(room: Room, command: Running, fault: Moment, rank: int) -> Seen:
+    """A worker is lost; the command starts all workers again."""
 
     def noticed() -> bool:
         ended = command.process.poll() is not None
         return ended or command.workers().get(rank, fault.pid) != fault.pid
 
     seconds = room.until(noticed, "the loss of a worker to be noticed") - fault.seconds
-    if not RESTARTS:
-        room.expect(command, 4, error or f"error: worker {rank} ")
-    seen = on(room, command, fault, ended=not RESTARTS)
+    seen = on(room, command, fault, ended=False)
     return seen._replace(noticed=seconds)
 
 
@@ -107,36 +84,29 @@ def after_machines(
     fault: Moment,
     *,
     killed: int | None = None,
-    order: Sequence[int] = (0, 1),
 ) -> Seen:
-    """Something has happened to two machines, of which the command `killed` is gone, or both are.
-    They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
-    started again in an `order`.
+    """Something has happened to two machines, of which the command `killed` is gone and is started
+    again. They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
+    started again.
     """
-    dead = [each for each in commands if each.process.poll() is not None]
-    left = [each for each in commands if each not in dead and killed != commands.index(each)]
-    noticed = None
-    if REJOINS and len(left) == 1 and killed is not None and (killed or MACHINES_KEEP):
+    commands = [*commands]
+    if killed is not None:
         time.sleep(2.0)
-        new = machines.resume(killed)
-        commands = [new if rank == killed else each for rank, each in enumerate(commands)]
-        left = [*commands]
-    codes = []
-    for each in left:
-        codes.append(room.code(each))
-        noticed = noticed or time.monotonic() - fault.seconds
-    if left and not any(codes):
-        moment = time.monotonic()
-        seen = over(room, commands[0])
-        return seen._replace(recovered=moment - fault.seconds, note="goes on by itself")
+        commands[killed] = machines.resume(killed)
+    codes = [room.code(each) for each in commands]
+    ended = time.monotonic() - fault.seconds
+    if not any(codes):
+        return over(room, commands[0])._replace(recovered=ended, note="goes on by itself")
     if any(code not in (4, 7) for code in codes):  # 7: machine 0 has ended the job
         raise Wrong(f"exit codes {codes} instead of 4 or 7{room.said()}")
-    return started_again(room, machines, fault, order)._replace(noticed=noticed)
+    return started_again(room, machines, fault)._replace(noticed=ended)
 
 
-def started_again(room: Room, machines: Commands, fault: Moment, order: Sequence[int]) -> Seen:
-    """The user starts both commands again."""
-    keeps, new = MACHINES_KEEP and are_in(room.folder / "out"), {}
+def started_again(
+    room: Room, machines: Commands, fault: Moment, order: Sequence[int] = (0, 1)
+) -> Seen:
+    """The user starts both commands again, in an `order`."""
+    keeps, new = are_in(room.folder / "out"), {}
     for rank in order:
         new[rank] = machines.resume(rank) if keeps else machines.start(rank, "again")
         time.sleep(0.5)

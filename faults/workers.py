@@ -113,8 +113,7 @@ def failing(chance: float, room: Room) -> Seen:
     epochs = 20 if chance > 0.05 else 60
     room.flags["--epochs"] = epochs
     start = time.monotonic()
-    if recovery.RESTARTS:
-        room.flags["--restarts"] = 1000
+    room.flags["--restarts"] = 1000
     command = room.train(plan=[entry | chances] if chance else [])
     while room.code(command) == 4:
         command = room.resume() if recovery.are_in(room.folder / "out") else again(room)
@@ -136,7 +135,7 @@ def at_random(room: Room) -> Seen:
     """A worker or the launcher is killed at any moment, several times in one run."""
     workers = room.draw.choice([1, 2])
     room.flags |= {"--workers": workers, "--epochs": 40, "--checkpoint-every": "0.2s"}
-    if recovery.RESTARTS:
+    if workers > 1:
         room.flags["--restarts"] = 2 * KILLS
     command = room.train()
     noticed: list[float] = []
