@@ -89,14 +89,16 @@ def after_machines(
     again. They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
     started again.
     """
-    commands = [*commands]
+    commands, out = [*commands], "out"
     if killed is not None:
         time.sleep(2.0)
-        commands[killed] = machines.resume(killed)
+        if killed == 0 and not are_in(room.folder / out):
+            out = "again"
+        commands[killed] = machines.resume(killed) if out == "out" else machines.start(0, out)
     codes = [room.code(each) for each in commands]
     ended = time.monotonic() - fault.seconds
     if not any(codes):
-        return over(room, commands[0])._replace(recovered=ended, note="goes on by itself")
+        return over(room, commands[0], out)._replace(recovered=ended, note="goes on by itself")
     if any(code not in (4, 7) for code in codes):  # 7: machine 0 has ended the job
         raise Wrong(f"exit codes {codes} instead of 4 or 7{room.said()}")
     return started_again(room, machines, fault)._replace(noticed=ended)

@@ -14,11 +14,11 @@ import pytest
 
 from faults.running import Running
 from tux.base.errors import DeadlinePassed
+from tux.base.processes import is_stopped
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received
 from tux.cluster import heartbeat, reactor
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.socket_thread import SocketThread
-from tux.cluster.worker_process import is_stopped
 
 HARD = 60.0  # seconds after which a command counts as hung
 ENDLESS = ["--epochs", 1_000_000, "--rank", 4, "--eval-every", 20, "--out", "out"]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.errors import PeerLost
+from tux.base.processes import is_stopped
 from tux.base.signals import ending_ignored, pausing
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
@@ -31,12 +32,6 @@ def how_ended(code: int) -> str:
         return f"ended with exit code {code}"
     names = {each.value: each.name for each in signal.Signals}
     return f"was killed by signal {-code}{f' ({names[-code]})' if -code in names else ''}"
-
-
-def is_stopped_child(process: int) -> bool:
-    """Whether a child that has not ended is stopped by a signal, where this can be found out."""
-    flags = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-    return hasattr(os, "waitid") and os.waitid(os.P_PID, process, flags) is not None
 
 
 def crash_advice(code: int) -> str:
@@ -87,7 +82,7 @@ class LocalWorkers:
         to be missed, and one that is stopped cannot leave.
         """
         for rank, process in self.processes.items():
-            if process.returncode is not None or not is_stopped_child(process.pid):
+            if process.returncode is not None or not is_stopped(process.pid):
                 self.stopped.pop(rank, None)
             elif time.monotonic() - self.stopped.setdefault(rank, time.monotonic()) > SILENCE:
                 raise PeerLost(

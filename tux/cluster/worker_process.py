@@ -26,6 +26,7 @@ import msgspec
 
 from tux.base.errors import DeadlinePassed, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
+from tux.base.processes import is_stopped
 from tux.cluster.control import (
     Beat,
     Bye,
@@ -306,20 +307,6 @@ def forget_failure(folder: Path, rank: int) -> None:
     """Remove what a worker of an older incarnation has left."""
     with suppress(OSError):
         (folder / f"failed-{rank}.json").unlink()
-
-
-def is_stopped(process: int) -> bool:
-    """Whether a process is stopped by a signal, where this can be found out (Linux)."""
-    try:
-        state = (
-            Path(f"/proc/{process}/stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()[0]
-        )
-    except (OSError, IndexError):
-        return False
-    return state in "Tt"
 
 
 def watch_parent(folder: Path, launcher: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tux.base.disk import check_new, writing
 from tux.base.errors import UsageError
+from tux.base.processes import lives
 
 LOCK = ".lock"
 # a run that ends at this moment may remove the folder between its making and its locking
@@ -65,7 +66,7 @@ def _is_left(lock: Path) -> bool:
     """Whether a lock is that of a process of this machine that lives no more."""
     try:
         words = lock.read_text(encoding="utf-8").split()
-        return words[1:] == [socket.gethostname()] and not _lives(int(words[0]))
+        return words[1:] == [socket.gethostname()] and not lives(int(words[0]))
     except (OSError, ValueError, IndexError):
         return False
 
@@ -105,19 +106,8 @@ def _claimed(folder: Path) -> UsageError:
         process = int(number)
     except (OSError, ValueError):  # it is just being written, or has just gone
         return UsageError(f"another run writes to output folder {folder}", do=do)
-    if host == socket.gethostname() and not _lives(process):
+    if host == socket.gethostname() and not lives(process):
         what = f"output folder {folder} is left from process {process}, which was killed"
         return UsageError(what, do=f"{do}, or remove this one")
     what = f"another run writes to output folder {folder}: process {process} on {host}"
     return UsageError(what, do=do)
-
-
-def _lives(process: int) -> bool:
-    """Whether a process of this number is there."""
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # it is another user's
-        return True
-    return True

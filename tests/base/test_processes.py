@@ -1,0 +1,47 @@
+"""What can be found out about another process of this machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tux.base.processes import is_stopped, lives
+
+
+@pytest.fixture
+def child():
+    """A process that waits, and is not waited for."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def soon(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_who_has_ended_lives_no_more_though_its_number_is_still_taken(child):
+    assert lives(child.pid) and lives(os.getpid())
+    child.kill()
+    soon(lambda: not lives(child.pid))
+    os.kill(child.pid, 0)  # the number is still its own
+    child.wait()
+    assert not lives(child.pid)
+
+
+def test_numbers_of_no_process():
+    assert not lives(2**40) and not is_stopped(2**40)
+
+
+def test_who_is_stopped(child):
+    assert not is_stopped(child.pid)
+    child.send_signal(signal.SIGSTOP)
+    soon(lambda: is_stopped(child.pid))
+    assert lives(child.pid)
