@@ -156,6 +156,19 @@ def test_else_the_end_of_an_epoch_is_gone_back_to(here):
     assert newest("part").checkpoint.manifest.workers == 2
 
 
+def test_the_checkpoint_before_stays_beside_the_one_for_the_new_workers(here):
+    class Stops(Told):
+        def say(self, text):
+            if text.startswith("goes on from"):
+                raise SystemError("stopped")
+
+    stop_within("part", Rotated(), 2, 3)
+    with pytest.raises(SystemError, match="stopped"):
+        resume("part", workers=2, watch=Stops())
+    names = sorted(path.name for path in Path("part", "checkpoints").iterdir())
+    assert names == ["000001", "000002", "000003"]  # 2, within an epoch, does not count
+
+
 def test_without_one_it_is_refused_and_nothing_is_lost(here):
     stop_within("part", Rotated(), 1, 2)
     with pytest.raises(
