@@ -175,7 +175,7 @@ def test_without_one_it_is_refused_and_nothing_is_lost(here):
         Refused, match="the checkpoint is within epoch 1, whose clocks are others"
     ) as caught:
         resume("part", workers=2)
-    assert caught.value.do == "resume on as many workers as before: --workers 1"
+    assert caught.value.do == "resume on as many workers as before: 1 in all"
     result = resume("part")
     assert column(result, "item", "met").sum() == 3 * 70
 

@@ -75,7 +75,7 @@ def _redistributed(
             f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
             f"{plural(plan.all_workers, 'worker')}",
             where=str(checkpoint.path),
-            do=f"resume on as many workers as before: --workers {kept.workers}",
+            do=f"resume on as many workers as before: {kept.workers} in all",
         )
     seed = plan.options.seed
     return new, Redistribution(program, seed, old.shares, states, new.shares)
