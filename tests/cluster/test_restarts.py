@@ -142,14 +142,14 @@ def begin(tmp_path):
 
 def test_workers_go_on_from_the_newest_checkpoint_under_a_nonce_of_their_own(begin):
     state = Saved("file", Digest(1, "x"))
-    points = Points(begin.log, Start(2, 1, 0, [state]), Start())
+    points = Points(begin.log, Start(2, 1, 0, [state] * 2), Start())
     with begin(2, points, (None, [1, 2], LOST), (LOST,), (None, [1, 2, 3])) as training:
         training.end_when(lambda: None, lambda: None)
         assert [*training.epochs(3)] == [1, 2, 1, 2, 3]
         jobs = [launcher.job for launcher in begin.made]
         assert len({job.nonce for job in jobs}) == len({job.number for job in jobs}) == 3
         assert len({job.launcher for job in jobs}) == len({job.listen for job in jobs}) == 3
-        assert [job.resume for job in jobs] == [[], [state], []]
+        assert [job.resume for job in jobs] == [[], [state] * 2, []]
         assert Job.read(training._folder).nonce == jobs[2].nonce
     gone = (LOST.what, True)
     assert begin.log == [
@@ -176,6 +176,21 @@ def test_the_last_restart_is_told_and_other_machines_then_end(begin):
         and caught.value.do == "look"
     )
     assert begin.log[-1] == (caught.value.what, False)
+
+
+def test_a_checkpoint_of_other_workers_is_no_start(begin):
+    """It is from before `--resume --workers N`, and the newer ones are damaged."""
+    states = [Saved("file", Digest(1, "x"))] * 4
+    with (
+        pytest.raises(PeerLost, match="killed; the newest checkpoint that is whole, 2, is of 4 wo"),
+        begin(
+            3,
+            Points(begin.log, Start(2, 1, 0, states)),
+            (None, [1], PeerLost("worker 1 was killed")),
+        ) as training,
+    ):
+        list(training.epochs(3))
+    assert len(begin.made) == 1
 
 
 @pytest.mark.parametrize("error", [ProgramError("1 / 0"), NotJoined("machine 1")])

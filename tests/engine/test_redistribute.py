@@ -105,7 +105,7 @@ def test_a_mean_that_was_not_sent_is_refused():
     trainings[1].worker.tables["item"].arrays["near"][0] += 1
     with pytest.raises(Refused, match=r"changes of item\.near were not sent yet.*mean") as caught:
         moved(program, inputs, trainings, 3)
-    assert caught.value.do == "resume on as many workers as before: --workers 2"
+    assert caught.value.do == "resume on as many workers as before: 2 in all"
 
 
 def test_replicas_that_differ_in_a_mirror_field_are_refused():

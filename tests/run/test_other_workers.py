@@ -156,13 +156,26 @@ def test_else_the_end_of_an_epoch_is_gone_back_to(here):
     assert newest("part").checkpoint.manifest.workers == 2
 
 
+def test_the_checkpoint_before_stays_beside_the_one_for_the_new_workers(here):
+    class Stops(Told):
+        def say(self, text):
+            if text.startswith("goes on from"):
+                raise SystemError("stopped")
+
+    stop_within("part", Rotated(), 2, 3)
+    with pytest.raises(SystemError, match="stopped"):
+        resume("part", workers=2, watch=Stops())
+    names = sorted(path.name for path in Path("part", "checkpoints").iterdir())
+    assert names == ["000001", "000002", "000003"]  # 2, within an epoch, does not count
+
+
 def test_without_one_it_is_refused_and_nothing_is_lost(here):
     stop_within("part", Rotated(), 1, 2)
     with pytest.raises(
         Refused, match="the checkpoint is within epoch 1, whose clocks are others"
     ) as caught:
         resume("part", workers=2)
-    assert caught.value.do == "resume on as many workers as before: --workers 1"
+    assert caught.value.do == "resume on as many workers as before: 1 in all"
     result = resume("part")
     assert column(result, "item", "met").sum() == 3 * 70
 

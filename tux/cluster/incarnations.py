@@ -158,6 +158,10 @@ class Incarnations:
         if not (self._launcher.settled() and self._launcher.socket_thread.closed(CLOSING)):
             raise error  # the disk hangs: what it may still write is no start
         start = recovery.newest()
+        if start.states and len(start.states) != self._job.workers:  # the newer ones are damaged
+            of = plural(len(start.states), "worker")
+            error.what += f"; the newest checkpoint that is whole, {start.checkpoint}, is of {of}"
+            raise error
         check_ending()
         if self._is_ending:  # a run with a folder only notes it
             raise KeyboardInterrupt

@@ -86,21 +86,21 @@ def ask(job: Job) -> Welcome:
     Refused if the job has all workers already. Where lost workers are started again, machine 0 may
     not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
     """
-    first = None
+    refused, first = None, 0.0
     with closing(_answers(job, job.deadline)) as answers:
         for answer in answers:
             match answer:
                 case Welcome():
                     return answer
                 case Bye(why):
-                    first = first or time.monotonic()
-                    if job.restarts and time.monotonic() - first < job.rejoin:
-                        continue
-                    raise Refused(
+                    first = first if refused else time.monotonic()
+                    refused = Refused(
                         f"machine 0 does not take this machine: {why}",
                         do="give each machine its own --node-rank, and start each once",
                     )
-    raise DeadlinePassed(
+                    if not job.restarts or time.monotonic() - first >= job.rejoin:
+                        raise refused
+    raise refused or DeadlinePassed(
         f"no answer from machine 0 at {_place(job)}",
         where="the command of this machine",
         do=ABSENT,

@@ -126,7 +126,7 @@ class Redistribution:
         """The error of a state that another number of workers cannot have."""
         return Refused(
             f"the run cannot go on on {plural(len(self._after), 'worker')}: {why}",
-            do=f"resume on as many workers as before: --workers {len(self._states)}",
+            do=f"resume on as many workers as before: {len(self._states)} in all",
         )
 
     # ---- vertices

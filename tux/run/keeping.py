@@ -7,49 +7,17 @@ being written when another is due, that one is left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from tux.base.background import Background
 from tux.base.errors import DiskError
 from tux.cluster.keeper import Keeper
 from tux.cluster.worker_marks import PATIENCE, copied_if_small
 from tux.engine.saved import save
-from tux.engine.shard import Digest
 from tux.engine.shares import WHOLE
 from tux.engine.state import Head, State
 from tux.protocol.marks import Every
-from tux.run.checkpoints import Checkpoints, Draft, Manifest
 from tux.run.watcher import Watcher
-
-
-class FolderKeeper:
-    """Makes checkpoints in a run's folder (`tux.cluster.keeper.Keeper`). `manifest` describes a
-    state of so many workers.
-    """
-
-    def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
-        self._checkpoints, self._manifest = checkpoints, manifest
-        self._draft: Draft | None = None
-
-    def begin(self) -> None:
-        """Begin a checkpoint. DiskError."""
-        self._draft = self._checkpoints.begin()
-
-    def shard_path(self, rank: int) -> Path:
-        """Where a worker writes its state."""
-        assert self._draft is not None
-        return self._draft.shard_path(rank)
-
-    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
-        """All workers have written. DiskError."""
-        assert self._draft is not None
-        self._draft.finish(self._manifest(head, len(digests)), digests)
-
-    def abandon(self) -> None:
-        """Some worker has not."""
-        assert self._draft is not None
-        self._draft.abandon()
 
 
 class LocalMarks:

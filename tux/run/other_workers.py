@@ -56,8 +56,7 @@ def on_workers(
         f"{written.manifest.number} of {plan.all_workers}: results may differ from those of a run "
         "that never stopped, in rounding and in the order of updates"
     )
-    left = [each for each in before.found.left_out if each.path.exists()]
-    return replace(before, checkpoint=written, found=Found(written, left))
+    return replace(before, checkpoint=written, found=Found(written, before.found.left_out))
 
 
 def _redistributed(
@@ -76,7 +75,7 @@ def _redistributed(
             f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
             f"{plural(plan.all_workers, 'worker')}",
             where=str(checkpoint.path),
-            do=f"resume on as many workers as before: --workers {kept.workers}",
+            do=f"resume on as many workers as before: {kept.workers} in all",
         )
     seed = plan.options.seed
     return new, Redistribution(program, seed, old.shares, states, new.shares)
@@ -85,8 +84,11 @@ def _redistributed(
 def _written(
     before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
 ) -> Checkpoint:
-    """The checkpoint of the new workers. Those that were left out stay until it is there."""
-    checkpoints = Checkpoints(before.path, Found(None, []), plan.options.keep or 2)
+    """The checkpoint of the new workers. Those that were left out stay until it is there, and do
+    not count among those that are kept.
+    """
+    keep = (plan.options.keep or 2) + len(before.found.left_out)
+    checkpoints = Checkpoints(before.path, Found(None, []), keep)
     with _draft(checkpoints) as draft:
         sums = [
             save(draft.shard_path(rank), redistribution.state(rank), part)

@@ -35,8 +35,9 @@ from tux.run.begin import (
 from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
+from tux.run.folder_keeper import FolderKeeper
 from tux.run.inputs import Data, Inputs
-from tux.run.keeping import FolderKeeper, LocalMarks
+from tux.run.keeping import LocalMarks
 from tux.run.options import Plan, RunOptions
 from tux.run.other_workers import on_workers
 from tux.run.recovery import RunRecovery, note, start_of
