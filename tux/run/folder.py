@@ -252,14 +252,16 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
-def read_metrics(folder: str | os.PathLike[str], size: int | None = None) -> list[dict[str, float]]:
+def read_metrics(
+    folder: str | os.PathLike[str], size: int | None = None
+) -> list[dict[str, int | float]]:
     """The records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such file.
     A last line that is still being written is left out.
     """
     path = Path(folder, "metrics.jsonl")
     lines = path.read_bytes()[:size].split(b"\n")[:-1] if path.exists() else []
     try:
-        return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
+        return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 

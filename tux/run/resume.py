@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tux.arrays.piped import STANDARD, shown
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
@@ -108,6 +109,11 @@ def stopped(
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
+        if origin is not None and origin.path == shown(STANDARD):
+            raise UsageError(
+                f"the data of {folder} came from standard input, and cannot be read again",
+                do="run it anew, with a file of the data",
+            )
     checkpoint = found.checkpoint
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where it was killed at the end, or the disk was full, model or results are still to be written
