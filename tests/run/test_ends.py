@@ -1,4 +1,4 @@
-"""What the end of a run keeps: its state, and its model also where the user does not wait."""
+"""What the end of a run keeps, also where the user does not wait; and what is told of the rest."""
 
 import os
 import signal
@@ -8,8 +8,10 @@ import pytest
 from tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
+from tux.base.errors import DataError
+from tux.cli.main import main
 from tux.run.finish import Interrupted
-from tux.run.folder import RunFolder, read_metrics, read_run
+from tux.run.folder import RunFolder, read_ids, read_metrics, read_run
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
 
@@ -66,3 +68,22 @@ def test_who_interrupts_the_report_is_told_where_the_model_is(monkeypatch):
     with pytest.raises(Interrupted, match="in the report; the model is in part"):
         train("part")
     assert Path("part/model").is_dir() and read_run("part").results["epochs"] == 6
+
+
+def test_who_asks_for_a_model_that_is_not_there_is_told_how_to_go_on():
+    train("part", checkpoint_every="3")
+    os.rename("part/model", "elsewhere")
+    with pytest.raises(DataError, match=r"(?s)part holds no model.*tux run --resume part"):
+        read_ids("part", MF())
+
+
+@pytest.mark.parametrize(
+    ("flags", "advice"),
+    [
+        (["--epochs", "many"], "see tux run --resume --help"),
+        (["--rank", "3"], "takes all from its run.json"),
+    ],
+)
+def test_flags_that_a_run_which_goes_on_cannot_have(capsys, flags, advice):
+    assert main(["run", "--resume", "part", *flags]) == 2
+    assert advice in capsys.readouterr().err

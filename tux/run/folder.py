@@ -27,6 +27,7 @@ from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import Model, Tables
+from tux.run.checkpoints import are_in
 from tux.run.claim import claim, reclaim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
@@ -273,7 +274,8 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     if not Path(folder, "model").is_dir():
         raise DataError(
             f"{folder} holds no model",
-            do="the run has not ended, or ended with an error: run it again",
+            do="the run has not ended, or ended with an error: "
+            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
         )
     return {
         name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])
