@@ -160,6 +160,8 @@ def _resume(argv: list[str]) -> int:
         error.do = (
             "a run that goes on takes all from its run.json, but for --epochs, --workers, "
             "--threads, --timeout, --restarts, and where several machines meet"
+            if error.what.startswith("unknown")
+            else "see tux run --resume --help"
         )
         raise
     from tux.run.session import resume

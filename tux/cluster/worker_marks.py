@@ -103,7 +103,8 @@ class WorkerMarks:
         mark = self._mark
         self._background.poll()  # raises what is a fault of tux in the last writing
         # none follows the last one, which is not left out
-        is_last = state.head.epoch == self._last or self.asked() is not None
+        head = state.head
+        is_last = head.epoch == self._last or head.over or self.asked() is not None
         self._say(Reached(mark, is_last))
         while mark not in self._answers:
             yield

@@ -249,7 +249,7 @@ class Training:
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
             yield
         self._passed += 1
-        if self.asked() is not None and self.marks.keeps:
+        if (over or self.asked() is not None) and self.marks.keeps:
             yield from self._keep_at_end(self.marks, self.state(over=over))
         elif wanted:
             yield from self.marks.keep(self.state(over=over))

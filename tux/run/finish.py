@@ -31,6 +31,8 @@ from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
 
+COULD_GO_ON = "with --checkpoint-every N a run can go on"
+
 
 class Interrupted(TuxError):
     """The user stopped the run (exit code 130)."""
@@ -122,16 +124,24 @@ def carry_out(
         if training.ended_early:
             assert folder is not None
             raise _ended(training, records, keep_best, record, folder)
-    record.results = _results(training, records, keep_best)
-    if folder:
-        # before the report, whose mistakes should not lose the model
-        watch.phase("save")
-        _write(training, folder)
+        record.results = _results(training, records, keep_best)
+        if folder:
+            # before the report, whose mistakes should not lose the model; and still deferred, as a
+            # first Ctrl-C after the last epoch should not lose it either
+            watch.phase("save")
+            _save(training, records, folder)
     try:
         tables = _tables(training, records, record.categories, watch)
         if folder:
             folder.write_tables(tables)
         record.results |= _report(training, records, truth, tables, record.categories, watch)
+    except KeyboardInterrupt:
+        if folder is None:
+            raise
+        raise Interrupted(
+            f"interrupted in the report; the model is in {folder.path}",
+            do="tables and scores of the report may be missing",
+        ) from None
     finally:
         # last: a run without results goes on where it was killed
         if folder:
@@ -203,8 +213,19 @@ def _ended(
     folder.write_run(record)
     return Interrupted(
         f"interrupted after {plural(len(records), 'epoch')}; {model}",
-        do=_how_to_go_on(folder) or "with --checkpoint-every N a run can go on",
+        do=_how_to_go_on(folder) or COULD_GO_ON,
     )
+
+
+def _save(training: Trainer, records: list[dict[str, Any]], folder: RunFolder) -> None:
+    """Write the model of a run that is over. Interrupted if the user does not wait for it."""
+    try:
+        _write(training, folder)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
+            do=_how_to_go_on(folder) or COULD_GO_ON,
+        ) from None
 
 
 def _how_to_go_on(folder: RunFolder) -> str:

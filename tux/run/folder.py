@@ -27,6 +27,7 @@ from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.report import Model, Tables
+from tux.run.checkpoints import are_in
 from tux.run.claim import claim, reclaim, release
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
@@ -252,14 +253,16 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
-def read_metrics(folder: str | os.PathLike[str], size: int | None = None) -> list[dict[str, float]]:
+def read_metrics(
+    folder: str | os.PathLike[str], size: int | None = None
+) -> list[dict[str, int | float]]:
     """The records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such file.
     A last line that is still being written is left out.
     """
     path = Path(folder, "metrics.jsonl")
     lines = path.read_bytes()[:size].split(b"\n")[:-1] if path.exists() else []
     try:
-        return [msgspec.json.decode(line, type=dict[str, float]) for line in lines]
+        return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
@@ -271,7 +274,8 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     if not Path(folder, "model").is_dir():
         raise DataError(
             f"{folder} holds no model",
-            do="the run has not ended, or ended with an error: run it again",
+            do="the run has not ended, or ended with an error: "
+            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
         )
     return {
         name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])

@@ -47,7 +47,7 @@ class LocalMarks:
 
     def _keep(self, state: State) -> None:
         self._kept = time.monotonic()
-        if state.head.epoch == self._last:
+        if state.head.epoch == self._last or state.head.over:
             self.finish()  # none follows
         if self._writing.busy():
             if not self._left_out:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tux.arrays.piped import STANDARD, shown
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
@@ -60,21 +61,18 @@ class Stopped:
         """Refused if program, data or parameters are not those of the run; `record` has what they
         are now.
         """
-        kept = self.checkpoint.manifest
+        kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
+        test_digest, test_path = (test.digest, test.path) if test else (None, run)
         now = {
-            "the program's source": (kept.program, record.app.digest),
-            "the data": (kept.data, record.data.digest),
-            "the held-out data": (kept.test, record.test.digest if record.test else None),
-            "the parameters": (kept.parameters, dict(record.parameters)),
-            "the seed": (kept.seed, record.seed),
+            "the program's source": (kept.program, record.app.digest, run),
+            "the data": (kept.data, record.data.digest, record.data.path),
+            "the held-out data": (kept.test, test_digest, test_path),
+            "the parameters": (kept.parameters, dict(record.parameters), run),
+            "the seed": (kept.seed, record.seed, run),
         }
-        for what, (before, after) in now.items():
+        for what, (before, after, where) in now.items():
             if before != after:
-                raise Refused(
-                    f"{what} changed since the run began",
-                    where=str(self.path / "run.json"),
-                    do=OTHER,
-                )
+                raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
 
 
 def stopped(
@@ -108,6 +106,11 @@ def stopped(
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
+        if origin is not None and origin.path == shown(STANDARD):
+            raise UsageError(
+                f"the data of {folder} came from standard input, and cannot be read again",
+                do="run it anew, with a file of the data",
+            )
     checkpoint = found.checkpoint
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where it was killed at the end, or the disk was full, model or results are still to be written
