@@ -9,7 +9,7 @@ from bench import threads
     ("arguments", "told"),
     [
         (["--threads", "1"], "at least 2, which are compared with 1"),
-        (["--sets", "mf ml-2m"], "no 'mf ml-2m'; there are mf ml-1m, "),
+        (["--sets", "mf ml-2m"], "there is no 'mf ml-2m'; there are: mf ml-1m,"),
     ],
 )
 def test_what_cannot_be_compared_is_told(capsys, arguments, told):
