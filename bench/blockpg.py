@@ -41,7 +41,7 @@ from tux.run.session import run
 from tux.stages import MiniBatch
 from tux.synthetic.clicks import clicks
 
-PARTS = ("peers", "workers", "slack")
+COMPARED = ("peers", "workers", "slack")
 
 SETS = {
     "generated-20k-50k": (2.0, 11169.26448),
@@ -282,7 +282,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--entries", type=int, default=5_000_000)
     arguments.add_argument("--passes", type=int, default=40)
     arguments.add_argument("--late", type=float, default=0.02)
-    arguments.add_argument("--parts", type=listed(PARTS), default=",".join(PARTS))
+    arguments.add_argument("--parts", type=listed(COMPARED), default=",".join(COMPARED))
     given = arguments.parse_args(argv)
     parts = given.parts
     if "peers" in parts:
