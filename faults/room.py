@@ -228,14 +228,6 @@ class Room:
         return [f"left: {each}" for each in left]
 
 
-def lives(pid: int) -> bool:
-    """Whether a process is there, and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def is_root() -> bool:
     """Whether this process may do what only root may."""
     return os.geteuid() == 0

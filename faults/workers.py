@@ -11,9 +11,10 @@ from functools import partial
 
 from faults import recovery
 from faults.recovery import after_worker, now, over, untouched
-from faults.room import CLOCKS, EPOCHS, Moment, Room, lives
+from faults.room import CLOCKS, EPOCHS, Moment, Room
 from faults.running import Running
 from faults.scenario import Scenario, Seen
+from tux.base.processes import lives
 
 KILLS = 5
 """In one run."""

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from run_folders import model
 from tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -25,10 +26,6 @@ def here(tmp_path, monkeypatch):
 def train(out, program=MF, **options):
     options = RunOptions(out=out, epochs=6, jit=False, **options)
     run(program(rank=3), os.path.abspath("ratings.csv"), None, options)
-
-
-def model(out):
-    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
 
 
 class Ending(MF):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from members import until
+from run_folders import model, untimed
 from tiny_ratings import RATINGS
 from watchers import Told
 
@@ -86,17 +87,6 @@ def place(tmp_path_factory):
 def here(place, monkeypatch):
     monkeypatch.chdir(place)
     return place
-
-
-def model(out):
-    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
-
-
-def untimed(records):
-    return [
-        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
-        for each in records
-    ]
 
 
 def is_as_if_never_lost(out, result):

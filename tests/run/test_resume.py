@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from run_folders import model, untimed
 from tiny_ratings import RATINGS
 from watchers import Told
 
@@ -55,17 +56,6 @@ def train(out, *, epochs=6, every="2", watch=None, test="held.csv", **options):
 def stop(out, after, **options):
     with pytest.raises(SystemError, match="stopped"):
         train(out, watch=Stopping(after), **options)
-
-
-def model(out):
-    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
-
-
-def untimed(records):
-    return [
-        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
-        for each in records
-    ]
 
 
 @pytest.mark.parametrize("after", [3, 4, 5])

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError
 from tux.cluster.missing import NotJoined
 from tux.engine.saved import Saved
+from tux.engine.state import place
 
 
 class Start(NamedTuple):
@@ -27,10 +28,7 @@ class Start(NamedTuple):
         """In words, after "goes on from"."""
         if not self.checkpoint:
             return "the beginning"
-        place = f"the end of epoch {self.epochs}"
-        if self.clocks:
-            place = f"clock {self.clocks} of epoch {self.epochs + 1}"
-        return f"checkpoint {self.checkpoint}, {place}"
+        return f"checkpoint {self.checkpoint}, {place(self.epochs, self.clocks)}"
 
 
 class Recovery(Protocol):

@@ -192,6 +192,11 @@ def put_back(worker: Worker, arrays: Mapping[str, np.ndarray]) -> None:
     )
 
 
+def place(epochs: int, clocks: int) -> str:
+    """Where in a run a state is, in words: so many epochs have ended, and clocks of the next."""
+    return f"clock {clocks} of epoch {epochs + 1}" if clocks else f"the end of epoch {epochs}"
+
+
 def other_program(how: str) -> Refused:
     """The error of a state that does not fit."""
     return Refused(

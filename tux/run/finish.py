@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from importlib.metadata import version
 from platform import python_version
 from typing import Any, Protocol
@@ -118,7 +119,8 @@ def carry_out(
         folder.write_run(record)
     watch = clock.watch
     with ending_deferred() if folder else nullcontext(Deferred()) as asked:
-        tell = lambda: watch.say("ends with this epoch, or sooner; Ctrl-C again ends at once")  # noqa: E731
+        ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
+        tell = partial(watch.say, ending)
         training.end_when(asked.seconds, tell, keeps_last=folder is not None)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:

@@ -15,7 +15,7 @@ from tux.cluster.keeper import Keeper
 from tux.cluster.worker_marks import PATIENCE, copied_if_small
 from tux.engine.saved import save
 from tux.engine.shares import WHOLE
-from tux.engine.state import Head, State
+from tux.engine.state import State, place
 from tux.protocol.marks import Every
 from tux.run.watcher import Watcher
 
@@ -51,8 +51,9 @@ class LocalMarks:
             self.finish()  # none follows
         if self._writing.busy():
             if not self._left_out:
+                at = place(state.head.epoch, state.head.turns)
                 self._watch.say(
-                    f"checkpoint {where(state.head)} left out, as the one before is still being "
+                    f"the checkpoint at {at} is left out, as the one before is still being "
                     "written; others may be too: --checkpoint-every with a larger number"
                 )
             self._left_out = True
@@ -95,10 +96,3 @@ class LocalMarks:
             f"no checkpoint was written: {error.what}; training goes on, and the checkpoint before "
             "stays"
         )
-
-
-def where(head: Head) -> str:
-    """Where in the run a state is, in words."""
-    if head.turns:
-        return f"in epoch {head.epoch + 1}, after {head.turns} of its clocks"
-    return f"at the end of epoch {head.epoch}"

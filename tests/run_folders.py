@@ -1,0 +1,16 @@
+"""What two runs that should end alike have in their folders."""
+
+from pathlib import Path
+
+
+def model(out):
+    """The bytes of the model's files, by name."""
+    return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
+
+
+def untimed(records):
+    """Records of epochs without what was measured."""
+    return [
+        {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
+        for each in records
+    ]
