@@ -12,7 +12,6 @@ from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.rows.turns import HI, LO
 from tux.stages.bind import Udf, named, names_role, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_edge, on_vertex, slice_of
@@ -320,7 +319,7 @@ class ExchangeStep(Step):
             self._kernel(items)
         if self.walk.edges is self._worker.graph.edges:
             if self.walk.tiled:
-                count = (items.array[:, HI] - items.array[:, LO]).sum()
+                count = items.size
             else:
                 first, last = self.walk.groups(block)
                 count = layout.bounds[last * layout.across] - layout.bounds[first * layout.across]

@@ -52,21 +52,22 @@ class Lanes:
 
     def fold(self) -> None:
         """Put what the lanes have gathered into the context."""
-        with np.errstate(all="ignore"):  # numbers that are no longer finite are told elsewhere
-            for field, array, copies in self._copies:
-                _fold(field, array, copies)
+        for field, array, copies in self._copies:
+            if field.kind == "delta":
+                with np.errstate(all="ignore"):  # what is no longer finite is told elsewhere
+                    _gather(field, array, copies)
+            elif array.dtype.kind == "b":
+                array ^= (copies != array).any(axis=0)
+            else:
+                _add_changes(array.reshape(-1), copies.reshape(len(copies), -1))
 
 
-def _fold(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
-    if field.kind == "delta" and field.combine != "sum":
-        for copy in copies:
-            array[0] = COMBINE[field.combine](array[0], copy)
-    elif field.kind == "delta":
+def _gather(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
+    if field.combine == "sum":
         array += copies.sum(axis=0, dtype=array.dtype)
-    elif array.dtype.kind == "b":
-        array ^= (copies != array).any(axis=0)
-    else:
-        _add_changes(array.reshape(-1), copies.reshape(len(copies), -1))
+        return
+    for copy in copies:
+        array[0] = COMBINE[field.combine](array[0], copy)
 
 
 @compiled

@@ -134,11 +134,13 @@ def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, Change]]]:
 
 def claims(calls: Iterable[Call]) -> dict[str, Claim]:
     """What each row is claimed to be written to."""
-    found = writes(calls)
+    calls = list(calls)
+    found, unused = writes(calls), _unused(calls)
     return {
         name: Claim(
             frozenset(changed),
             frozenset(f for n, (t, of) in found.items() if t == table and n != name for f in of),
+            unused[name],
         )
         for name, (table, changed) in found.items()
     }
@@ -148,7 +150,8 @@ def together(calls: Iterable[Call]) -> dict[str, Claim]:
     """What each row is claimed where all these calls are one loop: a field that one of them writes,
     or that is cleared behind an Apply, another may read.
     """
-    found = writes(calls)
+    calls = list(calls)
+    found, unused = writes(calls), _unused(calls)
     changed: dict[str, set[str]] = {}
     for call in calls:
         for row in call.shapes_by_row():
@@ -158,8 +161,23 @@ def together(calls: Iterable[Call]) -> dict[str, Claim]:
     for table, fields_ in found.values():
         changed[table] |= fields_.keys()
     return {
-        name: Claim(frozenset(of), frozenset(changed[table])) for name, (table, of) in found.items()
+        name: Claim(frozenset(of), frozenset(changed[table]), unused[name])
+        for name, (table, of) in found.items()
     }
+
+
+def _unused(calls: Iterable[Call]) -> dict[str, frozenset[str]]:
+    """By the name of a row, the fields that are neither read nor changed by it."""
+    used: dict[str, set[str]] = {}
+    every: dict[str, set[str]] = {}
+    for call in calls:
+        for row in call.shapes_by_row():
+            fields = _fields(call, row)[1]
+            every.setdefault(_name(call, row), set()).update(fields)
+            used.setdefault(_name(call, row), set()).update(
+                f for f in fields if call.effects.of(row, f)
+            )
+    return {name: frozenset(every[name] - used[name]) for name in every}
 
 
 def _reads(calls: Iterable[Call], name: str) -> set[str]:

@@ -195,7 +195,7 @@ class Scope:
         if own is not None:
             self.arguments["tau_arrays"] = own.one
         none = Items(np.zeros((1, WIDTH), np.int64))
-        shared = {"turns": fresh(0, 0), "runs": none.bounds(), "items": none.array}
+        shared = {"turns": fresh(0, 0), "runs": none.runs, "items": none.array}
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tux.rows.turns import FAILED, HI, LO, STRIDE, fresh
+from tux.rows.turns import FAILED, STRIDE, fresh
 from tux.stages.lanes import Lanes
 from tux.stages.plan import Plan
 from tux.stages.sample import Looked
@@ -60,10 +60,9 @@ class SharedKernel:
         turns = fresh(items.tickets, self._plan.lanes if lanes is not None else 0)
         if lanes is not None:
             lanes.start()
-        size = int((items.array[:, HI] - items.array[:, LO]).sum())
-        runs = items.bounds()
-        shared = turns, runs, items.array, *varying, key
-        kernel, threads = self._built, self._threads(size, len(runs) - 1)
+        size, runs = items.size, len(items.runs) - 1
+        shared = turns, items.runs, items.array, *varying, key
+        kernel, threads = self._built, self._threads(size, runs)
         if isinstance(kernel, Looked):
             suspicious = kernel.is_wrong((*shared, *self._own(0, laned=lanes is not None)))
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)

@@ -6,8 +6,6 @@ Pure functions on arrays. The list depends on data and seeds alone, never on the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from tux.base.random import permutation
@@ -123,22 +121,25 @@ def cells(
     return with_tickets(items, rows, at if columns else None)
 
 
-class Items(NamedTuple):
+class Items:
     """A list of items (n, WIDTH), how many tickets they hold, and the boundaries (runs + 1,) of the
-    runs that threads take; () if each item is one.
+    runs that threads take; None if each item is one. Many lists are run in every pass, so what is
+    known of one is kept.
     """
 
-    array: np.ndarray
-    tickets: int = 0
-    runs: np.ndarray | tuple[()] = ()
-
-    def bounds(self) -> np.ndarray:
-        """The boundaries of the runs, in items."""
-        return np.arange(len(self.array) + 1) if isinstance(self.runs, tuple) else self.runs
+    def __init__(self, array: np.ndarray, tickets: int = 0, runs: np.ndarray | None = None) -> None:
+        self.array, self.tickets = array, tickets
+        self.runs = np.arange(len(array) + 1) if runs is None else runs
+        self.size = int((array[:, HI] - array[:, LO]).sum())
+        """Edges, or rows, of all items."""
+        self._pieces: dict[tuple[int, int], list[Items]] = {}
 
     def pieces(self, most: int, least: int) -> list[Items]:
         """The list; or, if it holds no tickets, up to `most` lists of `least` items or more."""
         count = min(most, len(self.array) // max(least, 1))
         if count <= 1 or self.tickets:
             return [self]
-        return [Items(piece) for piece in np.array_split(self.array, count)]
+        if (most, least) not in self._pieces:
+            split = [Items(piece) for piece in np.array_split(self.array, count)]
+            self._pieces[most, least] = split
+        return self._pieces[most, least]

@@ -8,6 +8,7 @@ import pytest
 from programs import start
 
 from tux import Context, Edge, Program, Vertex, argmax, mirror, shared, total
+from tux.apps.lda.warplda import WarpLDA, begin, by_word
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.rows.table import Claim
@@ -124,3 +125,11 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
 @pytest.mark.parametrize("udf", UDFS, indirect=True)
 def test_true_claims_compile(udf):
     compiled(udf[0])
+
+
+def test_a_field_whose_name_another_thing_has_is_unused():
+    # WarpLDA's words ask for p.topics, and not for the documents' lists of that name: these are not
+    # fetched ahead
+    program = WarpLDA(topics=4)
+    assert "topics" in Exchange(by_word).plan(program, "word").claims["document"].unused
+    assert "topics" not in Exchange(begin).plan(program, "word").claims["document"].unused

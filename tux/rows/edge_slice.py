@@ -194,10 +194,16 @@ FETCHED = (0, 64)
 
 
 def _fetch_lists(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> None:
-    """Fetch the first entries of the lists of the neighbour at `position` into the cache. Lists lie
-    anywhere in memory, and UDFs branch by what they read there, so the processor cannot run ahead.
+    """Fetch the first entries of the lists that UDFs use of the neighbour at `position` into the
+    cache. Lists lie anywhere in memory, and UDFs branch by what they read there, so the processor
+    cannot run ahead.
     """
-    ragged = [name for name, _, ndim, _ in typ.neighbour.other.fields if ndim == RAGGED]
+    unused = typ.neighbour.other.unused
+    ragged = [
+        name
+        for name, _, ndim, _ in typ.neighbour.other.fields
+        if ndim == RAGGED and name not in unused
+    ]
     if not ragged:
         return
     byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)

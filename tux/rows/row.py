@@ -38,13 +38,20 @@ EXTREMES = {"argmax": LARGEST, "argmin": SMALLEST}
 class RowType(types.Type):
     """One row of a table: per field an address and the lengths of an entry's dimensions, and the
     row's index. `visible` names all fields that a UDF may ask for, those that no UDF uses too.
-    `changing`: read-only fields that the kernel changes by other rows.
+    `changing`: read-only fields that the kernel changes by other rows; `unused`: those that its
+    UDFs do not use by this row.
     """
 
     def __init__(
-        self, table: str, fields: FieldTypes, visible: str, changing: tuple[str, ...] = ()
+        self,
+        table: str,
+        fields: FieldTypes,
+        visible: str,
+        changing: tuple[str, ...] = (),
+        unused: tuple[str, ...] = (),
     ) -> None:
-        self.table, self.fields, self.visible, self.changing = table, fields, visible, changing
+        self.table, self.fields, self.visible = table, fields, visible
+        self.changing, self.unused = changing, unused
         super().__init__(f"{table} (fields: {visible})")
 
     @property
@@ -52,7 +59,7 @@ class RowType(types.Type):
         """What makes row types equal; the name, which users read, leaves out dtypes and
         dimensions.
         """
-        return self.table, self.fields, self.visible, self.changing
+        return self.table, self.fields, self.visible, self.changing, self.unused
 
 
 @register_model(RowType)
@@ -199,7 +206,7 @@ def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
         values = array[0] if ragged else array
         ndim = RAGGED if ragged else EXTREMES.get(pairs.get(name, ""), values.ndim - 1)
         fields.append((name, values.dtype, ndim, values.mutable))
-    return RowType(spec.table, tuple(fields), spec.visible, spec.changing)
+    return RowType(spec.table, tuple(fields), spec.visible, spec.changing, spec.unused)
 
 
 def fill_row(

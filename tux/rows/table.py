@@ -45,15 +45,19 @@ class RowSpec(NamedTuple):
     """Which of the fields are a value with its key, and their combinations."""
     changing: tuple[str, ...] = ()
     """Read-only fields that other rows of the kernel change."""
+    unused: tuple[str, ...] = ()
+    """Fields that no UDF of the kernel reads or changes by this row, though it names one so."""
 
 
 class Claim(NamedTuple):
     """What a kernel does to the fields of one of its rows: those that its UDFs may write by this
-    row, and those that they may write by another row of the same table.
+    row, those that they may write by another row of the same table, and those that they do not even
+    read by this row.
     """
 
     writes: Container[str]
     changing: Container[str] = ()
+    unused: Container[str] = ()
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -145,7 +149,8 @@ class Table:
         spec = self.spec(names, ", ".join(shown) or "none")
         if claim is not None:
             changing = tuple(f for f in names if f in claim.changing and f not in changed)
-            spec = spec._replace(changing=changing)
+            unused = tuple(f for f in names if f in claim.unused)
+            spec = spec._replace(changing=changing, unused=unused)
         return spec, tuple(passed)
 
     def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
