@@ -54,7 +54,7 @@ class MachineCommand:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="tux-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="tux-machine-"))
         self._mark = f"tux-ended-{secrets.token_hex(8)}"
         self._lines: queue.Queue[tuple[str, str, int | None]] = queue.Queue(HELD)
         self._codes: list[int] = []  # that the streams have told since `begin`
@@ -86,8 +86,8 @@ class MachineCommand:
     # ---- before the command
 
     def about(self) -> list[Any]:
-        """The machine's name, and a port of it that is free."""
-        return [socket.gethostname(), free_port()]
+        """The machine's name, a port of it that is free, and its folder for this run."""
+        return [socket.gethostname(), free_port(), str(self.folder)]
 
     def sees(self, path: str) -> bool:
         """Whether there is something of that name here."""
