@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from clusters_room import Room, processes, until
+from clusters_room import Room, processes, started_by, until
 
 from tux.run.checkpoints import latest
 from tux.run.folder import read_metrics
@@ -39,10 +39,10 @@ def same(room, reference):
 
 
 def end(pid):
-    """Kill a process; wait until those that it has started are gone."""
-    below = [each for each, (_, parent) in processes().items() if parent == pid]
+    """Kill a process; wait until what it has started is gone."""
+    below = started_by(pid)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not {*below} & {*processes()}, "what it has started is gone")
+    until(lambda: not below & {*processes()}, "what it has started is gone")
 
 
 def held(room, engine, *flags):
@@ -123,7 +123,7 @@ def test_an_error_of_another_machine_is_told(engine, room):
 
 def test_a_killed_actor(on_ray, room, reference):
     process = held(room, on_ray, *KEPT)
-    end(room.machine(1)[2])
+    end(room.machine(1)[1])
     room.go()
     room.ends(process, "out")
     same(room, reference)
@@ -132,7 +132,7 @@ def test_a_killed_actor(on_ray, room, reference):
 
 def test_a_stopped_actor(on_ray, room, reference):
     process = held(room, on_ray, *KEPT)
-    os.kill(room.machine(1)[2], signal.SIGSTOP)
+    os.kill(room.machine(1)[1], signal.SIGSTOP)
     until(lambda: "another takes its place" in room.said("out"), "the actor is replaced")
     room.go()
     room.ends(process, "out")
@@ -142,7 +142,7 @@ def test_a_stopped_actor(on_ray, room, reference):
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_lost_node(on_ray, room, reference, rank):
     process = held(room, on_ray, *KEPT)
-    on_ray.cluster.remove_node(on_ray.node_of(room.machine(rank)[2]), allow_graceful=False)
+    on_ray.cluster.remove_node(on_ray.node_of(room.machine(rank)[1]), allow_graceful=False)
     try:
         room.go()
         room.ends(process, "out")

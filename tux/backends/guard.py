@@ -4,8 +4,10 @@ gone, however it went, the guard kills the command, removes the machine's folder
 It is run as a file, with the standard library alone, so that it starts at once: `guard.py FOLDER
 SECONDS MARK`. On standard input it takes lines of JSON: {"command", "cwd", "env"} starts a command,
 "interrupt" is Ctrl-C for it, "kill" kills it, "stay" is a sign of life. The end of the input, or
-SECONDS without a line, is the end. The command writes to the guard's own standard output and error.
-Behind its last line each of them has a line of MARK and the exit code, or minus the signal.
+SECONDS without a line, is the end. The command writes to the guard's own standard output and error,
+which end when the guard does. Behind its last line each of them has a line of MARK and the exit
+code, or minus the signal. The guard is nobody's child, as some engines kill the children of a
+process that ends.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ PATIENCE = 10.0  # seconds in which workers whose launcher is gone end by themse
 
 def main(folder: str, seconds: float, mark: str) -> None:
     """Do what standard input says; see above."""
+    if os.fork():
+        os._exit(0)
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)  # wishes come by standard input
     with suppress(OSError, AttributeError):  # Linux alone
