@@ -9,6 +9,7 @@ from tux.backends import driver
 from tux.backends.contract import MachineLost, Order
 from tux.backends.run import run
 from tux.base.errors import TuxError, UsageError
+from tux.cli.main import main
 from tux.run.folder import App, Origin, Run, read_run, write_run
 from tux.run.options import RunOptions
 
@@ -133,6 +134,12 @@ def test_the_folder_is_brought_back(tmp_path):
     assert [each.name for each in out.parent.iterdir()] == ["out"]
     with pytest.raises(UsageError, match="exists"):
         Said().started(backend, 1, out=out)
+
+
+@pytest.mark.parametrize("flag", ["--rdzv=h:1", "--node-rank=0", "--insecure", "--verify"])
+def test_what_the_back_end_says_itself_is_refused(flag, capsys):
+    assert main(["run", "mf", "--on", "local", flag]) == 2
+    assert flag.partition("=")[0] in capsys.readouterr().err
 
 
 def test_a_name_that_is_none():

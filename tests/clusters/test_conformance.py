@@ -9,8 +9,11 @@ import signal
 import pytest
 from clusters_room import Room, processes, started_by, until
 
+from tux.backends.run import run
+from tux.program import sources
 from tux.run.checkpoints import latest
-from tux.run.folder import read_metrics
+from tux.run.folder import read_metrics, read_run
+from tux.run.options import RunOptions
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
@@ -156,3 +159,17 @@ def test_more_cores_than_there_are(on_ray, room):
     room.ends(process, "out", 5)
     assert "2 machines with 50 CPUs each are needed, and its nodes have" in room.said("out")
     assert not (room.folder / "out").exists()
+
+
+def test_a_data_set_of_ray(on_ray, room, reference):
+    """Each machine writes its rows to a file; they are those of the file that was read."""
+    data = pytest.importorskip("ray.data")
+    room.go()
+    sets = [data.read_csv(str(room.folder / f"{name}.csv")) for name in ("train", "test")]
+    program = sources.find(str(room.folder / "mine" / "my.py")).program(gate=str(room.gate))
+    said = []
+    options = RunOptions(epochs=5, seed=3, out=room.folder / "out")
+    code = run(program, *sets, options, on="ray", machines=2, say=said.append, warn=said.append)
+    assert code == 0, said
+    same(room, reference)
+    assert read_run(room.folder / "out").data.path == "memory"
