@@ -94,7 +94,7 @@ def test_a_killed_command_of_machine_0(engine, room, reference):
 
 
 def test_ctrl_c_ends_with_a_model(engine, room):
-    process = room.start("out", *TWO, engine=engine)
+    process = room.start("out", *TWO, "--epochs=1000000", engine=engine)
     room.held(process, "out")
     process.send_signal(signal.SIGINT)
     room.go()
