@@ -16,7 +16,6 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
-from tux.program.sources import find
 from tux.run import claim
 from tux.run.finish import Interrupted
 from tux.run.folder import Incarnation, RunFolder, read_metrics, read_run
@@ -387,21 +386,3 @@ def test_a_long_first_epoch_ends_with_a_checkpoint_and_no_model(here, monkeypatc
     run(batched, os.path.abspath("ratings.csv"), None, RunOptions(out="whole", epochs=2, jit=False))
     assert model("part") == model("whole")
     assert [record["epoch"] for record in read_metrics("part")] == [1, 2]
-
-
-def test_the_file_of_the_program_may_have_moved(here):
-    text = "from tux.apps.mf.mf import MF\n\n\nclass Mine(MF):\n    pass\n"
-    for folder in ("old", "new"):
-        Path(folder).mkdir()
-        Path(folder, "my.py").write_text(text)
-    options = RunOptions(out="part", epochs=6, jit=False, checkpoint_every="2")
-    with pytest.raises(SystemError, match="stopped"):
-        run(find("old/my.py").program(rank=3), "ratings.csv", None, options, Stopping(3))
-    Path("old", "my.py").unlink()
-    with pytest.raises(UsageError, match="no such file"):
-        resume("part")
-    resume("part", app="new/my.py")
-    assert read_run("part").app.name == f"{here}/new/my.py:Mine"
-    Path("new", "my.py").write_text(text.replace("pass", "x = 1"))
-    with pytest.raises(Refused, match="the program's source changed"):
-        resume("part", app="new/my.py", epochs=8)
