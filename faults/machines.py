@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 
+from faults.fault import Fault
 from faults.network import Cable, no_namespaces, no_resets
-from faults.recovery import after_machines, now, over, started_again
-from faults.room import Room
+from faults.recovery import after_machines, over, started_again
+from faults.room import Room, Wrong
 from faults.running import Running
 from faults.scenario import Scenario, Seen
+from tux.base.processes import lives
+
+ALONE = 2.0
+"""Seconds in which a worker goes on before its command does."""
 
 
 class Machines:
@@ -67,8 +72,8 @@ def link_down(seconds: float, room: Room) -> Seen:
         machines = Machines(room, cable)
         commands = machines.both([hold(1)])
         room.reached("at")
+        fault = Fault(room)
         cable.cut()
-        fault = now()
         room.go("at")
         time.sleep(seconds)
         cable.mend()
@@ -82,7 +87,7 @@ def reset(room: Room) -> Seen:
         room.flags["--epochs"] = 30
         commands = machines.both([hold(1)])
         room.reached("at")
-        fault = now()
+        fault = Fault(room)
         room.go("at")
         for _ in range(5):
             cable.reset()
@@ -90,18 +95,42 @@ def reset(room: Room) -> Seen:
         return after_machines(room, machines, commands, fault)
 
 
-def stopped(seconds: float, room: Room) -> Seen:
-    """The worker of machine 1 is stopped and counts as lost; it is continued after some seconds, if
-    there are any.
+def stopped(room: Room) -> Seen:
+    """The worker of machine 1 is stopped for ever. Its command ends it, as it counts as lost."""
+    machines = Machines(room)
+    commands = machines.both([hold(1) | {"do": "stop"}])
+    fault = Fault(room, room.reached("at").seconds)
+    return after_machines(room, machines, commands, fault)
+
+
+def frozen(seconds: float, room: Room) -> Seen:
+    """Machine 1 stands still, and counts as lost: its command and its worker are stopped, and
+    continued after some seconds. The worker first: what it sends then comes late.
     """
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
-    fault = room.reached("at")
-    if seconds:
-        room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
-        with suppress(ProcessLookupError):
-            os.kill(fault.pid, signal.SIGCONT)
-    return after_machines(room, machines, commands, fault)
+    moment = room.reached("at")
+    fault = Fault(room, moment.seconds, stopped=[moment.pid])
+    os.kill(commands[1].process.pid, signal.SIGSTOP)
+    room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
+    if not lives(moment.pid):
+        raise Wrong(f"the stopped worker is gone{room.said()}")
+    os.kill(moment.pid, signal.SIGCONT)
+    time.sleep(ALONE)
+    os.kill(commands[1].process.pid, signal.SIGCONT)
+    seen = after_machines(room, machines, commands, fault)
+    late = refused(commands[0])
+    if not late:
+        return seen._replace(wrong=(*seen.wrong, "nothing has come late"))
+    return seen._replace(measured={"late messages refused": late})
+
+
+def refused(command: Running) -> int:
+    """How many connections and messages a command says that it has refused: each warning has the
+    sum so far.
+    """
+    told = re.findall(r"(\d+) connections? or messages? .* refused", command.output()[1])
+    return max(map(int, told), default=0)
 
 
 def killed(rank: int, room: Room) -> Seen:
@@ -109,9 +138,9 @@ def killed(rank: int, room: Room) -> Seen:
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
+    fault = Fault(room)
     for pid in [commands[rank].process.pid, *commands[rank].workers().values()]:
         os.kill(pid, signal.SIGKILL)
-    fault = now()
     room.code(commands[rank])
     room.go("at")
     return after_machines(room, machines, commands, fault, killed=rank)
@@ -122,9 +151,9 @@ def restarted(order: tuple[int, int], room: Room) -> Seen:
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
+    fault = Fault(room)
     for each in commands:
         os.kill(each.process.pid, signal.SIGKILL)
-    fault = now()
     room.until(lambda: not any(each.left() for each in commands), "the workers to end")
     gone = time.monotonic() - fault.seconds
     return started_again(room, machines, fault, order)._replace(noticed=gone)
@@ -248,14 +277,14 @@ def _faults() -> list[Scenario]:
             "stopped-elsewhere",
             "the worker of machine 1 stopped for ever",
             told,
-            partial(stopped, 0.0),
+            stopped,
             1,
         ),
         Scenario(
-            "stopped-elsewhere-20s",
-            "the worker of machine 1 stopped for 20 s, then continued",
-            f"{told}; nothing that comes late is applied",
-            partial(stopped, 20.0),
+            "frozen-20s",
+            "command and worker of machine 1 stopped for 20 s, then continued",
+            f"{told}; what comes late is refused",
+            partial(frozen, 20.0),
             1,
         ),
         *(

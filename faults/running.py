@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -139,13 +140,15 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
 
 
 def shared_memory() -> set[str]:
-    """Names of all pieces of shared memory of this user."""
-    folder = Path("/dev/shm")
-    return (
-        {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()}
-        if folder.is_dir()
-        else set()
-    )
+    """Names of all pieces of shared memory of this user, but for those of `fuzz`, which another
+    command may run meanwhile.
+    """
+    found, folder = set(), Path("/dev/shm")
+    for path in folder.iterdir() if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # it has gone meanwhile
+            if path.stat().st_uid == os.getuid() and not path.name.startswith("tux-fuzz-"):
+                found.add(str(path))
+    return found
 
 
 def unwarned(err: str) -> str:

@@ -9,15 +9,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from faults import recovery
 from faults.recovery import after_worker, now, over, untouched
 from faults.room import CLOCKS, EPOCHS, Moment, Room
-from faults.running import Running
 from faults.scenario import Scenario, Seen
 from tux.base.processes import lives
 
-KILLS = 5
-"""In one run."""
+FAILING = 40
+"""Epochs in which clocks fail."""
 GOES_ON = "noticed; goes on to the same bytes"
 UNNOTICED = "goes on under the same processes, to the same bytes"
 
@@ -111,72 +109,14 @@ def failing(chance: float, room: Room) -> Seen:
         "workers": 2,
     }
     entry: dict[str, object] = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
-    epochs = 20 if chance > 0.05 else 60
-    room.flags["--epochs"] = epochs
+    room.flags |= {"--epochs": FAILING, "--restarts": 1000}
     start = time.monotonic()
-    room.flags["--restarts"] = 1000
-    command = room.train(plan=[entry | chances] if chance else [])
-    while room.code(command) == 4:
-        command = room.resume() if recovery.are_in(room.folder / "out") else again(room)
+    command = room.train(plan=[entry | chances])
+    room.code(command)
     seconds = time.monotonic() - start
     seen = over(room, command)
     kills = len(list(room.plan_folder.glob("kill by chance *")))
-    note = f"{kills} of {epochs * CLOCKS} clocks died, {seconds:.1f} s"
-    return seen._replace(faults=kills, note=note)
-
-
-def again(room: Room) -> Running:
-    """Start anew, as there is no checkpoint yet."""
-    if (room.folder / "out").exists():
-        (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
-    return room.train()
-
-
-def at_random(room: Room) -> Seen:
-    """A worker or the launcher is killed at any moment, several times in one run."""
-    workers = room.draw.choice([1, 2])
-    room.flags |= {"--workers": workers, "--epochs": 40, "--checkpoint-every": "0.2s"}
-    if workers > 1:
-        room.flags["--restarts"] = 2 * KILLS
-    command = room.train()
-    noticed: list[float] = []
-    while len(noticed) < KILLS:
-        time.sleep(room.draw.uniform(0.1, 3.0))
-        # the launcher is number -1
-        rank, pid = room.draw.choice([(-1, command.process.pid), *command.workers().items()])
-        if command.process.poll() is not None:
-            break
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        command, seconds = followed(room, command, rank, now(pid))
-        noticed.append(seconds)
-    if noticed and room.code(command) == 2:  # the kill before came when all was written
-        room.expect(command, 2, "error: the run of ")
-        seen = Seen(wrong=tuple(room.differences()))
-    else:
-        seen = over(room, command)
-    typical = sorted(noticed)[len(noticed) // 2] if noticed else None
-    return seen._replace(noticed=typical, faults=len(noticed))
-
-
-def followed(room: Room, command: Running, rank: int, fault: Moment) -> tuple[Running, float]:
-    """The command that goes on after a kill at any moment, and the seconds until it was noticed."""
-    seconds = (
-        room.until(
-            lambda: (
-                command.process.poll() is not None
-                or (rank >= 0 and command.workers().get(rank, fault.pid) != fault.pid)
-            ),
-            "a kill to be noticed",
-        )
-        - fault.seconds
-    )
-    if command.process.poll() in (None, 0):  # 0: the run was over before it was noticed
-        return command, seconds
-    room.until(lambda: not command.processes(), "the workers to end")
-    if recovery.are_in(room.folder / "out"):
-        return room.resume(), seconds
-    return again(room), seconds
+    return seen._replace(faults=kills, measured={"seconds of the run": seconds})
 
 
 def scenarios() -> list[Scenario]:
@@ -202,13 +142,12 @@ def scenarios() -> list[Scenario]:
             play=partial(stopped_for_long, 40.0),
             times=1,
         ),
-        make("kills", "worker or launcher killed at any moment", play=at_random, times=8),
     ]
     for share in (0, 1, 10):
         found.append(
             make(
                 f"failing-{share}",
-                f"{share}% of all clocks kill their worker",
+                f"{share}% of {FAILING * CLOCKS} clocks kill their worker",
                 play=partial(failing, share / 100),
                 times=1,
                 limit=400.0,

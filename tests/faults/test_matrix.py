@@ -23,7 +23,7 @@ KNOWN = scenarios()
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """Small data, and what uninterrupted runs on them leave."""
-    return Whole(tmp_path_factory.mktemp("whole"), 400, jit=False)
+    return Whole.small(tmp_path_factory.mktemp("whole"), 400, jit=False)
 
 
 def played(name, whole, folder, number=0):
