@@ -16,8 +16,8 @@ from tux.run.checkpoints import newest
 
 FLIPS = 1000
 """Bits of one checkpoint that are flipped, one after the other, at each time."""
-RESUMES = 3
-"""Damages of each kind with which the user resumes, at each time."""
+RESUMES = 2
+"""Damages with which the user resumes, at each time."""
 PAGE = 4096
 
 Damage = Callable[[Path, Path, Room], None]
@@ -158,6 +158,5 @@ def scenarios() -> list[Scenario]:
             "all checkpoints damaged",
             "exit code 3; it says so, and changes nothing",
             all_damaged,
-            times=2,
         ),
     ]

@@ -156,7 +156,7 @@ def scenarios() -> list[Scenario]:
             "a run in one process killed at a change of files",
             "resumed, or begun anew if there was no checkpoint, it has the same bytes",
             alone,
-            times=6,
+            times=3,
         ),
         *(
             Scenario(
@@ -164,7 +164,6 @@ def scenarios() -> list[Scenario]:
                 f"a run is ended by {number.name}",
                 "exit code 130 with a model; resumed, it goes on to the same bytes",
                 partial(interrupted, number),
-                times=3,
             )
             for words, number in (("ctrl-c", signal.SIGINT), ("sigterm", signal.SIGTERM))
         ),
@@ -173,13 +172,11 @@ def scenarios() -> list[Scenario]:
             "a second run and a resume in the folder of a run",
             "both are refused (exit code 2); the first one has the same bytes",
             two_into_one,
-            times=3,
         ),
         Scenario(
             "resumed-twice",
             "two commands resume a killed run at once",
             "one is refused (exit code 2), the other has the same bytes",
             resumed_twice,
-            times=3,
         ),
     ]

@@ -51,7 +51,6 @@ def scenarios() -> list[Scenario]:
             "MF of MovieLens 1M: a worker killed at any moment of training",
             f"noticed; goes on within {WITHIN:.0f} s, to the same bytes",
             killed,
-            times=1,
             limit=300.0,
             missing=no_data,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -39,10 +39,9 @@ class Scenario:
     fault: str
     expected: str
     play: Callable[[Room], Seen]
-    times: int = 3
+    times: int = 1
     limit: float = 120.0
     missing: Callable[[], str] = lambda: ""
-    needs_flags: dict[str, object] = field(default_factory=dict)
 
 
 def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:
