@@ -20,6 +20,8 @@ from faults.scenario import Scenario, Seen
 KILLS = 20
 """In one run."""
 FLAGS = {"--epochs": 200, "--checkpoint-every": "0.2s"}
+REJOIN = 20
+"""Seconds after which a worker gives up a machine 0 that was killed when it had begun to start."""
 GRACE = 10.0
 """Seconds in which a machine's command ends after the other one."""
 
@@ -50,7 +52,7 @@ def on_one_machine(room: Room) -> Seen:
 def on_two_machines(room: Room) -> Seen:
     """A run of two machines with a worker each."""
     with Cable() as cable:
-        machines = Machines(room, cable)
+        machines = Machines(room, cable, rejoin=REJOIN)
         room.flags |= FLAGS | {"--restarts": 2 * KILLS}
         return killed(room, machines, 2)
 
@@ -92,14 +94,13 @@ def await_moment(room: Room, commands: list[Running]) -> None:
 
 
 def drawn(room: Room, commands: list[Running]) -> list[int]:
-    """The process ids of a worker, of the only launcher, or of all that a machine runs."""
-    workers = [pid for each in commands for pid in each.workers().values()]
-    machines = [[each.process.pid] for each in commands]
-    if len(commands) > 1:
-        machines = [
-            [pid, *each.processes()] for [pid], each in zip(machines, commands, strict=True)
-        ]
-    return room.draw.choice([*([pid] for pid in workers), *machines])
+    """The process ids of a worker, of the only launcher, or of a machine's command and workers."""
+    workers = [[*each.workers().values()] for each in commands]
+    machines = [
+        [each.process.pid, *(pids if len(commands) > 1 else ())]
+        for each, pids in zip(commands, workers, strict=True)
+    ]
+    return room.draw.choice([*([pid] for pids in workers for pid in pids), *machines])
 
 
 class Run:

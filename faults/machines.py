@@ -23,10 +23,10 @@ ALONE = 2.0
 
 
 class Machines:
-    """Two machines with a worker each; without a `cable`, both are this one."""
+    """Two machines with a worker each; without a `cable`, both are this one. `rejoin`: seconds."""
 
-    def __init__(self, room: Room, cable: Cable | None = None) -> None:
-        self.room, self.cable = room, cable
+    def __init__(self, room: Room, cable: Cable | None = None, rejoin: int = 60) -> None:
+        self.room, self.cable, self.rejoin = room, cable, rejoin
         self.key = room.folder / "key"
         self.key.write_bytes(bytes(range(32)))
         self.host, self.port = "10.78.0.1" if cable else "127.0.0.1", free_port()
@@ -35,7 +35,7 @@ class Machines:
     def more(self, rank: int) -> list[object]:
         """The flags that make two machines of two commands."""
         where = ["--nnodes", 2, "--node-rank", rank, "--rdzv", f"{self.host}:{self.port}"]
-        return [*where, "--key-file", self.key]
+        return [*where, "--key-file", self.key, "--rejoin", self.rejoin]
 
     def wrap(self, rank: int) -> Sequence[str]:
         """Where a machine's command runs."""
