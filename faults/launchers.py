@@ -94,7 +94,10 @@ def alone(room: Room) -> Seen:
 
 
 def interrupted(number: signal.Signals, room: Room) -> Seen:
-    """A run is asked to end: it keeps its model and a checkpoint; then the user resumes."""
+    """A run is asked to end: it keeps its model and a checkpoint; then the user resumes. It is long
+    enough that it hears this before its end.
+    """
+    room.flags["--epochs"] = 30
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
     room.reached("at")
     os.killpg(command.process.pid, number)
