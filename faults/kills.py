@@ -79,8 +79,8 @@ def killed(room: Room, machines: Commands, count: int) -> Seen:
     while run.goes_on():
         time.sleep(0.05)
     wrong = [*run.end_others(), *room.differences()]
-    note = f"{run.given_up} commands gave up" if run.given_up else ""
-    return Seen(wrong=tuple(wrong), faults=kills, notices=tuple(noticed), note=note)
+    measured = {"commands that gave up and were started again": run.given_up}
+    return Seen(wrong=tuple(wrong), faults=kills, notices=tuple(noticed), measured=measured)
 
 
 def await_moment(room: Room, commands: list[Running]) -> None:

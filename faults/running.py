@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,7 +37,6 @@ class Running:
         """
         self.folder = Path(folder)
         self.tmp = Path(tempfile.mkdtemp(prefix="t"))  # a short name, as sockets lie in it
-        self.shared = shared_memory()
         self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
         most = memory or resource.RLIM_INFINITY
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
@@ -99,12 +97,10 @@ class Running:
         }
 
     def left(self) -> list[str]:
-        """What is left of the command: processes, files in its folder for temporary ones, shared
-        memory.
-        """
+        """What is left of the command: processes, and files in its folder for temporary ones."""
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
         parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
-        return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
+        return sorted(alive | below(self.tmp) | parts)
 
     def output(self) -> tuple[str, str]:
         """(standard output, standard error) so far."""
@@ -137,18 +133,6 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
         for where, folders, files in os.walk(folder)
         for name in [*folders, *files]
     }
-
-
-def shared_memory() -> set[str]:
-    """Names of all pieces of shared memory of this user, but for those of `fuzz`, which another
-    command may run meanwhile.
-    """
-    found, folder = set(), Path("/dev/shm")
-    for path in folder.iterdir() if folder.is_dir() else ():
-        with suppress(FileNotFoundError):  # it has gone meanwhile
-            if path.stat().st_uid == os.getuid() and not path.name.startswith("tux-fuzz-"):
-                found.add(str(path))
-    return found
 
 
 def unwarned(err: str) -> str:
