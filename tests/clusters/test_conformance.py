@@ -11,6 +11,7 @@ import pytest
 from clusters_room import LIMIT, Room, processes, started_by, until
 
 from tux.backends.run import run
+from tux.base.errors import TuxError
 from tux.program import sources
 from tux.run.checkpoints import latest
 from tux.run.folder import read_metrics, read_run
@@ -59,7 +60,10 @@ class InProcess:
         say = {"say": self.said.append, "warn": self.said.append}
 
         def body():
-            self.codes.append(run(program, data, test, chosen, on="ray", machines=2, **say))
+            try:
+                self.codes.append(run(program, data, test, chosen, on="ray", machines=2, **say))
+            except TuxError as error:
+                self.said.append(f"error: {error}")
 
         self.thread = threading.Thread(target=body, daemon=True)
         self.thread.start()
@@ -178,7 +182,7 @@ def test_a_lost_node(on_ray, room, reference, rank):
     try:
         until(lambda: not guards & {*processes()}, "what was on the node is gone")
         room.go()
-        assert run.code() == 0, run.said
+        assert run.code() == 0, "\n".join(run.said)
         same(room, reference)
     finally:
         on_ray.cluster.add_node(num_cpus=2, object_store_memory=80_000_000)
@@ -196,6 +200,6 @@ def test_a_data_set_of_ray(on_ray, room, reference):
     data = pytest.importorskip("ray.data")
     room.go()
     run = InProcess(room, *(data.read_csv(path) for path in room_files(room)))
-    assert run.code() == 0, run.said
+    assert run.code() == 0, "\n".join(run.said)
     same(room, reference)
     assert read_run(room.folder / "out").data.path == "memory"
