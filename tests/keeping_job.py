@@ -29,6 +29,7 @@ UNKNOWN = dict(
     data="",
     test=None,
     parameters={},
+    options={},
     versions={},
     metrics_bytes=0,
 )

@@ -34,6 +34,9 @@ class Keeper(Protocol):
     another thread, ends what `begin` has begun.
     """
 
+    def has_one(self) -> bool:
+        """Whether the run has a checkpoint already."""
+
     def begin(self) -> None:
         """A checkpoint will be written. DiskError."""
 

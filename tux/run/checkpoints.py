@@ -53,6 +53,7 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     data: str  # digest
     test: str | None
     parameters: dict[str, Any]
+    options: dict[str, Any]  # as run.json has them
     versions: dict[str, str]
     metrics_bytes: Count  # of metrics.jsonl
     number: Count = 0

@@ -40,6 +40,13 @@ DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
 
 
+WHOLE = (
+    "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
+    "of model/*.parquet can be read without it)"
+)
+"""What to do where `run.json` is damaged."""
+
+
 class App(msgspec.Struct, forbid_unknown_fields=True):
     """Which program it was: a built-in name or ``/path/file.py:Class``, and the digest of its
     source.
@@ -250,7 +257,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
             do="name the folder that tux run --out made",
         ) from None
     except DAMAGED as error:
-        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+        raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
 
 
 def read_metrics(

@@ -92,7 +92,5 @@ class LocalMarks:
             self._warn(outcome.error)
 
     def _warn(self, error: DiskError) -> None:
-        self._watch.warn(
-            f"no checkpoint was written: {error.what}; training goes on, and the checkpoint before "
-            "stays"
-        )
+        before = "the one before stays" if self._keeper.has_one() else "there is none before it"
+        self._watch.warn(f"no checkpoint was written: {error.what}; training goes on, and {before}")

@@ -19,11 +19,17 @@ from tux.graph.store import is_partitioned
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
-from tux.run.folder import Run, read_metrics, read_run
-from tux.run.options import MEMORY, RunOptions
+from tux.run.folder import WHOLE, Run, read_metrics, read_run
+from tux.run.options import ALLOWED, MEMORY, RunOptions
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
+
+OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
+"""Options that a run may go on with other values of."""
+
+FILES = ("vocab", "stop", "labels", "vertices")
+"""Options that name files."""
 
 OTHER = "resume with what the run began with, or start a new run"
 
@@ -94,6 +100,7 @@ def stopped(
     its data were in memory, or it was on another number of machines.
     """
     path, run = Path(folder), read_run(folder)
+    _check_options(run.options, path / "run.json")
     machines = run.options.get("machines", 1)
     _check_place(path, machines, place)
     found = newest(folder)
@@ -112,6 +119,7 @@ def stopped(
                 do="run it anew, with a file of the data",
             )
     checkpoint = found.checkpoint
+    _check_unchanged(run, checkpoint.manifest, path / "run.json")
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
@@ -143,6 +151,7 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         data=record.data.digest,
         test=record.test.digest if record.test else None,
         parameters=dict(record.parameters),
+        options=record.options,
         versions=record.versions,
         metrics_bytes=_bytes_of(metrics, head.epoch),
     )
@@ -159,6 +168,43 @@ def _bytes_of(metrics: Path, epochs: int) -> int:
                 size += len(line)
             sync(metrics)
     return size
+
+
+def _check_options(options: Mapping[str, Any], where: Path) -> None:
+    """DataError if the options in a run's record are not what a run writes."""
+    missing = [name for name in ("epochs", "workers") if options.get(name) is None]
+    wrong = [
+        f"the option {name} is {value!r}, not {ALLOWED[name].form}"
+        for name, value in options.items()
+        if name in ALLOWED and value is not None and ALLOWED[name].read(value) is None
+    ]
+    machines = options.get("machines", 1)
+    if type(machines) is not int or machines < 1:
+        wrong.append(f"the option machines is {machines!r}, not a whole number at least 1")
+    if missing or wrong:
+        what = wrong[0] if wrong else f"it has no option {missing[0]}"
+        raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
+
+
+def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
+    """Refused if the record of the run says something else than the checkpoint does, by name: it
+    was changed by hand. Files may have been moved; what is in them is compared later.
+    """
+    of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
+    for before, now, names in (
+        ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
+        (kept.parameters, run.parameters, sorted({*run.parameters, *kept.parameters})),
+        (kept.options, run.options, sorted(of_options)),
+    ):
+        for name in names:
+            if before.get(name) != now.get(name):
+                raise Refused(
+                    f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
+                    f"{kept.number} was taken",
+                    where=str(where),
+                    do="put back what it was; only epochs, workers, threads, timeout and restarts "
+                    "may be others, by flags of tux run --resume",
+                )
 
 
 def _file(path: str) -> str | None:

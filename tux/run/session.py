@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from tux.engine.saved import load
 from tux.engine.shares import WHOLE
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.store import is_partitioned
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
@@ -133,6 +135,8 @@ def _run(
     """A run, or what follows the checkpoint of one that has stopped, and its folder."""
     before, folder = begun or (None, None)
     options.of(program)  # what the program has no use for is told before data are read
+    processes = _has_processes(data, options)
+    _check_restarts(options, processes=processes)
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
         if folder is None and options.out is not None:
@@ -141,8 +145,6 @@ def _run(
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
             plan = stored(options.of(program), inputs)
-            processes = plan.workers > 1 or bool(options.place or inputs.folder)
-            _check_restarts(options, processes=processes)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
@@ -244,6 +246,12 @@ def _going_on(
     note(record, start, BY_HAND, kept.workers if changed else None)
     watch.say(f"goes on from {start}")
     return before, before.records()
+
+
+def _has_processes(data: Data | None, options: RunOptions) -> bool:
+    """Whether workers are processes of their own; those of a partitioned folder always are."""
+    several = options.workers not in (None, 1) or options.place is not None
+    return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
 def _check_restarts(options: RunOptions, *, processes: bool) -> None:
