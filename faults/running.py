@@ -139,10 +139,13 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
 
 
 def shared_memory() -> set[str]:
-    """Names of all pieces of shared memory of this user."""
+    """Names of all pieces of shared memory of this user, but for the folders of programs that give
+    damaged inputs (`fuzz.watch`), which may run at the same time.
+    """
     folder = Path("/dev/shm")
     return (
-        {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()}
+        {str(path) for path in folder.glob("*") if path.lstat().st_uid == os.getuid()}
+        - {str(path) for path in folder.glob("tux-fuzz-*")}
         if folder.is_dir()
         else set()
     )

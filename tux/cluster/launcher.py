@@ -122,7 +122,7 @@ class Launcher(LocalWorkers):
         for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
         all are lost.
         """
-        if not isinstance(join := joining.heard(frames, self.job), Join):
+        if not isinstance(join := joining.heard(frames, self.job.meeting), Join):
             return False
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
@@ -130,7 +130,7 @@ class Launcher(LocalWorkers):
         answer = Bye("its job has all workers already") if self._begun else welcome(self.job)
         with suppress(Refused):  # what it says is no address
             self.socket_thread.reactor.sockets.send_once(
-                join.address, joining.told(answer, self.job)
+                join.address, joining.told(answer, self.job.meeting)
             )
         return True
 
@@ -309,9 +309,16 @@ class Launcher(LocalWorkers):
         super().resume()
         self.socket_thread.resume()
 
-    def close(self, why: str = "", *, again: bool = False, patience: float = 2.0) -> None:
+    def close(
+        self,
+        why: str = "",
+        *,
+        again: bool = False,
+        interrupted: bool = False,
+        patience: float = 2.0,
+    ) -> None:
         """Say goodbye to the workers that have said hello, and end all. `why`: before its time;
-        `again`: they are started again.
+        `again`: they are started again; `interrupted`: the user has ended the job.
         """
         if self._over:
             return
@@ -319,7 +326,7 @@ class Launcher(LocalWorkers):
             self._over = True
             met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
             for rank in met:
-                self._say(Bye(why, again), rank)
+                self._say(Bye(why, again, interrupted), rank)
             self.end(met, patience)
             if self._checkpointing:
                 self._checkpointing.end(patience)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, Refused, StartsAgain, TuxError
+from tux.base.errors import DeadlinePassed, Interrupted, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import is_stopped
 from tux.cluster.control import (
@@ -281,12 +281,13 @@ class Peer:
             self.files.send_lists(self.receive)
 
 
-def ended(bye: Bye) -> Refused | StartsAgain:
+def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
     """The launcher has ended the job before its time, or this incarnation of it."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
         return StartsAgain(f"machine 0 starts all workers again{why}")
-    return Refused(f"machine 0 ended the job{why}", do="see what it says there")
+    kind = Interrupted if bye.interrupted else Refused
+    return kind(f"machine 0 ended the job{why}", do="see what it says there")
 
 
 def failure_of(folder: Path, rank: int) -> Failed | None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
+from tux.cluster.answering import answer
 from tux.cluster.keeper import States
 from tux.engine.saved import load
 from tux.engine.shares import WHOLE
@@ -141,6 +142,7 @@ def _run(
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
+        stop_answering = _answering(stack, options.place)
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
@@ -157,7 +159,9 @@ def _run(
             recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
             with _telling_how_to_go_on(folder):
                 training = stack.enter_context(
-                    start_workers(program, inputs, plan, folder, clock, states, recovery)
+                    start_workers(
+                        program, inputs, plan, folder, clock, states, recovery, stop_answering
+                    )
                 )
         else:
             training = _in_this_process(stack, program, inputs, plan, folder, clock, states)
@@ -246,6 +250,17 @@ def _going_on(
     note(record, start, BY_HAND, kept.workers if changed else None)
     watch.say(f"goes on from {start}")
     return before, before.records()
+
+
+def _answering(stack: ExitStack, place: Place | None) -> Callable[[], None]:
+    """On machine 0 of several: other machines are told to wait, until the function is called that
+    this returns, or the `stack` is left.
+    """
+    if place is None or place.rank:
+        return lambda: None
+    stop = answer(place.launcher, place.secret)
+    stack.callback(stop)
+    return stop
 
 
 def _has_processes(data: Data | None, options: RunOptions) -> bool:
