@@ -4,13 +4,14 @@ noticed, and so is a full disk.
 
 import io
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tux.base.errors import DiskError, Refused
 from tux.engine import spool
-from tux.engine.spool import Spool, SpooledLists
+from tux.engine.spool import Scratch, Spool, SpooledLists
 
 N, ROUNDS = 23, 3
 WIDTHS = {"path": 4, "noise": 2}
@@ -29,7 +30,7 @@ def written(home, block=5):
     """
     files = [io.BytesIO() for _ in range(home.max() + 1)]
     for worker, file in enumerate(files):
-        spooled = Spool("page", WIDTHS, lambda file=file: file)
+        spooled = Spool("page", WIDTHS, Scratch(lambda file=file: file))
         mine = np.flatnonzero(home == worker).astype(np.int32)
         for number in range(ROUNDS):
             for low in range(0, N, block):
@@ -60,11 +61,12 @@ def test_all_workers_files_are_one(monkeypatch, workers, piece):
 
 
 def test_files_are_read_by_their_paths(tmp_path):
-    spooled = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
+    spooled = Spool("page", WIDTHS, Scratch(partial(open, tmp_path / "here", "wb+")))
     for _ in range(2):
         spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
+    size = spooled.flushed().tell()
     spooled.flushed().close()
-    with SpooledLists.of([tmp_path / "here"], ORDERS) as lists:
+    with SpooledLists.of([[(tmp_path / "here", size)]], ORDERS) as lists:
         assert lists.rounds == 2
     assert all(file.closed for file in lists.files)
 
@@ -130,8 +132,8 @@ def test_a_full_disk_is_told():
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(DiskError, match="file of lists cannot be written: No space left"),
     ):
-        Spool("page", WIDTHS, lambda: full).append(*rows)
+        Spool("page", WIDTHS, Scratch(lambda: full)).append(*rows)
     with pytest.raises(DiskError):
-        Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)
+        Spool("page", WIDTHS, Scratch(partial(open, "/nowhere/lists", "wb"))).append(*rows)
     with pytest.raises(DiskError):
-        SpooledLists.of(["/nowhere/lists"], ORDERS)
+        SpooledLists.of([[(Path("/nowhere/lists"), 1)]], ORDERS)

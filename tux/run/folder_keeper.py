@@ -19,6 +19,11 @@ class FolderKeeper:
         self._checkpoints, self._manifest = checkpoints, manifest
         self._draft: Draft | None = None
 
+    @property
+    def lists(self) -> Path:
+        """The folder of lists on disk."""
+        return self._checkpoints.lists
+
     def begin(self) -> None:
         """Begin a checkpoint. DiskError."""
         self._draft = self._checkpoints.begin()
