@@ -16,6 +16,7 @@ import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -44,9 +45,11 @@ def name_of(rank: int, start: bytes) -> str:
 def created(path: Path) -> BinaryIO:
     """A new file, to be written and read, whose name is on the disk. OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = open(path, "xb+")  # noqa: SIM115  the caller closes it
-    for folder in [*path.absolute().parents][:3]:  # that of lists, of checkpoints, of the run
-        sync(folder)
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "xb+"))
+        for folder in [*path.absolute().parents][:3]:  # that of lists, of checkpoints, of the run
+            sync(folder)
+        stack.pop_all()  # the caller closes it
     return file
 
 

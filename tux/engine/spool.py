@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import numpy as np
 
-from tux.base.disk import writing
+from tux.base.disk import sync_open, writing
 from tux.base.errors import DiskError, Refused
 from tux.engine.segments import Segment, joined
 
@@ -120,7 +120,7 @@ class Spool:
         try:
             with writing(FILE):
                 if self.file is not None:
-                    os.fsync(self.file.fileno())
+                    sync_open(self.file.fileno())
         except DiskError as error:
             self._lost = error
             raise
