@@ -1,0 +1,90 @@
+"""The part of each edge of a share, and the edges to their parts, in the order of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tux.arrays.lookup import looked_up
+from tux.base.errors import UsageError
+from tux.loading.numbering import Numbered, Sizes
+from tux.loading.plan import Keep, Plan
+from tux.loading.rounds import Messages, Rounds, told_numbers
+from tux.partition.bicut import larger_side
+from tux.partition.some_edges import BY_ENDS, SomeEdges
+
+
+@dataclass
+class Edges:
+    """The edges of one part: positions of both ends (m,) int32, and their numbers by field."""
+
+    src: np.ndarray
+    dst: np.ndarray
+    fields: dict[str, np.ndarray]
+
+
+def placed(
+    plan: Plan, me: int, share: Numbered, fields: Mapping[str, np.ndarray], keep: Keep
+) -> Rounds[list[Edges]]:
+    """Send the edges of a share to the loaders that host their parts; the edges of the parts that
+    this loader hosts. Keeps both ends' indices, which are not needed any more.
+    """
+    ends = [share.types[name] for name in plan.ends]
+    counts = yield from told_numbers(plan.loaders, [len(share.codes[0])])
+    parts = _parts(plan, share, int(counts.sum()))
+    for name, end, codes in zip(("src", "dst"), ends, share.codes, strict=True):
+        keep(name, looked_up(end.index, codes))
+    order = np.argsort(parts, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=plan.parts))])
+    del parts
+    columns = [looked_up(end.position, codes) for end, codes in zip(ends, share.codes, strict=True)]
+    share.codes = order[:0], order[:0]
+    columns = [column[order] for column in (*columns, *fields.values())]
+    del order
+    outbox: Messages = [
+        [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to) for column in columns]
+        for to in range(plan.loaders)
+    ]
+    del columns
+    inbox = yield outbox
+    del outbox
+    feeds, out = [iter(message) for message in inbox], []
+    for _ in plan.hosted(me):
+        arrived = [[next(feed) for _ in range(2 + len(fields))] for feed in feeds]
+        src, dst, *numbers = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
+        out.append(Edges(src, dst, dict(zip(fields, numbers, strict=True))))
+    return out
+
+
+def _parts(plan: Plan, share: Numbered, edges: int) -> np.ndarray:
+    """The part of each edge of this share (m,) int16."""
+    first, second = (share.types[name] for name in plan.ends)
+    src, dst = share.codes
+    sources, targets = (int(share.sizes[name].largest[side]) for side, name in enumerate(plan.ends))
+    if max(sources, targets) > 8 * edges + 1024:
+        # one process numbers the vertices of edges anew then: see `tux.partition.ends.ends`
+        raise UsageError(
+            f"{max(sources, targets):,} vertices with {edges:,} edges cannot be loaded in shares",
+            do="leave out the vertices without edges, or cut the graph in one process",
+        )
+    if plan.bipartite:
+        number = np.concatenate([first.index, second.index.astype(np.int64) + sources])
+        none = np.zeros(len(first.index), np.int64)
+        into = np.concatenate([none, second.degrees[1]])
+        degree = np.concatenate([first.degrees[0].astype(np.int64), second.degrees[1]])
+        dst = dst + np.int32(len(first.index))
+    else:
+        number, into = first.index, first.degrees[1]
+        degree = first.degrees[0].astype(np.int64) + first.degrees[1]
+    some = SomeEdges(src, dst, number, degree, into, _favourite(plan, share.sizes))
+    return BY_ENDS[plan.partitioner](some, plan.parts, plan.seed)
+
+
+def _favourite(plan: Plan, sizes: dict[str, Sizes]) -> str:
+    """The side that is to be kept whole."""
+    if plan.favourite != "auto":
+        return plan.favourite
+    sources, targets = (int(sizes[name].present[side]) for side, name in enumerate(plan.ends))
+    return larger_side(sources, targets)
