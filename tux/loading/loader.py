@@ -29,11 +29,11 @@ class TypeLoaded:
 @dataclass
 class Loaded:
     """What a loader tells in the end. Of each part that it hosts: edges, and those of them that
-    repeat an earlier one's ends.
+    repeat an earlier one's ends; None where such edges may be in several parts.
     """
 
     edges: list[int] = field(default_factory=list)
-    repeated: list[int] = field(default_factory=list)
+    repeated: list[int] | None = field(default_factory=list)
     types: dict[str, TypeLoaded] = field(default_factory=dict)
 
 
@@ -55,7 +55,7 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
     sizes = vertices.sizes
     del vertices
     parts = yield from assembled(plan, me, hosted, sizes, keep)
-    loaded = Loaded()
+    loaded = Loaded(repeated=None if plan.partitioner == "pds" else [])
     for name in plan.types:
         rows = [part.types[name].n_train for part in parts]
         # without a part here, the flag is told by the loaders that host one
@@ -64,14 +64,15 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
     for p in plan.hosted(me):
         part = parts.pop(0)
         loaded.edges.append(len(part.src))
-        loaded.repeated.append(_repeated(plan, part))
+        if loaded.repeated is not None:
+            loaded.repeated.append(_repeated(plan, part))
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
 
 
 def _repeated(plan: Plan, part: Part) -> int:
-    """Edges of a part that repeat an earlier one's ends. Edges of equal ends are in one part."""
+    """Edges of a part that repeat an earlier one's ends."""
     keys = part.src.astype(np.int64)
     keys *= max(len(part.types[plan.ends[1]].rows), 1)
     keys += part.dst

@@ -12,6 +12,7 @@ from tux.base.errors import UsageError
 from tux.loading.numbering import Numbered, Sizes
 from tux.loading.plan import Keep, Plan
 from tux.loading.rounds import Messages, Rounds, told_numbers
+from tux.loading.turns import IN_TURNS
 from tux.partition.bicut import larger_side
 from tux.partition.some_edges import BY_ENDS, SomeEdges
 
@@ -33,7 +34,7 @@ def placed(
     """
     ends = [share.types[name] for name in plan.ends]
     counts = yield from told_numbers(plan.loaders, [len(share.codes[0])])
-    parts = _parts(plan, share, int(counts.sum()))
+    parts = yield from _parts(plan, me, share, int(counts.sum()))
     for name, end, codes in zip(("src", "dst"), ends, share.codes, strict=True):
         keep(name, looked_up(end.index, codes))
     order = np.argsort(parts, kind="stable")
@@ -58,8 +59,16 @@ def placed(
     return out
 
 
-def _parts(plan: Plan, share: Numbered, edges: int) -> np.ndarray:
+def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarray]:
     """The part of each edge of this share (m,) int16."""
+    some = _some_edges(plan, share, edges)
+    if plan.partitioner in BY_ENDS:
+        return BY_ENDS[plan.partitioner](some, plan.parts, plan.seed)
+    return (yield from IN_TURNS[plan.partitioner](plan, me, some, share.sizes))
+
+
+def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
+    """The edges of this share as partitioners take them."""
     first, second = (share.types[name] for name in plan.ends)
     src, dst = share.codes
     sources, targets = (int(share.sizes[name].largest[side]) for side, name in enumerate(plan.ends))
@@ -78,8 +87,7 @@ def _parts(plan: Plan, share: Numbered, edges: int) -> np.ndarray:
     else:
         number, into = first.index, first.degrees[1]
         degree = first.degrees[0].astype(np.int64) + first.degrees[1]
-    some = SomeEdges(src, dst, number, degree, into, _favourite(plan, share.sizes))
-    return BY_ENDS[plan.partitioner](some, plan.parts, plan.seed)
+    return SomeEdges(src, dst, number, degree, into, _favourite(plan, share.sizes))
 
 
 def _favourite(plan: Plan, sizes: dict[str, Sizes]) -> str:

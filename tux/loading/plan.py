@@ -13,6 +13,9 @@ from tux.partition import PARTITIONERS
 from tux.partition.capacity import check_parts
 from tux.partition.some_edges import BY_ENDS
 
+IN_SHARES = (*BY_ENDS, "pds", "aweto")
+"""The partitioners by which edges can be placed of which each loader sees a share."""
+
 Keep = Callable[[str, np.ndarray], None]
 """Takes an array that the loader has no more use of, under the name of its file."""
 
@@ -51,7 +54,7 @@ class Plan:
             raise UsageError(
                 f"there is no partitioner {self.partitioner}", do=f"use one of {_names()}"
             )
-        if self.partitioner not in BY_ENDS:
+        if self.partitioner not in IN_SHARES:
             raise UsageError(
                 f"{self.partitioner} needs to see all edges, so they cannot be loaded in shares",
                 do=f"use one of {_names()}; or cut the graph in one process, by tux partition "
@@ -60,7 +63,7 @@ class Plan:
 
 
 def _names() -> str:
-    return ", ".join(BY_ENDS)
+    return ", ".join(IN_SHARES)
 
 
 @dataclass

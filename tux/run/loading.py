@@ -43,9 +43,10 @@ class LoadedGraph(NamedTuple):
         return [edges for each in self.ended for edges in each.loaded.edges]
 
     @property
-    def repeated(self) -> int:
-        """Edges that repeat an earlier one's ends."""
-        return sum(sum(each.loaded.repeated) for each in self.ended)
+    def repeated(self) -> int | None:
+        """Edges that repeat an earlier one's ends, where the loaders know that."""
+        told = [each.loaded.repeated for each in self.ended]
+        return sum(sum(own) for own in told if own) if None not in told else None
 
 
 def load_in_shares(
