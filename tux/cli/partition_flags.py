@@ -17,7 +17,8 @@ def partition_flags() -> Flags:
     flags.add_argument(
         "graph",
         metavar="GRAPH",
-        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not",
+        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
+        "one file or many (a folder, a quoted pattern, a URI)",
     )
     flags.add_argument(
         "--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767"

@@ -50,13 +50,19 @@ class App(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Where edges came from: an absolute path, "memory" or "generated"; and the digest of ids,
-    edges and fields as read.
+    """Where edges came from: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
+    fields as read.
     """
 
-    path: str
+    path: str | list[str]
     digest: str
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+
+    @property
+    def shown(self) -> str:
+        """The paths as one text."""
+        return self.path if isinstance(self.path, str) else ", ".join(self.path)
 
 
 class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -236,6 +242,11 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
         for f, array in model.items()
     }
     return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has the record of a run."""
+    return Path(folder, "run.json").exists()
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
