@@ -12,7 +12,7 @@ from tux.arrays.ids import Ids
 from tux.graph.parts import Part, TypePart
 from tux.loading.homes import Placed, held_by, homes_of
 from tux.loading.numbering import Sizes
-from tux.loading.placing import Edges
+from tux.loading.placing import CHUNK, Edges
 from tux.loading.plan import Keep, Plan
 from tux.loading.rounds import Message, Messages, Rounds
 from tux.partition.replicas import Replicas
@@ -76,7 +76,9 @@ def _counted(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     many vertices there are.
     """
     positions = np.sort(positions)
-    first = np.flatnonzero(np.diff(positions, prepend=-1))
+    new = np.ones(len(positions), np.bool_)
+    np.not_equal(positions[1:], positions[:-1], out=new[1:])
+    first = np.flatnonzero(new)
     return positions[first], np.diff(first, append=len(positions))
 
 
@@ -155,8 +157,7 @@ def _type_part(
 
 def _part(plan: Plan, edges: Edges, types: dict[str, TypePart]) -> Part:
     """A part of these edges, their ends as rows."""
-    src, dst = (
-        np.searchsorted(types[name].rows, end).astype(np.int32)
-        for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True)
-    )
-    return Part(types, (NONE, NONE), src, dst, edges.fields, NONE, NONE, {})
+    for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
+        for lo in range(0, len(end), CHUNK):
+            end[lo : lo + CHUNK] = np.searchsorted(types[name].rows, end[lo : lo + CHUNK])
+    return Part(types, (NONE, NONE), edges.src, edges.dst, edges.fields, NONE, NONE, {})

@@ -49,9 +49,8 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
     vertices = yield from numbered(plan, me, share, keep)
     for name, column in share.fields.items():
         keep(f"fields.{name}", column)
-    fields, share.fields = share.fields, {}
+    fields, share.fields = dict(share.fields), {}
     hosted = yield from placed(plan, me, vertices, fields, keep)
-    del fields
     sizes = vertices.sizes
     del vertices
     parts = yield from assembled(plan, me, hosted, sizes, keep)

@@ -18,6 +18,7 @@ from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
 from tux.base.random import draws
 from tux.graph.orders import order_key
+from tux.graph.sorting import counted
 from tux.loading.kinds import in_kind, kind_of, packed, signs, unpacked
 from tux.loading.plan import Keep, Plan, Share
 from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told, told_numbers
@@ -101,7 +102,7 @@ def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndar
         degrees = [np.zeros(len(ids), np.int32) for _ in range(2)]
         for side, places in zip(sides, found, strict=False):
             codes[side] = places
-            degrees[side] = np.bincount(places, minlength=len(ids)).astype(np.int32)
+            degrees[side] = counted(places, len(ids)).astype(np.int32)
         types[name] = Local(ids.values, (degrees[0], degrees[1]), none, none)
     return types, (codes[0], codes[1])
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tux.arrays.lookup import looked_up
 from tux.base.errors import UsageError
+from tux.graph.sorting import Sorting
 from tux.loading.numbering import Numbered, Sizes
 from tux.loading.plan import Keep, Plan
-from tux.loading.rounds import Messages, Rounds, told_numbers
+from tux.loading.rounds import Messages, Rounds, drained, told_numbers
 from tux.loading.turns import IN_TURNS
 from tux.partition.bicut import larger_side
 from tux.partition.some_edges import BY_ENDS, SomeEdges
+
+CHUNK = 1 << 18
+"""Edges whose parts are computed at a time, so that what comes between stays small."""
 
 
 @dataclass
@@ -27,23 +30,25 @@ class Edges:
 
 
 def placed(
-    plan: Plan, me: int, share: Numbered, fields: Mapping[str, np.ndarray], keep: Keep
+    plan: Plan, me: int, share: Numbered, fields: dict[str, np.ndarray], keep: Keep
 ) -> Rounds[list[Edges]]:
     """Send the edges of a share to the loaders that host their parts; the edges of the parts that
-    this loader hosts. Keeps both ends' indices, which are not needed any more.
+    this loader hosts. Keeps both ends' indices, which are not needed any more; `fields` is emptied.
     """
     ends = [share.types[name] for name in plan.ends]
     counts = yield from told_numbers(plan.loaders, [len(share.codes[0])])
     parts = yield from _parts(plan, me, share, int(counts.sum()))
     for name, end, codes in zip(("src", "dst"), ends, share.codes, strict=True):
         keep(name, looked_up(end.index, codes))
-    order = np.argsort(parts, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=plan.parts))])
-    del parts
-    columns = [looked_up(end.position, codes) for end, codes in zip(ends, share.codes, strict=True)]
-    share.codes = order[:0], order[:0]
-    columns = [column[order] for column in (*columns, *fields.values())]
-    del order
+        looked_up(end.position, codes, codes)
+    by_part = Sorting(parts, plan.parts)
+    bounds, columns = by_part.bounds, [*share.codes, *fields.values()]
+    share.codes = parts[:0], parts[:0]
+    names = list(fields)
+    fields.clear()
+    for at in range(len(columns)):
+        columns[at] = by_part.moved(columns[at])
+    del by_part, parts
     outbox: Messages = [
         [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to) for column in columns]
         for to in range(plan.loaders)
@@ -51,19 +56,26 @@ def placed(
     del columns
     inbox = yield outbox
     del outbox
-    feeds, out = [iter(message) for message in inbox], []
+    feeds, out = [drained(message) for message in inbox], []
     for _ in plan.hosted(me):
-        arrived = [[next(feed) for _ in range(2 + len(fields))] for feed in feeds]
-        src, dst, *numbers = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
-        out.append(Edges(src, dst, dict(zip(fields, numbers, strict=True))))
+        src, dst, *numbers = (
+            np.concatenate([next(feed) for feed in feeds]) for _ in range(2 + len(names))
+        )
+        out.append(Edges(src, dst, dict(zip(names, numbers, strict=True))))
     return out
 
 
 def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarray]:
     """The part of each edge of this share (m,) int16."""
     some = _some_edges(plan, share, edges)
-    if plan.partitioner in BY_ENDS:
-        return BY_ENDS[plan.partitioner](some, plan.parts, plan.seed)
+    if rule := BY_ENDS.get(plan.partitioner):
+        parts = np.empty(len(some.src), np.int16)
+        step = max(CHUNK, len(some.number))  # a rule may look at each vertex once
+        for lo in range(0, len(parts), step):
+            rows = slice(lo, lo + step)
+            piece = some._replace(src=some.src[rows], dst=some.dst[rows])
+            parts[rows] = rule(piece, plan.parts, plan.seed)
+        return parts
     return (yield from IN_TURNS[plan.partitioner](plan, me, some, share.sizes))
 
 

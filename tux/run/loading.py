@@ -27,6 +27,7 @@ from tux.loading.folder import join
 from tux.loading.mailbox import DEADLINE
 from tux.run.loader_process import JOB, Ended, LoadingJob, ended_path, job_folder, spool_of
 
+KILLED = "load again; if it took too much memory, more --workers take less each"
 NAP = 0.02
 """Seconds between two looks at the loaders."""
 
@@ -122,7 +123,7 @@ def _watch(
                 what = f"loader {number} (process {process.pid}) has been stopped for "
                 raise PeerLost(f"{what}{SILENCE:.0f} s", do="load again")
         reading = sum(not _has_read(graph, number) for number in range(len(processes)))
-        if shown != (text := f"{reading} of {len(processes)} loaders read" if reading else "parts"):
+        if shown != (text := f"{reading} still read" if reading else "exchanging"):
             phase(shown := text)
         time.sleep(NAP)
 
@@ -150,5 +151,5 @@ def _raise_first(graph: Path, processes: Sequence[subprocess.Popen[bytes]]) -> N
         code = process.returncode
         raise PeerLost(
             f"loader {number} (process {process.pid}) {how_ended(code)}",
-            do=ADVICE if -code in CRASHES else "load again; it may have needed too much memory",
+            do=ADVICE if -code in CRASHES else KILLED,
         )
