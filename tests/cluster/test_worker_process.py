@@ -6,10 +6,12 @@ import msgspec
 import pytest
 from members import job_in
 
-from tux.base.errors import Refused
+from tux.base.errors import DeadlinePassed, Refused
 from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_process import Peer
+from tux.engine.saved import Saved
+from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message
 
 
@@ -50,6 +52,24 @@ def test_a_job_may_end_before_it_begins(peer):
     arrives(peer, pack(Bye(), 2, 0))
     with pytest.raises(Refused, match="machine 0 ended the job"):
         peer._meet()
+
+
+def test_a_launcher_that_never_answers_is_waited_for_as_long_as_it_may_rejoin(
+    tmp_path, monkeypatch
+):
+    """It was killed when it had taken this machine: neither a state nor a word comes from it."""
+    monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
+    job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=0.02)
+    peer = Peer(tmp_path, 0, job)
+    try:
+        for wait in (
+            peer._meet,
+            lambda: peer._state_before(Saved("", Digest(100, "0" * 64)), ""),
+        ):
+            with pytest.raises(DeadlinePassed, match="no answer from machine 0 at 127.0.0.1:9"):
+                wait()
+    finally:
+        peer.socket_thread.close()
 
 
 @pytest.mark.parametrize(
