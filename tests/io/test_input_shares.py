@@ -106,6 +106,20 @@ def test_a_bad_row_of_a_share_has_its_file_and_line(folder):
                 assert f"{error.where}: 1 columns instead of 3" in places
 
 
+def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):
+    here = folder({"a": b"1,2,3\n# \xff\nbad\n% \xff\n4,5,6\n"})
+    for count in COUNTS:
+        rows, read = rows_of(here, count, on_bad_row="skip")
+        assert len(rows) == 2 and sum(share.skipped for share in read) == 1
+
+
+def test_columns_that_are_not_picked_may_hold_anything(folder):
+    here = folder({"a": b"1,2,3,\xff\n4,\xff,6,x\n7,8,bad,x\n"})
+    for count in COUNTS:
+        rows, read = rows_of(here, count, on_bad_row="skip")
+        assert rows == [("1", "2", 3)] and sum(share.skipped for share in read) == 2
+
+
 def test_lines_are_counted_only_for_an_error(folder, monkeypatch):
     here = folder({"a": "1,2,3\n" * 50 + "x\n"})
     first, last = shares(here, 2)
@@ -113,7 +127,7 @@ def test_lines_are_counted_only_for_an_error(folder, monkeypatch):
         read_share(last, here, ENDS, FIELDS)
     assert error.value.where == f"{here}/a:51"
     monkeypatch.setattr("tux.io.places.lines_before", lambda path, begin: pytest.fail("counted"))
-    assert len(read_share(first, here, ENDS, FIELDS).columns[0]) == 26
+    assert read_share(first, here, ENDS, FIELDS).rows == 26
 
 
 def table(rows, size):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,6 +44,7 @@ from tux.io.text import (
     not_number,
 )
 
+BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
@@ -227,11 +229,10 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
     """
     good = []
     for at, line in enumerate(block[:-1].split(b"\n"), number):
+        # columns that are not picked may hold anything, as for Arrow
+        text = line.decode(errors="surrogateescape").removesuffix("\r")
         try:
-            text = line.decode().removesuffix("\r")
             why = _fault(split(text, layout.separator), layout, wanted) if is_row(text) else ""
-        except UnicodeDecodeError:
-            text, why = "?", "the line is not UTF-8 text"
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
@@ -249,6 +250,8 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
         cell = cells[place].strip()
         if not cell:
             return f"{label} is missing"
+        if not cell.isascii() and BYTES.search(cell):
+            return "the line is not UTF-8 text"
         if kind is None:
             continue
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):

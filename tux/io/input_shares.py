@@ -39,8 +39,9 @@ class Cut(NamedTuple):
 
 
 class ShareRows(NamedTuple):
-    """The rows of a share of a table of edges."""
+    """The rows of a share of a table of edges, without bad ones."""
 
+    rows: int
     columns: list[Column]  # ids of source and target as they are given, and the fields
     names: Mapping[str, str]  # see `tux.arrays.edges.EdgeData.columns`
     skipped: int
@@ -158,4 +159,4 @@ def read_share(
     bad = Bad(share, stop=on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names = read(bad, wanted, whole)
-    return ShareRows(pieces.columns(), names, bad.count, bad.first)
+    return ShareRows(pieces.rows, pieces.columns(), names, bad.count, bad.first)
