@@ -18,6 +18,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import named, plural
 from tux.cli import show
 from tux.cli.flags import vertex_tables
+from tux.cli.partition_shares import partition_in_shares
 from tux.io.detect import Format, detect
 from tux.io.input_files import input_files, recorded
 from tux.io.sample_labels import NotTwo
@@ -30,9 +31,15 @@ from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report,
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
 from tux.run.vertex_tables import read_tables, with_tables
 
+SEE = "see tux partition --help"
+
 
 def partition(args: Namespace) -> None:
     """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
+    _named(args)
+    if args.workers is not None:
+        partition_in_shares(args)
+        return
     methods = chosen(args.method) if args.method else [] if args.imports else chosen("all")
     _check(args)
     with show.watcher() as watch:
@@ -110,6 +117,18 @@ def _compete(
     return rows, judge.best(rows)
 
 
+def _named(args: Namespace) -> None:
+    """Put the folder and the number of parts where they belong, whichever way they are said."""
+    if args.folder and args.out:
+        raise UsageError(
+            f"two folders to write: {args.folder} and --out {args.out}", do="name one of them"
+        )
+    args.out = args.folder or args.out
+    args.parts = args.parts or args.workers
+    if args.parts is None:
+        raise UsageError("the following arguments are required: --parts", do=SEE)
+
+
 def _check(args: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
     if args.bipartite and args.one_type:
@@ -122,7 +141,7 @@ def _check(args: Namespace) -> None:
     try:
         capacity(1, args.parts, args.cap)
     except ValueError as error:
-        raise UsageError(str(error), do="see tux partition --help") from None
+        raise UsageError(str(error), do=SEE) from None
     if args.vertices and not args.out:
         raise UsageError(
             "--vertices without --out: tables of vertices do not change the cut",

@@ -60,7 +60,7 @@ def read_graph(
     """
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
-        bipartite, why = _by_format(path, format, columns)
+        bipartite, why = by_format(path, format, columns)
     # The number of each edge is read too: it tells whether the first line is a header.
     numbers = columns is None and numbered(path, format)
     fields = {"value": "f4"} if numbers else {}
@@ -169,7 +169,7 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
     return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
 
-def _by_format(
+def by_format(
     path: str | os.PathLike[str], format: Format, columns: str | None
 ) -> tuple[bool | None, str]:
     """What the format or the names of the columns say, if anything."""
