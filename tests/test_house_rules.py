@@ -28,7 +28,8 @@ BELOW = {
     "synthetic": ("io",),
     "loading": ("graph",),
     "run": ("stages", "cluster", "synthetic", "loading"),
-    "cli": ("run",),
+    "backends": ("run",),
+    "cli": ("backends",),
     "apps": ("run",),
     "tests": ("bench", "fuzz", "faults"),
     "bench": ("apps", "cli"),
@@ -60,7 +61,7 @@ COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
-ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib")
+ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
 SEVERAL_DOORS = {
     # files and tables; and the file systems through which these and all other files are opened
     "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/stores.py"],

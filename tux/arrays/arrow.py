@@ -9,8 +9,8 @@ like ``tux info`` takes. What leaves this file is numpy: numbers as they are, st
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -524,6 +524,21 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray
     """
     with parquet_writer(path) as write:
         write(columns)
+
+
+def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
+    """One Parquet file of the rows of Arrow tables that have the same columns, one after the other;
+    only one of them is held. Raises `DiskError`.
+    """
+    import pyarrow.parquet as pq
+
+    with replacing(path) as part, ExitStack() as stack:
+        writer: Any = None
+        for table in tables:
+            if writer is None:
+                writer = pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+                stack.callback(writer.close)
+            writer.write_table(table.cast(writer.schema))
 
 
 def write_text(

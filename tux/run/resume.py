@@ -91,11 +91,12 @@ def stopped(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
-    several machines.
+    several machines. `app`: where the program's file is now, if it has moved.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     its data were in memory, or it was on another number of machines.
@@ -131,7 +132,7 @@ def stopped(
         )
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
-    program = sources.find(run.app.name).program(**run.parameters)
+    program = sources.find(app or run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
 

@@ -100,6 +100,7 @@ def resume(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -122,6 +123,7 @@ def resume(
             deadline=deadline,
             place=place,
             restarts=restarts,
+            app=app,
             warn=watch.warn,
         )
         begun = before, claimed
