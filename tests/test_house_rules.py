@@ -27,7 +27,8 @@ BELOW = {
     "io": ("arrays",),
     "synthetic": ("io",),
     "run": ("stages", "cluster", "synthetic"),
-    "cli": ("run",),
+    "backends": ("run",),
+    "cli": ("backends",),
     "apps": ("run",),
     "tests": ("bench", "fuzz", "faults"),
     "bench": ("apps", "cli"),
@@ -59,7 +60,7 @@ COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
-ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib")
+ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
 LARGER: dict[str, str] = {  # file, or file::function, that may be larger than its kind, and why
     "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
     "tux/arrays/arrow.py": "the one door to pyarrow: its costs and errors stay in one file",

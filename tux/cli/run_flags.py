@@ -22,6 +22,7 @@ from tux.run.samples import FORMS
 if TYPE_CHECKING:
     from tux.program.sources import Source
 
+BACKENDS = ("local", "ray")
 BAGS = ("docword", "lda-c", "svm", "text")
 
 
@@ -266,6 +267,13 @@ def _workers(flags: Flags) -> None:
         help="seconds that a wait may take in which no worker works [default 600]",
     )
     several_machines(flags, "machines, each with --workers processes; the same command on each")
+    flags.section("several machines").add_argument(
+        "--on",
+        choices=BACKENDS,
+        metavar="|".join(BACKENDS),
+        help="have --nnodes machines of this engine found, and the command started on each; local: "
+        "processes here [--threads is 1 by default]",
+    )
 
 
 def several_machines(flags: Flags, machines: str) -> None:

@@ -155,11 +155,7 @@ class RunFolder:
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole. Raises DiskError."""
-        with replacing(self.path / "run.json") as part:
-            part.write_bytes(
-                msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
-                + b"\n"
-            )
+        write_run(self.path, run)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
@@ -236,6 +232,15 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
         for f, array in model.items()
     }
     return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Write `run.json` of a run's folder, whole. Raises DiskError."""
+    with replacing(folder / "run.json") as part:
+        part.write_bytes(
+            msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
+            + b"\n"
+        )
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
