@@ -43,7 +43,8 @@ if [ "$rank" -gt 0 ]; then
 elif [ "$attempt" -gt 0 ]; then
     rm -f "$run/.lock" # of the attempt before, whose processes have all ended
 fi
-if [ "$rank" -eq 0 ] && [ -n "$(ls -A "$run/checkpoints" 2> /dev/null)" ]; then
+# without -A: a checkpoint that was being written has a name that begins with a dot
+if [ "$rank" -eq 0 ] && [ -n "$(ls "$run/checkpoints" 2> /dev/null)" ]; then
     # shellcheck disable=SC2086 # several words
     exec tux run --resume "$run" $meeting
 fi

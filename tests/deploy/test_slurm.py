@@ -30,11 +30,9 @@ for ((rank = 0; rank < tasks; rank++)); do
     pids+=($!)
 done
 echo "${pids[@]}" > pids.part && mv pids.part pids
-code=0
 for pid in "${pids[@]}"; do
-    wait "$pid" || code=$?
+    wait -n || { code=$?; kill "${pids[@]}"; wait; exit "$code"; } # as --kill-on-bad-exit does
 done
-exit "$code"
 """
 TUX = f"""#!/bin/sh
 exec {sys.executable} -m tux "$@"
@@ -196,7 +194,7 @@ def test_a_job_that_slurm_starts_again_goes_on(submit, tmp_path):
     run = tmp_path / "run1"
     first = submit(run, *many, "--checkpoint-every", 5)
     first.until(run / "checkpoints")
-    while not any((run / "checkpoints").iterdir()):
+    while not any(path.name[0] != "." for path in (run / "checkpoints").iterdir()):
         assert first.process.poll() is None, first.said()
         time.sleep(0.01)
     first.kill()
@@ -210,7 +208,7 @@ def test_a_job_that_slurm_starts_again_goes_on(submit, tmp_path):
 @pytest.mark.slow
 def test_a_job_that_had_no_checkpoint_begins_anew(submit, tmp_path):
     few, run = [*flags(tmp_path), "--epochs", 20], tmp_path / "run1"
-    run.mkdir()
+    (run / "checkpoints" / ".000001.74fe461b.part").mkdir(parents=True)
     (run / "metrics.jsonl").write_text("")
     job = submit(run, *few, attempt=1)
     assert job.wait() == 0, job.said()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -356,6 +356,12 @@ def read_parquet(
         return {name: _array(table.column(name)) for name in table.column_names}
 
 
+def parquet_table(path: str | os.PathLike[str]) -> Any:
+    """A whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
+    with parquet_file(path) as file:
+        return whole(file.read())
+
+
 def _array(column: Any) -> Any:
     import pyarrow as pa
 
@@ -463,6 +469,27 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
         finally:
             if writer is not None:
                 writer.close()
+
+
+@contextmanager
+def batch_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Any], None]]:
+    """A function that appends Arrow record batches of one schema to a new Parquet file. The file
+    appears when the block ends, if there was a batch; `DiskError` if it cannot.
+    """
+    import pyarrow.parquet as pq
+
+    with ExitStack() as stack:
+        writer: Any = None
+
+        def write(batch: Any) -> None:
+            nonlocal writer
+            if writer is None:
+                part = stack.enter_context(replacing(Path(path)))
+                writer = pq.ParquetWriter(os.fspath(part), batch.schema, compression="zstd")
+                stack.callback(writer.close)
+            writer.write_batch(batch)
+
+        yield write
 
 
 @contextmanager

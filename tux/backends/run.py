@@ -52,4 +52,8 @@ def named(name: str) -> Backend:
             from tux.backends.ray import Ray
 
             return Ray()
-    raise UsageError(f"no back-end {name!r}", do="there are local and ray")
+        case "spark":
+            from tux.backends.spark import Spark
+
+            return Spark()
+    raise UsageError(f"no back-end {name!r}", do="there are local, ray and spark")

@@ -1,0 +1,337 @@
+"""Spark places the machines: each is a task of one barrier stage, which starts all of them at once
+or none::
+
+from tux.backends.spark import train
+
+factors = train(MF(rank=8), ratings, machines=2)   # ratings is a DataFrame
+factors["user"].join(...)
+
+The rows of a DataFrame reach the tasks as Arrow batches, and each task writes them to a file of its
+machine. Spark does not start a barrier stage again that has lost a task; the driver of tux does.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tux.arrays.arrow import batch_writer, parquet_table
+from tux.backends.calls import Calls, Line
+from tux.backends.contract import FOLDER, Backend, Machine, MachineLost, Wanted
+from tux.backends.driver import Driver
+from tux.backends.machine_command import MachineCommand
+from tux.backends.remote_run import remote_run
+from tux.base.errors import DataError, DeadlinePassed, TuxError, UsageError
+from tux.program.program import Program
+from tux.run.options import RunOptions
+
+TRAIN, TEST = "data.parquet", "test.parquet"
+"""Files in a machine's folder: the rows of DataFrames."""
+
+ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
+"""Columns beside those of the DataFrame: the order of the rows, their machine, and which of the two
+DataFrames they are of.
+"""
+
+PAUSE = 1.0
+"""Seconds between two looks at what Spark has."""
+
+PATIENCE = 30.0
+"""Seconds in which a stage ends that is to end."""
+
+LOST_EXECUTOR = "ExecutorLostFailure"
+
+
+class Spark(Backend):
+    """Machines are tasks of a barrier stage of `session`; None: the active one, or a new one that
+    is stopped at the end. Each machine gets all rows of `train` and of `test`, two DataFrames.
+    """
+
+    def __init__(self, session: Any = None, train: Any = None, test: Any = None) -> None:
+        self._given, self._frames = session, (train, test)
+        self._session: Any = None
+        self._owns = False
+        self._calls: Calls | None = None
+        self._stage: threading.Thread | None = None
+        self._group = ""
+
+    def start(self, wanted: Wanted) -> Sequence[Machine]:
+        """See `Backend`."""
+        limit = time.monotonic() + wanted.deadline
+        if self._session is None:
+            before = _context()
+            self._session = _session(self._given)
+            self._owns = _context() is not before
+        while True:
+            self._await_slots(wanted, limit)
+            self._submit(wanted)
+            try:
+                return self._await_machines(wanted)
+            except MachineLost as error:
+                # Spark may still count an executor that is gone; the next stage gets others
+                if LOST_EXECUTOR not in error.what or time.monotonic() > limit:
+                    raise
+                wanted.say(f"{error.what}; the stage is started again")
+                self._end_stage()
+
+    def replace(self, rank: int) -> None:
+        """None: a barrier stage is started as a whole."""
+
+    def close(self) -> None:
+        """See `Backend`."""
+        self._end_stage()
+        session, self._session = self._session, None
+        if session is not None and self._owns:
+            session.stop()
+
+    def _end_stage(self) -> None:
+        calls, stage = self._calls, self._stage
+        self._calls = self._stage = None
+        if calls is not None and stage is not None:
+            calls.leave()
+            stage.join(PATIENCE / 3)  # those that are well leave by themselves
+            if stage.is_alive():
+                self._session.sparkContext.cancelJobGroup(self._group)
+                stage.join(PATIENCE)
+            calls.close()
+
+    def _await_slots(self, wanted: Wanted, limit: float) -> None:
+        """Wait until Spark has as many slots as there are machines, be they free or not. Spark
+        itself would look every 15 s, for ten minutes.
+        """
+        told = False
+        while (slots := self._slots(wanted)) < wanted.machines:
+            what = (
+                f"Spark has {slots} slots of {wanted.cores} cores, and {wanted.machines} are needed"
+            )
+            if time.monotonic() > limit:
+                raise DeadlinePassed(
+                    f"{what}, one for each machine",
+                    where=f"the wait for Spark's executors, {wanted.deadline:.0f} s",
+                    do="give the application more executors or cores, or ask for fewer machines",
+                )
+            if not told:
+                wanted.say(f"{what}; waits for executors")
+                told = True
+            time.sleep(PAUSE)
+
+    def _slots(self, wanted: Wanted) -> int:
+        """How many tasks of so many cores can run at a time."""
+        context = self._session.sparkContext._jsc.sc()
+        profile = context.resourceProfileManager().defaultResourceProfile()
+        each = int(context.getConf().getInt("spark.task.cpus", 1))
+        slots = int(context.maxNumConcurrentTasks(profile))
+        return slots if wanted.cores <= each else slots * each // wanted.cores
+
+    def _submit(self, wanted: Wanted) -> None:
+        """Have the stage run, by a thread."""
+        host = self._session.sparkContext.getConf().get("spark.driver.host")
+        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
+        frame = _placed(self._session, wanted.machines, *self._frames)
+        task = _task(self._calls.address, self._calls.secret)
+        stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
+        arguments = (self._session.sparkContext, self._group, stage, self._calls)
+        self._stage = threading.Thread(target=_run, args=arguments, daemon=True)
+        self._stage.start()
+
+    def _profile(self, wanted: Wanted) -> Any:
+        """What a task needs, where that is more than Spark gives to any task; else None."""
+        from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
+
+        context = self._session.sparkContext
+        if wanted.cores <= int(context.getConf().get("spark.task.cpus", "1")):
+            return None
+        needs = TaskResourceRequests().cpus(wanted.cores)
+        return ResourceProfileBuilder().require(needs).build
+
+    def _await_machines(self, wanted: Wanted) -> Sequence[Machine]:
+        """All machines, when they have their rows. DeadlinePassed if none gets any further."""
+        calls = self._calls
+        assert calls is not None
+        while True:
+            if calls.lost is not None:
+                raise calls.lost
+            there = [calls.machines[rank] for rank in sorted(calls.machines)]
+            if sum(each.ready for each in there) == wanted.machines:
+                break
+            if time.monotonic() - calls.heard > wanted.deadline:
+                raise DeadlinePassed(
+                    f"{len(there)} of {wanted.machines} machines are there; Spark has "
+                    f"{self._slots(wanted)} slots, which other jobs may use",
+                    where=f"the wait for the tasks of a barrier stage, {wanted.deadline:.0f} s",
+                    do="end other jobs of the application, or wait for them",
+                )
+            time.sleep(0.05)
+        if self._frames[0] is not None and not there[0].rows:
+            raise DataError("the DataFrame has no rows", do="look at its filters")
+        return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
+
+
+class SparkMachine(Machine):
+    """The driver's end of one task."""
+
+    def __init__(self, calls: Calls, rank: int, address: str) -> None:
+        self._calls, self._rank, self.address = calls, rank, address
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """See `Machine`."""
+        return self._calls.ask(self._rank, method, *arguments)
+
+    def kill(self) -> None:
+        """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
+
+
+def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
+    """Run the stage; when it ends, all its machines are gone."""
+    try:
+        context.setJobGroup(group, "tux run", interruptOnCancel=True)
+        stage.collect()
+        calls.lose("Spark has ended the stage")
+    except Exception as error:
+        calls.lose(f"Spark has ended the stage: {_reason(str(error))}")
+
+
+def _reason(text: str) -> str:
+    """Why a stage has failed, from Spark's long report: the cause that stands last in it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lost = [line for line in lines if LOST_EXECUTOR in line]
+    errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Lost"))]
+    return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]
+
+
+def _task(driver: str, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What each task does, with the Arrow batches of its rows."""
+
+    def machine(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import BarrierTaskContext
+
+        rank, command = BarrierTaskContext.get().partitionId(), MachineCommand()
+        try:
+            with Line(command, driver, secret, rank) as line:
+                _spool(batches, command.folder, line.spooled)
+                line.serve()
+        finally:
+            command.close()
+        yield from ()
+
+    return machine
+
+
+def _spool(batches: Iterator[Any], folder: Path, spooled: Callable[[int], None]) -> None:
+    """Write the rows to the files of the machine, batch by batch; those held out come last."""
+    with batch_writer(folder / TRAIN) as train, batch_writer(folder / TEST) as test:
+        for batch in batches:
+            names = batch.schema.names
+            if HELD_OUT not in names or not batch.num_rows:
+                continue
+            own = batch.select([name for name in names if name not in (ROW, PLACE, HELD_OUT)])
+            first = batch.num_rows - sum(batch.column(names.index(HELD_OUT)).to_pylist())
+            if first:
+                train(own.slice(0, first))
+            if first < batch.num_rows:
+                test(own.slice(first))
+            spooled(first)
+
+
+def _placed(session: Any, machines: int, train: Any, test: Any) -> Any:
+    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
+
+    Spark deals rows out by the hash of a column, so a value is sought for each machine.
+    """
+    from pyspark.sql import functions as f
+
+    if train is None:
+        return session.range(machines, numPartitions=machines)
+    place = f.pmod(f.hash(f.col("value").cast("int")), f.lit(machines))
+    hashed = session.range(64 * machines).select(f.col("id").cast("int").alias("value"))
+    found = {row[1]: row[0] for row in hashed.select("value", place).collect()}
+    values = [f.lit(found[rank]).cast("int") for rank in range(machines)]
+    frames = [frame for frame in (train, test) if frame is not None]
+    numbered = [
+        frame.withColumns({ROW: f.monotonically_increasing_id(), HELD_OUT: f.lit(number)})
+        for number, frame in enumerate(frames)
+    ]
+    both = numbered[0] if test is None else numbered[0].unionByName(numbered[1])
+    each = both.withColumn(PLACE, f.explode(f.array(*values)))
+    return each.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
+
+
+def train(
+    program: Program,
+    data: Any,
+    test: Any = None,
+    options: RunOptions | None = None,
+    *,
+    machines: int = 1,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Train `program` on the rows of a DataFrame, on so many machines of its Spark application.
+    Returns a DataFrame for each vertex type: its ids, and what the program keeps of it.
+
+    `options.out` is the run's folder, of this machine; None: a temporary one. With checkpoints it
+    must be on a file system that all machines share, and the DataFrame must have the same rows each
+    time that it is computed. `say` takes the lines of the run. Raises the error of the run.
+    """
+    options, session = options or RunOptions(), data.sparkSession
+    told: list[str] = []
+
+    def warn(line: str) -> None:
+        told.append(line)
+        say(line)
+
+    with tempfile.TemporaryDirectory(prefix="tux-") as folder:
+        options = replace(options, out=options.out or os.path.join(folder, "run"))
+        held_out = None if test is None else f"{FOLDER}/{TEST}"
+        run = remote_run(program, f"{FOLDER}/{TRAIN}", held_out, options, machines)
+        if code := Driver(Spark(session, data, test), run, say, warn).run():
+            error = TuxError(" ".join(line.strip() for line in told[-3:]) or f"exit code {code}")
+            error.exit_code = code
+            raise error
+        paths = {
+            name: Path(str(options.out), "model", f"{name}.parquet") for name in program.vertices
+        }
+        return {
+            name: session.createDataFrame(parquet_table(path))
+            for name, path in paths.items()
+            if path.exists()
+        }
+
+
+def _context() -> Any:
+    """The Spark application of this process; None if there is none."""
+    with suppress(ImportError):
+        from pyspark import SparkContext
+
+        return SparkContext._active_spark_context
+    return None
+
+
+def _session(given: Any) -> Any:
+    """The session that was given, the active one, or a new one. UsageError if it starts no stages
+    here.
+    """
+    try:
+        from pyspark.sql import SparkSession
+
+        session = given or SparkSession.builder.appName("tux").getOrCreate()
+    except ImportError:
+        raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
+    except Exception as error:
+        raise UsageError(
+            f"no Spark session: {_reason(str(error))}",
+            do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
+        ) from None
+    if "connect" in type(session).__module__.split("."):
+        raise UsageError(
+            "a session of Spark Connect starts no barrier stage",
+            do="use the session of a Spark application: SparkSession.builder.master(...)",
+        )
+    return session
