@@ -67,8 +67,12 @@ class MachineCommand:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        for name, stream in (("out", self._guard.stdout), ("err", self._guard.stderr)):
-            threading.Thread(target=self._read, args=(name, stream), daemon=True).start()
+        streams = {"out": self._guard.stdout, "err": self._guard.stderr}
+        self._readers = [
+            threading.Thread(target=self._read, args=each, daemon=True) for each in streams.items()
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def serve(self, method: str, *arguments: Any) -> list[Any]:
         """What a method answers, or its error, as plain values: see
@@ -189,9 +193,10 @@ class MachineCommand:
         """End the command, and remove the machine's folder."""
         with suppress(OSError, ValueError):
             self._guard.stdin.close()  # type: ignore[union-attr]
-        while self._guard.poll() is None:
+        while any(reader.is_alive() for reader in self._readers):
             with suppress(queue.Empty):  # room for the last lines, which nobody wants
                 self._lines.get(timeout=0.05)
+        self._guard.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _wish(self, wish: object) -> None:
@@ -202,11 +207,12 @@ class MachineCommand:
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
         """Take the lines of a stream. Its end, without a code, is that of a killed guard."""
-        while line := stream.readline(LONGEST):
-            text = line.decode(errors="replace").rstrip("\n")
-            ended = text.startswith(self._mark)
-            code = int(text.removeprefix(self._mark)) if ended else None
-            self._lines.put((name, text, code))
+        with stream:
+            while line := stream.readline(LONGEST):
+                text = line.decode(errors="replace").rstrip("\n")
+                ended = text.startswith(self._mark)
+                code = int(text.removeprefix(self._mark)) if ended else None
+                self._lines.put((name, text, code))
         self._lines.put((name, "", -9))
 
 
