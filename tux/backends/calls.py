@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,7 +28,10 @@ from tux.cluster.wire import Sockets
 LARGEST = 1 << 28
 """Bytes of a message."""
 
-SIGN = 5.0
+SLOW = 300.0
+"""Seconds that a call may take, on a machine that gives signs of life."""
+
+SIGN = 2.0
 """Seconds between two signs of life."""
 
 POLL = 500
@@ -88,7 +92,8 @@ class Calls:
         self._sockets = Sockets("tcp://*:*", LARGEST, self.secret, lambda what: None)
         self.address = f"tcp://{host}:{self._sockets.endpoint.rpartition(':')[2]}"
         self.machines: dict[int, Hello] = {}
-        self.heard = time.monotonic()  # when a machine last said how far it is
+        self.moved = time.monotonic()  # when a machine was last further than before
+        self._heard: dict[int, float] = {}  # when each machine last gave a sign of life
         self.lost: MachineLost | None = None  # why all machines are
         self._numbers = itertools.count()
         self._waiting: dict[int, queue.Queue[list[Any] | MachineLost]] = {}
@@ -107,16 +112,27 @@ class Calls:
             self._waiting[number], self._has_called = answer, True
         self._send(rank, Call(number, method, [*arguments]))
         try:
-            reply = answer.get(timeout=SILENCE)
-        except queue.Empty:
-            host = self.machines[rank].host
-            raise MachineLost(f"{host} has not answered for {SILENCE:.0f} s") from None
+            reply = self._await(rank, answer)
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
         if isinstance(reply, MachineLost):
             raise MachineLost(reply.what)
         return answered(reply)
+
+    def _await(
+        self, rank: int, answer: queue.Queue[list[Any] | MachineLost]
+    ) -> list[Any] | MachineLost:
+        """The answer to a call, as long as the machine gives signs of life."""
+        begun = time.monotonic()
+        while True:
+            with suppress(queue.Empty):
+                return answer.get(timeout=0.5)
+            silent = time.monotonic() - max(self._heard[rank], begun)
+            if silent > SILENCE:
+                return MachineLost(f"it has been silent for {SILENCE:.0f} s")
+            if time.monotonic() - begun > SLOW:
+                return MachineLost(f"it has not answered for {SLOW:.0f} s")
 
     def lose(self, why: str) -> None:
         """All machines are lost: every call, also one that waits, raises MachineLost."""
@@ -166,9 +182,11 @@ class Calls:
     def _take(self, what: Said) -> None:
         match what:
             case Hello(rank, endpoint):
-                if (before := self.machines.get(rank)) and before.endpoint != endpoint:
+                before, self._heard[rank] = self.machines.get(rank), time.monotonic()
+                if before and before.endpoint != endpoint:
                     return self.lose(f"machine {rank} was started twice")
-                self.machines[rank], self.heard = what, time.monotonic()
+                if what != before:
+                    self.machines[rank], self.moved = what, time.monotonic()
             case Reply(number, reply):
                 with self._lock:
                     if (answer := self._waiting.get(number)) is not None and answer.empty():
@@ -224,6 +242,8 @@ class Line:
                             return
                 while self._replies:
                     self._send(self._replies.popleft())
+                if time.monotonic() - self._told > SIGN:
+                    self._tell(ready=True)
         raise MachineLost(f"nothing was heard of the driver for {LEASE:.0f} s")
 
     def _answer(self, call: Call) -> None:
@@ -233,7 +253,8 @@ class Line:
 
     def _tell(self, *, ready: bool) -> None:
         self._told = time.monotonic()
-        self._command.stay()
+        if not ready:
+            self._command.stay()
         self._send(Hello(self._rank, self._sockets.endpoint, self.host, self._rows, ready))
 
     def _send(self, what: Said) -> None:

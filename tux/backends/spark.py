@@ -1,10 +1,5 @@
 """Spark places the machines: each is a task of one barrier stage, which starts all of them at once
-or none::
-
-from tux.backends.spark import train
-
-factors = train(MF(rank=8), ratings, machines=2)   # ratings is a DataFrame
-factors["user"].join(...)
+or none. The only import of pyspark.
 
 The rows of a DataFrame reach the tasks as Arrow batches, and each task writes them to a file of its
 machine. Spark does not start a barrier stage again that has lost a task; the driver of tux does.
@@ -12,26 +7,19 @@ machine. Spark does not start a barrier stage again that has lost a task; the dr
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tux.arrays.arrow import batch_writer, parquet_table
+from tux.arrays.arrow import batch_writer
 from tux.backends.calls import Calls, Line
-from tux.backends.contract import FOLDER, Backend, Machine, MachineLost, Wanted
-from tux.backends.driver import Driver
+from tux.backends.contract import Backend, Machine, MachineLost, Wanted
 from tux.backends.machine_command import MachineCommand
-from tux.backends.remote_run import remote_run
-from tux.base.errors import DataError, DeadlinePassed, TuxError, UsageError
-from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.base.errors import DataError, DeadlinePassed, UsageError
 
 TRAIN, TEST = "data.parquet", "test.parquet"
 """Files in a machine's folder: the rows of DataFrames."""
@@ -162,7 +150,7 @@ class Spark(Backend):
             there = [calls.machines[rank] for rank in sorted(calls.machines)]
             if sum(each.ready for each in there) == wanted.machines:
                 break
-            if time.monotonic() - calls.heard > wanted.deadline:
+            if time.monotonic() - calls.moved > wanted.deadline:
                 raise DeadlinePassed(
                     f"{len(there)} of {wanted.machines} machines are there; Spark has "
                     f"{self._slots(wanted)} slots, which other jobs may use",
@@ -264,47 +252,6 @@ def _placed(session: Any, machines: int, train: Any, test: Any) -> Any:
     return each.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
 
 
-def train(
-    program: Program,
-    data: Any,
-    test: Any = None,
-    options: RunOptions | None = None,
-    *,
-    machines: int = 1,
-    say: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
-    """Train `program` on the rows of a DataFrame, on so many machines of its Spark application.
-    Returns a DataFrame for each vertex type: its ids, and what the program keeps of it.
-
-    `options.out` is the run's folder, of this machine; None: a temporary one. With checkpoints it
-    must be on a file system that all machines share, and the DataFrame must have the same rows each
-    time that it is computed. `say` takes the lines of the run. Raises the error of the run.
-    """
-    options, session = options or RunOptions(), data.sparkSession
-    told: list[str] = []
-
-    def warn(line: str) -> None:
-        told.append(line)
-        say(line)
-
-    with tempfile.TemporaryDirectory(prefix="tux-") as folder:
-        options = replace(options, out=options.out or os.path.join(folder, "run"))
-        held_out = None if test is None else f"{FOLDER}/{TEST}"
-        run = remote_run(program, f"{FOLDER}/{TRAIN}", held_out, options, machines)
-        if code := Driver(Spark(session, data, test), run, say, warn).run():
-            error = TuxError(" ".join(line.strip() for line in told[-3:]) or f"exit code {code}")
-            error.exit_code = code
-            raise error
-        paths = {
-            name: Path(str(options.out), "model", f"{name}.parquet") for name in program.vertices
-        }
-        return {
-            name: session.createDataFrame(parquet_table(path))
-            for name, path in paths.items()
-            if path.exists()
-        }
-
-
 def _context() -> Any:
     """The Spark application of this process; None if there is none."""
     with suppress(ImportError):
@@ -321,7 +268,11 @@ def _session(given: Any) -> Any:
     try:
         from pyspark.sql import SparkSession
 
-        session = given or SparkSession.builder.appName("tux").getOrCreate()
+        session = given or SparkSession.getActiveSession()
+        if session is None:
+            quiet = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")
+            session = quiet.appName("tux").getOrCreate()
+            session.sparkContext.setLogLevel("ERROR")
     except ImportError:
         raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
     except Exception as error:
