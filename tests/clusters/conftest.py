@@ -47,7 +47,7 @@ def ray_cluster(short_tmp, kernel_cache, helpers):
 
 @pytest.fixture(scope="session")
 def spark_cluster(short_tmp, kernel_cache, helpers):
-    """The address of a Spark master on this machine, and its two workers with a core each."""
+    """The address of a Spark master on this machine, and its two workers with two cores each."""
     pyspark = pytest.importorskip("pyspark", reason="make test-clusters installs it")
     home, java = Path(pyspark.__file__).parent, shutil.which("java")
     if java is None:
@@ -71,7 +71,7 @@ def spark_cluster(short_tmp, kernel_cache, helpers):
         start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
         until(lambda: "New state: ALIVE" in Path(log.name).read_text(), "the master is there")
         place = ["--webui-port", "0", "--work-dir", str(short_tmp / "work")]
-        workers = [start("worker.Worker", "-c", "1", "-m", "1g", *place, address) for _ in "ab"]
+        workers = [start("worker.Worker", "-c", "2", "-m", "1g", *place, address) for _ in "ab"]
         said = "Successfully registered with master"
         until(lambda: Path(log.name).read_text().count(said) == 2, "the workers are there")
         yield address, workers

@@ -72,10 +72,18 @@ def test_a_stopped_task(kept, room):
 
 
 def test_too_few_slots(on_spark, room):
-    flags = ("--nnodes", "3", "--timeout", "5")
+    flags = ("--nnodes", "3", "--threads", "2", "--timeout", "5")
     room.ends(room.start("out", *flags, engine=on_spark), "out", 5)
-    assert "Spark has 2 slots of 1 cores, and 3 are needed" in room.said("out")
+    assert "Spark has 2 slots of 2 cores, and 3 are needed" in room.said("out")
     assert not (room.folder / "out").exists()
+
+
+def test_machines_of_two_cores(on_spark, room):
+    """More than Spark gives to a task by itself."""
+    room.go()
+    room.ends(room.start("out", *TWO, "--threads", "2", engine=on_spark), "out")
+    run = json.loads((room.folder / "out" / "run.json").read_text())
+    assert run["options"]["threads"] == 2
 
 
 def python(engine, folder, text):
