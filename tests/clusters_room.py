@@ -81,6 +81,19 @@ def processes():
     return found
 
 
+def started_by(place):
+    """The children of a process, and its guards, which are nobody's."""
+    return {
+        pid
+        for pid, (words, parent) in processes().items()
+        if parent == place or (is_guard(words) and f"/tux-machine-{place}-" in words[3])
+    }
+
+
+def is_guard(words):
+    return len(words) > 3 and words[2].endswith("/tux/backends/guard.py")
+
+
 def until(true, what, seconds=LIMIT):
     limit = time.monotonic() + seconds
     while not (found := true()):
@@ -188,12 +201,14 @@ class Room:
         (self.gate / "go").touch()
 
     def machine(self, rank):
-        """The processes of a machine's command, of its guard, and of what the engine placed."""
-        for pid, (words, parent) in processes().items():
+        """The processes of a machine's command, and of what the engine has placed there."""
+        alive = processes()
+        for pid, (words, parent) in alive.items():
             at = words.index("--node-rank") if "--node-rank" in words else None
             mine = any(str(self.folder) in word for word in words)
-            if at and mine and words[at + 1] == str(rank) and "guard.py" not in " ".join(words[:4]):
-                return pid, parent, processes()[parent][1]
+            if at and mine and words[at + 1] == str(rank):
+                folder = Path(alive[parent][0][3]).name  # of its guard
+                return pid, int(folder.split("-")[2])
         raise AssertionError(f"machine {rank} does not run")
 
     def workers(self, rank):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def start(folder):
     yield begun
     for each in running:
         each.stdin.close()
-        assert each.wait(LIMIT) == 0
+        assert ended(each) and each.wait(LIMIT) == 0
         each.stdout.close()
 
 
@@ -56,6 +57,11 @@ def wish(process, what):
 def begin(process, folder, text):
     command = [sys.executable, "-c", text]
     wish(process, {"command": command, "cwd": str(folder), "env": {**os.environ}})
+
+
+def ended(process):
+    """Whether the guard ends, and all that has its output."""
+    return select.select([process.stdout], [], [], LIMIT)[0] and process.stdout.read() is not None
 
 
 def gone(pid):
@@ -74,7 +80,7 @@ def test_it_tells_the_exit_code_behind_the_last_line(folder, start):
     assert [process.stdout.readline() for _ in range(2)] == [b"\n", b"MARK -9\n"]
     assert folder.exists()
     process.stdin.close()
-    assert process.wait(LIMIT) == 0 and not folder.exists()
+    assert ended(process) and not folder.exists()
 
 
 def test_the_end_of_its_input_kills_the_command(folder, start):
@@ -82,14 +88,14 @@ def test_the_end_of_its_input_kills_the_command(folder, start):
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")
     pid = int(process.stdout.readline())
     process.stdin.close()
-    assert process.wait(LIMIT) == 0 and gone(pid) and not folder.exists()
+    assert ended(process) and gone(pid) and not folder.exists()
 
 
 def test_the_end_of_the_lease_kills_the_command(folder, start):
     process = start("2")
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")
     pid = int(process.stdout.readline())
-    assert process.wait(LIMIT) == 0 and gone(pid) and not folder.exists()
+    assert ended(process) and gone(pid) and not folder.exists()
 
 
 def test_an_interrupt_is_that_of_a_terminal(folder, start):

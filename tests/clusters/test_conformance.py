@@ -7,10 +7,13 @@ import os
 import signal
 
 import pytest
-from clusters_room import Room, processes, until
+from clusters_room import Room, processes, started_by, until
 
+from tux.backends.run import run
+from tux.program import sources
 from tux.run.checkpoints import latest
-from tux.run.folder import read_metrics
+from tux.run.folder import read_metrics, read_run
+from tux.run.options import RunOptions
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
@@ -39,10 +42,10 @@ def same(room, reference):
 
 
 def end(pid):
-    """Kill a process; wait until those that it has started are gone."""
-    below = [each for each, (_, parent) in processes().items() if parent == pid]
+    """Kill a process; wait until what it has started is gone."""
+    below = started_by(pid)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not {*below} & {*processes()}, "what it has started is gone")
+    until(lambda: not below & {*processes()}, "what it has started is gone")
 
 
 def held(room, engine, *flags):
@@ -124,7 +127,7 @@ def test_an_error_of_another_machine_is_told(engine, room):
 
 def test_a_killed_actor(on_ray, room, reference):
     process = held(room, on_ray, *KEPT)
-    end(room.machine(1)[2])
+    end(room.machine(1)[1])
     room.go()
     room.ends(process, "out")
     same(room, reference)
@@ -133,7 +136,7 @@ def test_a_killed_actor(on_ray, room, reference):
 
 def test_a_stopped_actor(on_ray, room, reference):
     process = held(room, on_ray, *KEPT)
-    os.kill(room.machine(1)[2], signal.SIGSTOP)
+    os.kill(room.machine(1)[1], signal.SIGSTOP)
     until(lambda: "another takes its place" in room.said("out"), "the actor is replaced")
     room.go()
     room.ends(process, "out")
@@ -143,7 +146,7 @@ def test_a_stopped_actor(on_ray, room, reference):
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_lost_node(on_ray, room, reference, rank):
     process = held(room, on_ray, *KEPT)
-    on_ray.cluster.remove_node(on_ray.node_of(room.machine(rank)[2]), allow_graceful=False)
+    on_ray.cluster.remove_node(on_ray.node_of(room.machine(rank)[1]), allow_graceful=False)
     try:
         room.go()
         room.ends(process, "out")
@@ -157,3 +160,17 @@ def test_more_cores_than_there_are(on_ray, room):
     room.ends(process, "out", 5)
     assert "2 machines with 50 CPUs each are needed, and its nodes have" in room.said("out")
     assert not (room.folder / "out").exists()
+
+
+def test_a_data_set_of_ray(on_ray, room, reference):
+    """Each machine writes its rows to a file; they are those of the file that was read."""
+    data = pytest.importorskip("ray.data")
+    room.go()
+    sets = [data.read_csv(str(room.folder / f"{name}.csv")) for name in ("train", "test")]
+    program = sources.find(str(room.folder / "mine" / "my.py")).program(gate=str(room.gate))
+    said = []
+    options = RunOptions(epochs=5, seed=3, out=room.folder / "out")
+    code = run(program, *sets, options, on="ray", machines=2, say=said.append, warn=said.append)
+    assert code == 0, said
+    same(room, reference)
+    assert read_run(room.folder / "out").data.path == "memory"

@@ -55,18 +55,18 @@ def executor_of(task):
 
 
 def test_a_killed_executor(kept, room):
-    os.kill(executor_of(room.machine(1)[2]), signal.SIGKILL)
+    os.kill(executor_of(room.machine(1)[1]), signal.SIGKILL)
     went_on(room, kept)
     assert "ExecutorLostFailure" in room.said("out")
 
 
 def test_a_killed_task(kept, room):
-    os.kill(room.machine(1)[2], signal.SIGKILL)
+    os.kill(room.machine(1)[1], signal.SIGKILL)
     went_on(room, kept)
 
 
 def test_a_stopped_task(kept, room):
-    os.kill(room.machine(1)[2], signal.SIGSTOP)
+    os.kill(room.machine(1)[1], signal.SIGSTOP)
     went_on(room, kept)
     assert "has been silent for" in room.said("out")
 
@@ -132,7 +132,7 @@ from tux.apps.mf.mf import MF
 from tux.backends.dataframes import train
 from tux.run.options import RunOptions
 from tux.run.session import run
-import tux.arrays.arrow as arrow
+from tux.arrays.arrow import write_tables
 
 spark = SparkSession.builder.getOrCreate()
 rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(20) for i in range(10)]
@@ -142,9 +142,7 @@ first, held_out = both.where("user + rating != 9"), both.where("user + rating = 
 how = dict(epochs=6, jit=False, threads=1)
 train(MF(rank=2), first, held_out, RunOptions(**how, out="spark"), machines=2)
 for name, frame in (("train", first), ("test", held_out)):
-    with arrow.batch_writer(f"{name}.parquet") as write:
-        for batch in frame.toArrow().to_batches():
-            write(batch)
+    write_tables(f"{name}.parquet", frame.toArrow().to_batches())
 run(MF(rank=2), "train.parquet", "test.parquet", RunOptions(**how, workers=2, out="local"))
 spark.stop()
 """

@@ -9,7 +9,7 @@ like ``tux info`` takes. What leaves this file is numpy: numbers as they are, st
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -472,27 +472,6 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
 
 
 @contextmanager
-def batch_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Any], None]]:
-    """A function that appends Arrow record batches of one schema to a new Parquet file. The file
-    appears when the block ends, if there was a batch; `DiskError` if it cannot.
-    """
-    import pyarrow.parquet as pq
-
-    with ExitStack() as stack:
-        writer: Any = None
-
-        def write(batch: Any) -> None:
-            nonlocal writer
-            if writer is None:
-                part = stack.enter_context(replacing(Path(path)))
-                writer = pq.ParquetWriter(os.fspath(part), batch.schema, compression="zstd")
-                stack.callback(writer.close)
-            writer.write_batch(batch)
-
-        yield write
-
-
-@contextmanager
 def text_writer(
     path: str | os.PathLike[str], separator: str = ",", *, header: bool = True
 ) -> Iterator[Write]:
@@ -530,6 +509,21 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray
     """
     with parquet_writer(path) as write:
         write(columns)
+
+
+def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
+    """One Parquet file of the rows of Arrow tables (or record batches) that have the same columns,
+    one after the other; only one of them is held. Raises `DiskError`.
+    """
+    import pyarrow.parquet as pq
+
+    with replacing(path) as part, ExitStack() as stack:
+        writer: Any = None
+        for table in tables:
+            if writer is None:
+                writer = pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+                stack.callback(writer.close)
+            writer.write(table.cast(writer.schema))
 
 
 def write_text(

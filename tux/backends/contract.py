@@ -58,6 +58,12 @@ class Machine(ABC):
         answered within SILENCE seconds.
         """
 
+    def take(self, data: Any, name: str) -> None:
+        """Have the machine write data of the engine's own (`Backend.taken`) to a Parquet file of
+        this name in its folder; the same bytes on all machines. Raises MachineLost.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def kill(self) -> None:
         """End the process that holds the MachineCommand, be it stopped or not. What it has started
@@ -84,6 +90,12 @@ def answered(reply: Sequence[Any]) -> Any:
 
 class Backend(ABC):
     """Places machines. Nothing of it is left after `close`."""
+
+    def taken(self, data: Any) -> Any:
+        """What `Machine.take` needs of data that this engine holds, such as a data frame; None for
+        what is no such data. Called before `start`.
+        """
+        return None
 
     @abstractmethod
     def start(self, wanted: Wanted) -> Sequence[Machine]:

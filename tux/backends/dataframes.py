@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tux.arrays.arrow import parquet_table
-from tux.backends.contract import FOLDER
-from tux.backends.driver import Driver
-from tux.backends.remote_run import remote_run
-from tux.backends.spark import TEST, TRAIN, Spark
+from tux.backends.run import run
+from tux.backends.spark import Spark
 from tux.base.errors import TuxError
 from tux.program.program import Program
 from tux.run.options import RunOptions
@@ -50,9 +48,10 @@ def train(
 
     with tempfile.TemporaryDirectory(prefix="tux-") as folder:
         options = replace(options, out=options.out or os.path.join(folder, "run"))
-        held_out = None if test is None else f"{FOLDER}/{TEST}"
-        run = remote_run(program, f"{FOLDER}/{TRAIN}", held_out, options, machines)
-        if code := Driver(Spark(session, data, test), run, say, warn).run():
+        where = Spark(session)
+        if code := run(
+            program, data, test, options, on=where, machines=machines, say=say, warn=warn
+        ):
             error = TuxError(" ".join(line.strip() for line in told[-3:]) or f"exit code {code}")
             error.exit_code = code
             raise error

@@ -109,6 +109,8 @@ class Driver:
 
     def _begin(self, rank: int, *, resumes: bool = False) -> None:
         """Start the command of a machine, and follow it."""
+        for name, data in self._run.held.items():
+            self._machines[rank].take(data, name)
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
         self._machines[rank].ask("begin", order.packed())
         self._codes[rank] = None

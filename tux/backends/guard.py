@@ -4,8 +4,10 @@ gone, however it went, the guard kills the command, removes the machine's folder
 It is run as a file, with the standard library alone, so that it starts at once: `guard.py FOLDER
 SECONDS MARK`. On standard input it takes lines of JSON: {"command", "cwd", "env"} starts a command,
 "interrupt" is Ctrl-C for it, "kill" kills it, "stay" is a sign of life. The end of the input, or
-SECONDS without a line, is the end. The command writes to the guard's own standard output and error.
-Behind its last line each of them has a line of MARK and the exit code, or minus the signal.
+SECONDS without a line once a command was started, is the end. The command writes to the guard's own
+standard output and error, which end when the guard does. Behind its last line each of them has a
+line of MARK and the exit code, or minus the signal. The guard is nobody's child, as some engines
+kill the children of a process that ends.
 """
 
 from __future__ import annotations
@@ -30,15 +32,19 @@ PATIENCE = 10.0  # seconds in which workers whose launcher is gone end by themse
 
 def main(folder: str, seconds: float, mark: str) -> None:
     """Do what standard input says; see above."""
+    if os.fork():
+        os._exit(0)
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)  # wishes come by standard input
     with suppress(OSError, AttributeError):  # Linux alone
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     process: subprocess.Popen[bytes] | None = None
     waiter: threading.Thread | None = None
-    for line in _lines(seconds):
+    lease: list[float] = []
+    for line in _lines(lease):
         wish = json.loads(line)
         if isinstance(wish, dict):
+            lease[:] = [seconds]
             process = subprocess.Popen(
                 wish["command"],
                 cwd=wish["cwd"],
@@ -58,10 +64,12 @@ def main(folder: str, seconds: float, mark: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _lines(seconds: float) -> Iterator[bytes]:
-    """The lines of standard input, until it ends or none comes for so long."""
+def _lines(lease: list[float]) -> Iterator[bytes]:
+    """The lines of standard input, until it ends or none comes for the seconds of the lease, if
+    there is one.
+    """
     held = b""
-    while select.select([0], [], [], seconds)[0] and (piece := os.read(0, 1 << 16)):
+    while select.select([0], [], [], *lease)[0] and (piece := os.read(0, 1 << 16)):
         *lines, held = (held + piece).split(b"\n")
         yield from lines
 

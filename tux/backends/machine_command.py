@@ -54,7 +54,7 @@ class MachineCommand:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="tux-machine-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"tux-machine-{os.getpid()}-"))
         self._mark = f"tux-ended-{secrets.token_hex(8)}"
         self._lines: queue.Queue[tuple[str, str, int | None]] = queue.Queue(HELD)
         self._codes: list[int] = []  # that the streams have told since `begin`
@@ -67,6 +67,7 @@ class MachineCommand:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self._guard.wait()  # it goes on as nobody's child
         streams = {"out": self._guard.stdout, "err": self._guard.stderr}
         self._readers = [
             threading.Thread(target=self._read, args=each, daemon=True) for each in streams.items()
@@ -196,8 +197,7 @@ class MachineCommand:
         while any(reader.is_alive() for reader in self._readers):
             with suppress(queue.Empty):  # room for the last lines, which nobody wants
                 self._lines.get(timeout=0.05)
-        self._guard.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)  # where the guard was killed
 
     def _wish(self, wish: object) -> None:
         assert self._guard.stdin is not None

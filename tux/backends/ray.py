@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tux.backends.contract import SILENCE, Backend, Machine, MachineLost, Wanted, answered
+from tux.backends.contract import SILENCE, Backend, Machine, MachineLost, Wanted, answered, served
 from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
@@ -51,6 +51,22 @@ class Place:
         """See `MachineCommand.serve`."""
         return self._command.serve(method, *arguments)
 
+    def take(self, name: str, tables: list[Any]) -> list[Any]:
+        """Write the rows of tables, which Ray holds, to a Parquet file in the machine's folder."""
+        return served(self._take, name, tables)
+
+    def _take(self, name: str, tables: list[Any]) -> None:
+        from tux.arrays.arrow import write_tables
+
+        def fetched() -> Iterator[Any]:
+            for table in tables:
+                self._command.stay()
+                yield library().get(table)
+
+        path = self._command.folder / name
+        path.unlink(missing_ok=True)
+        write_tables(path, fetched())
+
     def close(self) -> None:
         """See `MachineCommand.close`."""
         self._command.close()
@@ -70,6 +86,12 @@ class Ray(Backend):
         self._group: Any = None
         self._machines: list[RayMachine] = []
         self._wanted = Wanted(0, 0, 0.0)
+
+    def taken(self, data: Any) -> Any:
+        """The tables of a `ray.data.Dataset`, computed before the machines take the cores."""
+        if not type(data).__module__.startswith("ray.data"):
+            return None
+        return data.materialize().to_arrow_refs()
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
@@ -176,11 +198,17 @@ class RayMachine(Machine):
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """See `Machine`."""
-        ray = self._ray
         seconds = SLOW if method in ("begin", "end") else SILENCE
+        return self._answer(self.actor.serve.remote(method, [*arguments]), seconds)
+
+    def take(self, data: Any, name: str) -> None:
+        """See `Machine`. It may take long; a machine that is lost ends it."""
+        self._answer(self.actor.take.remote(name, data), None)
+
+    def _answer(self, reply: Any, seconds: float | None) -> Any:
+        ray = self._ray
         try:
-            answer = self.actor.serve.remote(method, [*arguments])
-            return answered(ray.get(answer, timeout=seconds))
+            return answered(ray.get(reply, timeout=seconds))
         except ray.exceptions.GetTimeoutError:
             raise MachineLost(f"its actor has not answered for {seconds:.0f} s") from None
         except ray.exceptions.RayError as error:

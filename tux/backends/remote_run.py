@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
 from tux.run.folder import Run, read_run, write_run
-from tux.run.options import RESTARTS, RunOptions
+from tux.run.options import MEMORY, RESTARTS, RunOptions
 
 COLUMNS = 120
 OUT = "out"
@@ -46,6 +46,8 @@ class RemoteRun:
     out: Path | None
     is_shared: bool
     command: list[str] = field(default_factory=list)  # of the user, for run.json
+    # by the name of a file in a machine's folder, what `Machine.take` writes there
+    held: Mapping[str, Any] = field(default_factory=dict)
 
     def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
         """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
@@ -62,15 +64,22 @@ class RemoteRun:
         return Order(tux.__version__, words, key, os.getcwd(), columns, files, digest_of(files))
 
     def here(self, folder: str) -> dict[str, str]:
-        """What the driver calls the folders below a machine's folder."""
-        return {f"{folder}/{PROGRAM}": self.source, f"{folder}/{OUT}": str(self.out)}
+        """What the driver calls the folders and files below a machine's folder."""
+        files = {f"{folder}/{name}": MEMORY for name in self.held}
+        return {f"{folder}/{PROGRAM}": self.source, f"{folder}/{OUT}": str(self.out)} | files
 
 
 def remote_run(
-    program: Program, data: Any, test: Any, options: RunOptions, machines: int
+    program: Program,
+    data: Any,
+    test: Any,
+    options: RunOptions,
+    machines: int,
+    taken: Callable[[Any], Any] = lambda data: None,
 ) -> RemoteRun:
     """The run of a program on so many machines. A worker has one thread where nothing else is said,
-    as the machines' cores are not known. UsageError for what cannot be run elsewhere.
+    as the machines' cores are not known. `taken`: of the back-end. UsageError for what cannot be
+    run elsewhere.
     """
     options.of(program)
     if options.place is not None:
@@ -91,6 +100,9 @@ def remote_run(
         contents = with_imports(path)
         files = {path.name: contents.pop("")} | contents
         folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
+    given = {"data.parquet": data, "test.parquet": test}
+    held = {name: own for name, each in given.items() if (own := taken(each)) is not None}
+    data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
     restarts = options.restarts
     if restarts is None:
         restarts = RESTARTS if options.checkpoint_every else 0
@@ -106,6 +118,7 @@ def remote_run(
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
+        held=held,
     )
 
 

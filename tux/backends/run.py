@@ -33,12 +33,15 @@ def run(
     return the exit code that ``tux run`` has on machine 0: its lines go to `say` (standard output)
     and `warn` (standard error, where its error is told).
 
-    `data` and `test` are files that each machine can read. `options.out` is a folder of this
-    machine; with checkpoints it must be on a file system that all machines share. Raises the errors
-    of `tux.backends.driver.Driver.run`.
+    `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
+    `ray.data.Dataset`, with Spark a DataFrame; each machine writes their rows to temporary files
+    (`tux.backends.dataframes.train` also makes DataFrames of the model). `options.out` is a
+    folder of this machine; with checkpoints it must be on a file system that all machines share.
+    Raises the errors of `tux.backends.driver.Driver.run`.
     """
-    what = remote_run(program, data, test, options or RunOptions(), machines)
-    return Driver(named(on) if isinstance(on, str) else on, what, say, warn).run()
+    backend = named(on) if isinstance(on, str) else on
+    what = remote_run(program, data, test, options or RunOptions(), machines, backend.taken)
+    return Driver(backend, what, say, warn).run()
 
 
 def named(name: str) -> Backend:

@@ -11,11 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tux.arrays.arrow import batch_writer
+from tux.arrays.arrow import write_tables
 from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Wanted
 from tux.backends.machine_command import MachineCommand
@@ -40,24 +43,34 @@ LOST_EXECUTOR = "ExecutorLostFailure"
 
 class Spark(Backend):
     """Machines are tasks of a barrier stage of `session`; None: the active one, or a new one that
-    is stopped at the end. Each machine gets all rows of `train` and of `test`, two DataFrames.
+    is stopped at the end. Each machine gets all rows of the DataFrames of a run.
     """
 
-    def __init__(self, session: Any = None, train: Any = None, test: Any = None) -> None:
-        self._given, self._frames = session, (train, test)
+    def __init__(self, session: Any = None) -> None:
+        self._given = session
+        self._frames: list[Any] = []  # what the machines are to have: train, then test
+        self._is_over = False  # whether they are those of a run before
         self._session: Any = None
         self._owns = False
         self._calls: Calls | None = None
         self._stage: threading.Thread | None = None
         self._group = ""
 
+    def taken(self, data: Any) -> Any:
+        """A DataFrame. Its rows come with the stage."""
+        if self._is_over:
+            self._frames, self._is_over = [], False
+        if not type(data).__module__.startswith("pyspark.sql"):
+            return None
+        self._given = self._given or data.sparkSession
+        self._frames.append(data)
+        return data
+
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         limit = time.monotonic() + wanted.deadline
         if self._session is None:
-            before = _context()
-            self._session = _session(self._given)
-            self._owns = _context() is not before
+            self._session, self._owns = _session(self._given)
         while True:
             self._await_slots(wanted, limit)
             self._submit(wanted)
@@ -75,6 +88,7 @@ class Spark(Backend):
 
     def close(self) -> None:
         """See `Backend`."""
+        self._is_over = True
         self._end_stage()
         session, self._session = self._session, None
         if session is not None and self._owns:
@@ -123,7 +137,7 @@ class Spark(Backend):
         """Have the stage run, by a thread."""
         host = self._session.sparkContext.getConf().get("spark.driver.host")
         self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
-        frame = _placed(self._session, wanted.machines, *self._frames)
+        frame = _placed(self._session, wanted.machines, self._frames)
         task = _task(self._calls.address, self._calls.secret)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
         arguments = (self._session.sparkContext, self._group, stage, self._calls)
@@ -158,7 +172,7 @@ class Spark(Backend):
                     do="end other jobs of the application, or wait for them",
                 )
             time.sleep(0.05)
-        if self._frames[0] is not None and not there[0].rows:
+        if self._frames and not there[0].rows:
             raise DataError("the DataFrame has no rows", do="look at its filters")
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
@@ -172,6 +186,11 @@ class SparkMachine(Machine):
     def ask(self, method: str, *arguments: Any) -> Any:
         """See `Machine`."""
         return self._calls.ask(self._rank, method, *arguments)
+
+    def take(self, data: Any, name: str) -> None:
+        """Nothing: the task has written the rows already. UsageError if it took them for others."""
+        if name not in [each for each, _ in self.ask("files", ".")]:
+            raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
 
     def kill(self) -> None:
         """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
@@ -215,61 +234,54 @@ def _task(driver: str, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]
 
 def _spool(batches: Iterator[Any], folder: Path, spooled: Callable[[int], None]) -> None:
     """Write the rows to the files of the machine, batch by batch; those held out come last."""
-    with batch_writer(folder / TRAIN) as train, batch_writer(folder / TEST) as test:
+
+    def pieces() -> Iterator[tuple[str, Any]]:
         for batch in batches:
             names = batch.schema.names
-            if HELD_OUT not in names or not batch.num_rows:
+            if HELD_OUT not in names:
                 continue
             own = batch.select([name for name in names if name not in (ROW, PLACE, HELD_OUT)])
             first = batch.num_rows - sum(batch.column(names.index(HELD_OUT)).to_pylist())
-            if first:
-                train(own.slice(0, first))
-            if first < batch.num_rows:
-                test(own.slice(first))
             spooled(first)
+            for name, rows in ((TRAIN, own.slice(0, first)), (TEST, own.slice(first))):
+                if rows.num_rows:
+                    yield name, rows
+
+    for name, each in groupby(pieces(), itemgetter(0)):
+        write_tables(folder / name, (rows for _, rows in each))
 
 
-def _placed(session: Any, machines: int, train: Any, test: Any) -> Any:
+def _placed(session: Any, machines: int, frames: Sequence[Any]) -> Any:
     """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
 
     Spark deals rows out by the hash of a column, so a value is sought for each machine.
     """
     from pyspark.sql import functions as f
 
-    if train is None:
+    if not frames:
         return session.range(machines, numPartitions=machines)
     place = f.pmod(f.hash(f.col("value").cast("int")), f.lit(machines))
     hashed = session.range(64 * machines).select(f.col("id").cast("int").alias("value"))
     found = {row[1]: row[0] for row in hashed.select("value", place).collect()}
     values = [f.lit(found[rank]).cast("int") for rank in range(machines)]
-    frames = [frame for frame in (train, test) if frame is not None]
     numbered = [
         frame.withColumns({ROW: f.monotonically_increasing_id(), HELD_OUT: f.lit(number)})
         for number, frame in enumerate(frames)
     ]
-    both = numbered[0] if test is None else numbered[0].unionByName(numbered[1])
+    both = reduce(lambda one, other: one.unionByName(other), numbered)
     each = both.withColumn(PLACE, f.explode(f.array(*values)))
     return each.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
 
 
-def _context() -> Any:
-    """The Spark application of this process; None if there is none."""
-    with suppress(ImportError):
-        from pyspark import SparkContext
-
-        return SparkContext._active_spark_context
-    return None
-
-
-def _session(given: Any) -> Any:
-    """The session that was given, the active one, or a new one. UsageError if it starts no stages
-    here.
+def _session(given: Any) -> tuple[Any, bool]:
+    """The session that was given, the active one, or a new one; whether it is new. UsageError if
+    it starts no stages here.
     """
     try:
         from pyspark.sql import SparkSession
 
         session = given or SparkSession.getActiveSession()
-        if session is None:
+        if is_new := session is None:
             quiet = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")
             session = quiet.appName("tux").getOrCreate()
             session.sparkContext.setLogLevel("ERROR")
@@ -285,4 +297,4 @@ def _session(given: Any) -> Any:
             "a session of Spark Connect starts no barrier stage",
             do="use the session of a Spark application: SparkSession.builder.master(...)",
         )
-    return session
+    return session, is_new
