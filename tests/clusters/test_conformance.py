@@ -98,6 +98,7 @@ def test_ctrl_c_ends_with_a_model(engine, room):
     process = room.start("out", *TWO, engine=engine)
     room.held(process, "out")
     process.send_signal(signal.SIGINT)
+    until(lambda: "ends with this epoch" in room.said("out"), "machine 0 knows of it")
     room.go()
     room.ends(process, "out", 130)
     assert (room.folder / "out" / "model" / "user.parquet").exists()
