@@ -377,6 +377,12 @@ def read_parquet(
         return {name: _array(table.column(name)) for name in table.column_names}
 
 
+def parquet_table(path: str | os.PathLike[str]) -> Any:
+    """A whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
+    with parquet_file(path) as file:
+        return whole(file.read())
+
+
 def _array(column: Any) -> Any:
     import pyarrow as pa
 
@@ -527,8 +533,8 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray
 
 
 def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
-    """One Parquet file of the rows of Arrow tables that have the same columns, one after the other;
-    only one of them is held. Raises `DiskError`.
+    """One Parquet file of the rows of Arrow tables (or record batches) that have the same columns,
+    one after the other; only one of them is held. Raises `DiskError`.
     """
     import pyarrow.parquet as pq
 
@@ -538,7 +544,7 @@ def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
             if writer is None:
                 writer = pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
                 stack.callback(writer.close)
-            writer.write_table(table.cast(writer.schema))
+            writer.write(table.cast(writer.schema))
 
 
 def write_text(

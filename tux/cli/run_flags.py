@@ -22,7 +22,7 @@ from tux.run.samples import FORMS
 if TYPE_CHECKING:
     from tux.program.sources import Source
 
-BACKENDS = ("local", "ray")
+BACKENDS = ("local", "ray", "spark")
 BAGS = ("docword", "lda-c", "svm", "text")
 
 
