@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tux.cluster import joining
 from tux.cluster.place import REJOIN
 from tux.engine.saved import Saved
 from tux.engine.segments import Segment, created, name_of
-from tux.engine.spool import Scratch
+from tux.engine.spool import Scratch, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
@@ -130,6 +130,17 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         if self.lists_folder:
             return Path(self.lists_folder, self._list_name(rank))
         return Path(self.graph, f"lists-{rank}")
+
+    def all_lists(self, earlier: Mapping[int, Sequence[Segment]], here: int) -> SpooledLists | None:
+        """The lists of all workers at the end, if there are any and they are wanted; `earlier` as
+        for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
+        """
+        parts = [self.lists_of(rank, earlier.get(rank, [])) for rank in range(self.workers)]
+        if not self.lists or not any(parts):
+            return None
+        types = store.load(Path(self.graph), here).types
+        orders = {name: each.order[: each.vertices] for name, each in types.items()}
+        return SpooledLists.of(parts, orders)
 
     def lists_of(self, rank: int, earlier: Sequence[Segment]) -> list[tuple[Path, int]]:
         """The files of a worker's lists at the end, and how many bytes of each; `earlier`: those of

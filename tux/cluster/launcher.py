@@ -59,7 +59,6 @@ from tux.engine.saved import epoch_in, segments_in
 from tux.engine.segments import Segment
 from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
-from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
 
@@ -284,14 +283,7 @@ class Launcher(LocalWorkers):
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses, of all workers, if there are any and they are wanted."""
-        parts = [
-            self.job.lists_of(rank, self._earlier.get(rank, [])) for rank in range(self.job.workers)
-        ]
-        if not self.job.lists or not any(parts):
-            return None
-        types = store.load(Path(self.job.graph), self.ranks[0]).types
-        orders = {name: each.order[: each.vertices] for name, each in types.items()}
-        return SpooledLists.of(parts, orders)
+        return self.job.all_lists(self._earlier, self.ranks[0])
 
     def edges(self) -> Pieces:
         """The edges trained on, read when they are asked for; none where other machines have
