@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from clusters_room import Engine, Room, until
+from clusters_room import Engine, Room, processes, until
+
+from tux.backends.machine_command import free_port
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +46,43 @@ def ray_cluster(short_tmp, kernel_cache, helpers):
             os.environ["TMPDIR"] = before
 
 
+@pytest.fixture(scope="session")
+def spark_cluster(short_tmp, kernel_cache, helpers):
+    """The address of a Spark master on this machine, and its two workers with two cores each."""
+    pyspark = pytest.importorskip("pyspark", reason="make test-clusters installs it")
+    home, java = Path(pyspark.__file__).parent, shutil.which("java")
+    if java is None:
+        pytest.skip("there is no java")
+    environment = os.environ | {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "TMPDIR": str(short_tmp),
+    }
+    started, log = [], open(short_tmp / "spark.log", "w")
+
+    def start(role, *words):
+        command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", *words]
+        started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+        return started[-1]
+
+    try:
+        port = free_port()
+        address = f"spark://127.0.0.1:{port}"
+        start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        until(lambda: "New state: ALIVE" in Path(log.name).read_text(), "the master is there")
+        place = ["--webui-port", "0", "--work-dir", str(short_tmp / "work")]
+        workers = [start("worker.Worker", "-c", "2", "-m", "1g", *place, address) for _ in "ab"]
+        said = "Successfully registered with master"
+        until(lambda: Path(log.name).read_text().count(said) == 2, "the workers are there")
+        yield address, workers
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait()
+        log.close()
+
+
 @pytest.fixture
 def local(short_tmp):
     return Engine("local", short_tmp, {"TMPDIR": str(short_tmp)})
@@ -52,7 +93,28 @@ def on_ray(ray_cluster, short_tmp):
     return Engine("ray", short_tmp, {"RAY_ADDRESS": ray_cluster.address}, ray_cluster)
 
 
-@pytest.fixture(params=["local", "on_ray"])
+class OnSpark(Engine):
+    """The Spark cluster."""
+
+    def is_free(self):
+        """No worker has an executor."""
+        workers = {process.pid for process in self.cluster[1]}
+        return not any(parent in workers for _, parent in processes().values())
+
+
+@pytest.fixture
+def on_spark(spark_cluster, short_tmp):
+    settings = ["spark.ui.enabled=false", "spark.executor.memory=512m", "spark.driver.memory=512m"]
+    words = [word for each in settings for word in ("--conf", each)]
+    environment = {
+        "PYSPARK_SUBMIT_ARGS": " ".join(["--master", spark_cluster[0], *words, "pyspark-shell"]),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    return OnSpark("spark", short_tmp, environment, spark_cluster)
+
+
+@pytest.fixture(params=["local", "on_ray", "on_spark"])
 def engine(request):
     """Each back-end. Nothing may be left on its machines when a test is over."""
     chosen = request.getfixturevalue(request.param)

@@ -34,7 +34,8 @@ def run(
     and `warn` (standard error, where its error is told).
 
     `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
-    `ray.data.Dataset`, whose rows each machine writes to a temporary file. `options.out` is a
+    `ray.data.Dataset`, with Spark a DataFrame; each machine writes their rows to temporary files
+    (`tux.backends.dataframes.train` also makes DataFrames of the model). `options.out` is a
     folder of this machine; with checkpoints it must be on a file system that all machines share.
     Raises the errors of `tux.backends.driver.Driver.run`.
     """
@@ -54,4 +55,8 @@ def named(name: str) -> Backend:
             from tux.backends.ray import Ray
 
             return Ray()
-    raise UsageError(f"no back-end {name!r}", do="there are local and ray")
+        case "spark":
+            from tux.backends.spark import Spark
+
+            return Spark()
+    raise UsageError(f"no back-end {name!r}", do="there are local, ray and spark")

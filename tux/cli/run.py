@@ -159,7 +159,7 @@ def _resume_flags() -> Flags:
         "--timeout",
         metavar="S",
         type=at_least(1),
-        help="seconds that a wait may take in which no worker works [default 600]",
+        help="seconds that a wait may take in which no worker works [default: as begun]",
     )
     add(
         "--restarts",

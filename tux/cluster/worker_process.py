@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, Refused, StartsAgain, TuxError
+from tux.base.errors import DeadlinePassed, Interrupted, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import is_stopped
 from tux.cluster.control import (
@@ -267,12 +267,13 @@ class Peer:
             training.resume(state)
             if state.head.over:
                 last = state.head.epoch
+        spool = training.worker.spool
         self.marks = marks = WorkerMarks(
             self.rank,
             job.checkpoint_every,
             last,
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
-            lambda path, state: save(path or self.files.new_path(), state, part),
+            lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copied_if_small(state, job.workers_here),
             lambda: training.worker.epoch,
             self.files.begin,
@@ -287,12 +288,13 @@ class Peer:
             self.files.send_lists(self.receive)
 
 
-def ended(bye: Bye) -> Refused | StartsAgain:
+def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
     """The launcher has ended the job before its time, or this incarnation of it."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
         return StartsAgain(f"machine 0 starts all workers again{why}")
-    return Refused(f"machine 0 ended the job{why}", do="see what it says there")
+    kind = Interrupted if bye.interrupted else Refused
+    return kind(f"machine 0 ended the job{why}", do="see what it says there")
 
 
 def failure_of(folder: Path, rank: int) -> Failed | None:
