@@ -204,7 +204,7 @@ class Training:
             epoch=worker.epoch,
             turns=turns,
             over=over,
-            clock=worker.clock + started,
+            clock=worker.clock + (loop.scheduled if loop else 0),
             all_clocks=worker.all_clocks + started,
             most_stale=max(worker.most_stale, clocks.most_stale if clocks else 0),
             counts=Counts.of(worker, trained),

@@ -242,7 +242,7 @@ class Worker:
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started
-        self.clock += loop.clock.started
+        self.clock += loop.scheduled
         self.most_stale = max(self.most_stale, loop.clock.most_stale)
 
     @property
