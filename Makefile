@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-all test-cpus bench simulate faults fuzz clean
+.PHONY: demo test test-slow test-all test-clusters test-cpus bench simulate faults fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -27,6 +27,10 @@ test-slow: $(VENV)/installed-test
 	$(PYTEST) -m slow
 
 test-all: test test-slow
+
+# Back-ends on clusters of Ray (and Spark) that run on this machine, one test at a time.
+test-clusters: $(VENV)/installed-clusters
+	$(BIN)/python -m pytest -m clusters tests/clusters
 
 # The whole suite, or the files that TESTS names, compiled for processors with fewer instructions and for this one.
 test-cpus: $(VENV)/installed-test
@@ -63,3 +67,7 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@ $(VENV)/installed
+
+$(VENV)/installed-clusters: $(VENV)/installed-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ray,spark]' 'ray[data]'
+	touch $@

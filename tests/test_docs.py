@@ -24,7 +24,7 @@ PAGES = {
     for pattern in ("*.md", "docs/*.md", "apps/*/*.md")
     for path in sorted(ROOT.glob(pattern))
 }
-TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", ".ci")
+TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", "deploy", ".ci")
 
 
 def prose(text):

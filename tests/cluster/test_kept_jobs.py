@@ -12,16 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keeping import Visits, edges_of, step
-from team import Team
 
-from tux.base.errors import Refused
 from tux.cluster.keeper import States
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
-from tux.engine.training import Training
 from tux.protocol.marks import Every
-from tux.stages import Generate, MiniBatch
 
 JOB = Path(__file__).parents[1] / "keeping_job.py"
 HARD = 300.0  # seconds after which a command counts as hung
@@ -90,19 +85,6 @@ def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, ev
     assert within is None or (turns > 0) == within
     assert model(tmp_path, "resumed") == model(tmp_path, "whole")
     assert untimed(tmp_path, "resumed") == untimed(tmp_path, "whole")[epoch:]
-
-
-class Lists(Visits):
-    def stages(self):
-        return [MiniBatch(Generate(step, None, "page", path="length"), vertices=2)]
-
-
-def test_lists_on_disk_are_no_state():
-    worker = Team(Lists(), edges_of(Lists())).workers[0]
-    Training(worker)
-    States().check(worker)
-    with pytest.raises(Refused, match="Lists has no checkpoints: it writes the lists of each page"):
-        States(Every(epochs=1)).check(worker)
 
 
 def test_all_machines_keep_states_alike():

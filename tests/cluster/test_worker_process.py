@@ -9,6 +9,7 @@ from members import job_in
 from tux.base.errors import DeadlinePassed, Refused
 from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
 from tux.cluster.job import Job
+from tux.cluster.worker_files import WorkerFiles
 from tux.cluster.worker_process import Peer
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
@@ -103,17 +104,18 @@ def test_nothing_is_folded_before_this_worker_has_said_hello(peer):
 
 
 def test_lists_are_taken_by_the_launcher_only(peer, tmp_path):
-    peer.job = peer.files._job = msgspec.structs.replace(
-        peer.job, lists="sent", graph=str(tmp_path)
-    )
+    peer.job = msgspec.structs.replace(peer.job, lists="sent", graph=str(tmp_path))
+    peer.files = WorkerFiles(peer.job, 0, peer.socket_thread.post)
     peer.job.list_file(0).write_bytes(b"abc")
     peer._early, peer.worker.all_clocks = None, 0
     worker = types.SimpleNamespace(spool=types.SimpleNamespace(flushed=lambda: True))
-    arrives(peer, Message(Kind.TAKEN, 2, 0))
+    with pytest.raises(BadMessage, match="no piece of lists is on its way"):
+        arrives(peer, Message(Kind.TAKEN, 2, 0))
     arrives(peer, Message(Kind.EVAL_ROWS, 1, 0))
-    peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
         peer._send_lists(worker)
+    arrives(peer, Message(Kind.TAKEN, 2, 0))
+    peer._send_lists(worker)
 
 
 def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):

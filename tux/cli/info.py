@@ -13,8 +13,9 @@ from tux.base.errors import DataError
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import detect
+from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
-from tux.run.folder import RESULTS, WHOLE, Run, read_metrics, read_run
+from tux.run.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
 from tux.run.sizes import COUNTED
 from tux.run.state import state, went_on
 
@@ -29,7 +30,9 @@ def info(
     """
     if is_partitioned(Path(path)):
         return of_parts(Path(path))
-    return of_run(path) if os.path.isdir(path) else of_edges(_read(path, ends, columns))
+    if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
+        return of_run(path)
+    return of_edges(_read(input_files(path), ends, columns))
 
 
 def of_run(folder: str) -> dict[str, str]:
@@ -56,7 +59,7 @@ def _speed(folder: str) -> float:
 
 
 def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
-    data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
+    data = {"data": run.data.shown} | ({"test": run.test.shown} if run.test else {})
     sizes = {
         **run.sizes.get("vertices", {}),
         **{

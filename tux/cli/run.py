@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError, TuxError, UsageError
-from tux.cli import show
+from tux.cli import show, streams
 from tux.cli.flags import parameters, vertex_tables
 from tux.cli.show import listing
 
@@ -82,6 +82,8 @@ def _train(source: Source, argv: list[str]) -> int:
 
         RunOptions(racing=args.racing).of(program)
         return explained(program, racing=args.racing)
+    if args.on:
+        return _elsewhere(program, args, argv)
     from tux.base.crash import advise
     from tux.run.session import run
 
@@ -101,6 +103,32 @@ def _train(source: Source, argv: list[str]) -> int:
     if result.worker is not None:
         _tell(result, args.out)
     return 0
+
+
+def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
+    """Train on machines that a back-end places."""
+    given = {"--node-rank": args.node_rank, "--rdzv": args.rdzv, "--key-file": args.key_file}
+    given |= {"--insecure": args.insecure or None, "--rejoin": args.rejoin}
+    if flags := [flag for flag, value in given.items() if value is not None]:
+        raise UsageError(
+            f"{' and '.join(flags)} with --on {args.on}, which says it to each machine",
+            do="leave it out; --nnodes N is the number of machines",
+        )
+    if args.verify:
+        raise UsageError("--verify runs on this machine", do=f"leave out --on {args.on}")
+    from tux.backends.run import run
+
+    options = _options(args, program, None, ["tux", "run", *argv])
+    return run(
+        program,
+        args.data,
+        args.test,
+        options,
+        on=args.on,
+        machines=args.nnodes or 1,
+        say=show.say,
+        warn=lambda line: streams.tell(f"{line}\n"),
+    )
 
 
 def _resume_flags() -> Flags:
@@ -140,6 +168,7 @@ def _resume_flags() -> Flags:
         help="times that lost workers are started again between two checkpoints [default: as "
         "begun]",
     )
+    add("--app", metavar="FILE.py", help="where the program is now, if its file has moved")
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
     )
@@ -159,7 +188,7 @@ def _resume(argv: list[str]) -> int:
     except UsageError as error:
         error.do = (
             "a run that goes on takes all from its run.json, but for --epochs, --workers, "
-            "--threads, --timeout, --restarts, and where several machines meet"
+            "--threads, --timeout, --restarts, --app, and where several machines meet"
             if error.what.startswith("unknown")
             else "see tux run --resume --help"
         )
@@ -176,6 +205,7 @@ def _resume(argv: list[str]) -> int:
             deadline=args.timeout,
             place=place,
             restarts=args.restarts,
+            app=args.app,
             watch=watch,
         )
     if result.worker is not None:

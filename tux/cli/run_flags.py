@@ -22,6 +22,7 @@ from tux.run.samples import FORMS
 if TYPE_CHECKING:
     from tux.program.sources import Source
 
+BACKENDS = ("local", "ray", "spark")
 BAGS = ("docword", "lda-c", "svm", "text")
 
 
@@ -62,15 +63,16 @@ def _data(flags: Flags, program: type[Program]) -> None:
     rows = "samples" if samples else "points" if points else f"{edge.ends[0]}s" if bags else "edges"
     what = {
         "samples": (
-            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
-            "folder of tux partition"
+            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; one "
+            "file or many (a folder, a quoted pattern, a URI); or folder of tux partition"
         ),
         "points": f"table with a row for each {edge.ends[0]}: text, Parquet, .npy or .npz",
-        "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
+        "edges": f"file of edges ({columns}), packed or not, or many (a folder, a quoted pattern, "
+        "a URI), or folder of tux partition",
     }
     text = (
-        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder "
-        "of tux partition"
+        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; one file "
+        "or many (a folder, a quoted pattern, a URI); or folder of tux partition"
     )
     add(
         "data",
@@ -266,6 +268,13 @@ def _workers(flags: Flags) -> None:
         help="seconds that a wait may take in which no worker works [default 600]",
     )
     several_machines(flags, "machines, each with --workers processes; the same command on each")
+    flags.section("several machines").add_argument(
+        "--on",
+        choices=BACKENDS,
+        metavar="|".join(BACKENDS),
+        help="have --nnodes machines of this engine found, and the command started on each; local: "
+        "processes here [--threads is 1 by default]",
+    )
 
 
 def several_machines(flags: Flags, machines: str) -> None:

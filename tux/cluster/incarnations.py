@@ -221,7 +221,11 @@ def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
 
 
 def forget_lists(job: Job) -> None:
-    """Remove the lists that the workers of an incarnation have written or sent. DiskError."""
+    """Remove the lists that the workers of an incarnation have written or sent, unless they are a
+    part of states: then who keeps these removes the rest. DiskError.
+    """
+    if job.lists_folder:
+        return
     for rank in range(job.workers):
         with writing(job.list_file(rank)):
             job.list_file(rank).unlink(missing_ok=True)

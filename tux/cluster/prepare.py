@@ -69,6 +69,7 @@ def prepare(
             threads=threads,
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
+            lists_folder=str(states.keeper.lists) if states.keeper else "",
             workers_here=workers,
             checkpoint_every=states.every,
             resume=[*states.resume],
@@ -78,7 +79,7 @@ def prepare(
         bare = partitioned.bare
         del partitioned
         job.write(folder)
-        _compile(job, ranks[0], states)
+        Training(job.worker(ranks[0]))  # compiles the kernels of all workers
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
         listens()
@@ -87,13 +88,6 @@ def prepare(
     except BaseException:
         job_folder.remove(folder)
         raise
-
-
-def _compile(job: Job, rank: int, states: States) -> None:
-    """Compile the kernels of all workers, by making one. Refused where its state cannot be kept."""
-    worker = job.worker(rank)
-    Training(worker)
-    states.check(worker)
 
 
 def crowded(workers: int) -> str:

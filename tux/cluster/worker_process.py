@@ -267,12 +267,13 @@ class Peer:
             training.resume(state)
             if state.head.over:
                 last = state.head.epoch
+        spool = training.worker.spool
         self.marks = marks = WorkerMarks(
             self.rank,
             job.checkpoint_every,
             last,
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
-            lambda path, state: save(path or self.files.new_path(), state, part),
+            lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copied_if_small(state, job.workers_here),
             lambda: training.worker.epoch,
             self.files.begin,

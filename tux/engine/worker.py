@@ -19,7 +19,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.initial import fill_rows
-from tux.engine.spool import Opener, Spool
+from tux.engine.spool import Scratch, Spool
 from tux.engine.state import added
 from tux.engine.threads import Threads
 from tux.graph.local import Edges, Graph
@@ -66,7 +66,7 @@ class Worker:
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
-        self.scratch: Opener | None = None
+        self.scratch: Scratch | None = None
         self.spool: Spool | None = None
         # by vertex type and ragged field, from other workers: see `tux.engine.model`
         self.received_lists: dict[tuple[str, str], list[Piece]] = {}

@@ -5,8 +5,9 @@ text; nothing is imported.
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 
@@ -26,6 +27,14 @@ def with_imports(path: Path) -> dict[str, bytes]:
                     contents[key] = file.read_bytes()
                     left.append(key)
     return contents
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """32 hexadecimal digits of the content and names of files; not of where they are."""
+    total = hashlib.blake2b(digest_size=16)
+    for name, content in sorted(files.items()):
+        total.update(f"{name} {len(content)} ".encode() + content)
+    return total.hexdigest()
 
 
 def _package(folder: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from types import ModuleType
 from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.base.text import closest
 from tux.program.program import Program
-from tux.program.source_files import with_imports
+from tux.program.source_files import digest_of, with_imports
 
 LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
 
@@ -37,10 +37,7 @@ class Source:
         """32 hexadecimal digits of the bytes of the source file and of the modules in its folder
         that it imports; not of where they are.
         """
-        total = hashlib.blake2b(digest_size=16)
-        for name, content in sorted(with_imports(Path(self.path)).items()):
-            total.update(f"{name} {len(content)} ".encode() + content)
-        return total.hexdigest()
+        return digest_of(with_imports(Path(self.path)))
 
     @property
     def about(self) -> str:

@@ -57,13 +57,19 @@ class App(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Where edges came from: an absolute path, "memory" or "generated"; and the digest of ids,
-    edges and fields as read.
+    """Where edges came from: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
+    fields as read.
     """
 
-    path: str
+    path: str | list[str]
     digest: str
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+
+    @property
+    def shown(self) -> str:
+        """The paths as one text."""
+        return self.path if isinstance(self.path, str) else ", ".join(self.path)
 
 
 class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -162,11 +168,7 @@ class RunFolder:
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole. Raises DiskError."""
-        with replacing(self.path / "run.json") as part:
-            part.write_bytes(
-                msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
-                + b"\n"
-            )
+        write_run(self.path, run)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
@@ -243,6 +245,20 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
         for f, array in model.items()
     }
     return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has the record of a run."""
+    return Path(folder, "run.json").exists()
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Write `run.json` of a run's folder, whole. Raises DiskError."""
+    with replacing(folder / "run.json") as part:
+        part.write_bytes(
+            msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
+            + b"\n"
+        )
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:

@@ -23,6 +23,11 @@ class FolderKeeper:
         """Whether the folder has a checkpoint, be it whole or damaged."""
         return are_in(self._checkpoints.folder.parent)
 
+    @property
+    def lists(self) -> Path:
+        """The folder of lists on disk."""
+        return self._checkpoints.lists
+
     def begin(self) -> None:
         """Begin a checkpoint. DiskError."""
         self._draft = self._checkpoints.begin()

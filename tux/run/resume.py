@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tux.arrays.piped import STANDARD, shown
+from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
 from tux.engine.state import Head
-from tux.graph.store import is_partitioned
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
 from tux.run.folder import WHOLE, Run, read_metrics, read_run
+from tux.run.inputs import cut_folder
 from tux.run.options import ALLOWED, MEMORY, RunOptions
 
 if TYPE_CHECKING:
@@ -46,13 +47,13 @@ class Stopped:
     program: Program
 
     @property
-    def data(self) -> str | None:
-        """The file that was trained on; None: generated data."""
+    def data(self) -> str | list[str] | None:
+        """What was trained on, as `Origin` has it; None: generated data."""
         return _file(self.run.data.path)
 
     @property
-    def test(self) -> str | None:
-        """The file of held-out edges, if one was named."""
+    def test(self) -> str | list[str] | None:
+        """What held-out edges were read from, if they were named."""
         return _file(self.run.test.path) if self.run.test is not None else None
 
     def records(self) -> list[dict[str, Any]]:
@@ -68,10 +69,10 @@ class Stopped:
         are now.
         """
         kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
-        test_digest, test_path = (test.digest, test.path) if test else (None, run)
+        test_digest, test_path = (test.digest, test.shown) if test else (None, run)
         now = {
             "the program's source": (kept.program, record.app.digest, run),
-            "the data": (kept.data, record.data.digest, record.data.path),
+            "the data": (kept.data, record.data.digest, record.data.shown),
             "the held-out data": (kept.test, test_digest, test_path),
             "the parameters": (kept.parameters, dict(record.parameters), run),
             "the seed": (kept.seed, record.seed, run),
@@ -90,11 +91,12 @@ def stopped(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
-    several machines.
+    several machines. `app`: where the program's file is now, if it has moved.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     its data were in memory, or it was on another number of machines.
@@ -130,7 +132,7 @@ def stopped(
         )
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
-    program = sources.find(run.app.name).program(**run.parameters)
+    program = sources.find(app or run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
 
@@ -207,8 +209,9 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
                 )
 
 
-def _file(path: str) -> str | None:
-    return path if os.path.isabs(path) else None
+def _file(path: str | list[str]) -> str | list[str] | None:
+    found = not isinstance(path, str) or os.path.isabs(path) or is_uri(path)
+    return path if found else None
 
 
 def _check_place(folder: Path, machines: int, place: Place | None) -> None:
@@ -240,7 +243,7 @@ def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
         kept["threads"] = None  # each has its share of the cores again
     if changed["workers"] == 1 and changed["place"] is None:
         kept["restarts"] = None  # none can be lost
-    if is_partitioned(Path(run.data.path)):
+    if cut_folder(run.data.path) is not None:
         kept["partitioner"] = None  # its folder says it
     kept |= {"out": out, "seed": run.seed, "command": run.command}
     return RunOptions(**kept | {name: each for name, each in changed.items() if each is not None})

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from tux.base.text import plural
 from tux.cluster.answering import answer
 from tux.cluster.keeper import States
 from tux.engine.saved import load
+from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
+from tux.engine.spool import Scratch
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.store import is_partitioned
@@ -97,6 +100,7 @@ def resume(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -119,6 +123,7 @@ def resume(
             deadline=deadline,
             place=place,
             restarts=restarts,
+            app=app,
             warn=watch.warn,
         )
         begun = before, claimed
@@ -197,16 +202,26 @@ def _in_this_process(
     """One worker, at the state from which it goes on; its last state is written when the `stack`
     is left.
     """
-    scratch = (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
-    training = lay_out(program, inputs, plan, clock, scratch)
-    states.check(training.worker)
+    files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
+    training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
     if states.resume:
         training.resume(load(states.resume[0], WHOLE))
     if states.every and states.keeper:
-        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch)
+        spool = training.worker.spool
+        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch, spool)
         training.marks = keeping
         stack.callback(keeping.finish)
     return training
+
+
+def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scratch | None:
+    """Where the worker of this process writes lists; `files` closes their file."""
+    if folder is None:
+        return None
+    if states.keeper is None:
+        return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
+    kept, name = states.keeper.lists, name_of(0, secrets.token_bytes(16))
+    return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
 
 
 @contextmanager

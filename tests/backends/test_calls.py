@@ -1,0 +1,202 @@
+"""Calls to machines that connect to the driver, both ends in this process."""
+
+import threading
+import time
+
+import pytest
+
+from tux.backends import calls as module
+from tux.backends.calls import Calls, Hello, Line
+from tux.backends.contract import MachineLost, served
+from tux.base.errors import DiskError
+
+LIMIT = 60.0  # seconds after which a test counts as hung
+
+
+class Command:
+    """What a machine has, as far as it is called here."""
+
+    def __init__(self):
+        self.stays, self.release = 0, threading.Event()
+
+    def stay(self):
+        self.stays += 1
+
+    def serve(self, method, *arguments):
+        return served(getattr(self, method), *arguments)
+
+    def double(self, value):
+        return 2 * value
+
+    def fails(self):
+        raise DiskError("the disk is full", where="here", do="free space")
+
+    def waits(self):
+        assert self.release.wait(LIMIT)
+        return "done"
+
+
+def until(true):
+    limit = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def calls():
+    made = Calls("127.0.0.1")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(calls):
+    """Start a machine: ``machine(rank)`` is its command, its thread and how that has ended."""
+    running = []
+
+    def start(rank, secret=None, command=None):
+        command, ended = command or Command(), []
+
+        def serve():
+            try:
+                with Line(command, calls.address, secret or calls.secret, rank) as line:
+                    line.spooled(10)
+                    line.serve()
+                ended.append(None)
+            except MachineLost as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        running.append((command, thread, ended))
+        return running[-1]
+
+    yield start
+    calls.leave()
+    for command, thread, _ in running:
+        command.release.set()
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+def ready(calls, *ranks):
+    until(lambda: all(rank in calls.machines and calls.machines[rank].ready for rank in ranks))
+
+
+def test_each_machine_answers_its_calls(calls, machine):
+    for rank in (0, 1):
+        machine(rank)
+    ready(calls, 0, 1)
+    assert calls.ask(0, "double", 21) == 42 and calls.ask(1, "double", b"ab") == b"abab"
+    assert calls.machines[0].rows == 10 and calls.machines[0].host == "127.0.0.1"
+
+
+def test_an_error_is_raised_at_the_driver(calls, machine):
+    machine(0)
+    ready(calls, 0)
+    with pytest.raises(DiskError, match="the disk is full") as raised:
+        calls.ask(0, "fails")
+    assert (raised.value.where, raised.value.do) == ("here", "free space")
+
+
+def test_a_call_passes_one_that_waits(calls, machine):
+    command, *_ = machine(0)
+    ready(calls, 0)
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(calls.ask(0, "waits")))
+    waiting.start()
+    assert calls.ask(0, "double", 1) == 2 and not answers
+    command.release.set()
+    waiting.join(LIMIT)
+    assert answers == ["done"]
+
+
+def test_a_machine_that_lives_may_take_longer_than_the_silence(calls, machine, monkeypatch):
+    monkeypatch.setattr(module, "SIGN", 0.05)
+    monkeypatch.setattr(module, "POLL", 20)
+    command, *_ = machine(0)
+    ready(calls, 0)
+    heard = calls._heard[0]
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(calls.ask(0, "waits")))
+    waiting.start()
+    until(lambda: calls._heard[0] > heard)
+    command.release.set()
+    waiting.join(LIMIT)
+    assert answers == ["done"]
+
+
+def test_a_silent_machine_is_lost(calls, monkeypatch):
+    monkeypatch.setattr(module, "SILENCE", 0.1)
+    calls._take(Hello(0, "tcp://127.0.0.1:9", "127.0.0.1", 0, True))
+    with pytest.raises(MachineLost, match="silent"):
+        calls.ask(0, "double", 1)
+
+
+def test_a_stage_that_ends_loses_all_machines(calls, machine):
+    command, *_ = machine(0)
+    ready(calls, 0)
+    errors = []
+
+    def ask():
+        try:
+            calls.ask(0, "waits")
+        except MachineLost as error:
+            errors.append(error.what)
+
+    waiting = threading.Thread(target=ask)
+    waiting.start()
+    until(lambda: calls._waiting)
+    calls.lose("the stage has ended")
+    waiting.join(LIMIT)
+    with pytest.raises(MachineLost, match="the stage has ended"):
+        calls.ask(0, "double", 1)
+    assert errors == ["the stage has ended"]
+
+
+def test_a_rank_that_comes_twice_loses_all(calls, machine, monkeypatch):
+    monkeypatch.setattr(module, "LEASE", 1.0)  # one of them is not told to leave
+    machine(0)
+    ready(calls, 0)
+    machine(0)
+    until(lambda: calls.lost is not None)
+    assert "started twice" in calls.lost.what
+
+
+def test_a_stranger_is_not_heard(calls, machine):
+    machine(0)
+    stranger = bytes(32)
+    assert stranger != calls.secret
+    line = Line(Command(), calls.address, stranger, 1)
+    with line:
+        line.spooled(1)
+        ready(calls, 0)
+        assert calls.ask(0, "double", 4) == 8
+        assert 1 not in calls.machines
+
+
+def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, monkeypatch):
+    monkeypatch.setattr(module, "SIGN", 0.05)
+    command, *_ = machine(0)
+    ready(calls, 0)
+    stays = command.stays
+    until(lambda: command.stays > stays + 2)
+
+
+def test_a_machine_ends_when_its_driver_is_gone(calls, machine, monkeypatch):
+    monkeypatch.setattr(module, "LEASE", 0.2)
+    monkeypatch.setattr(module, "POLL", 20)
+    _, thread, ended = machine(0)
+    ready(calls, 0)
+    calls.close()
+    thread.join(LIMIT)
+    assert isinstance(ended[0], MachineLost) and "driver" in ended[0].what
+
+
+def test_leave_ends_a_machine(calls, machine):
+    _, thread, ended = machine(0)
+    ready(calls, 0)
+    calls.leave()
+    thread.join(LIMIT)
+    assert ended == [None]

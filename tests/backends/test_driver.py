@@ -1,0 +1,177 @@
+"""What the driver decides, on machines that do what a test says."""
+
+import msgspec
+import pytest
+from scripted_machines import Scripted
+
+from tux.apps.mf.mf import MF
+from tux.backends import driver
+from tux.backends.contract import MachineLost, Order
+from tux.backends.run import run
+from tux.base.errors import DeadlinePassed, TuxError, UsageError
+from tux.cli.main import main
+from tux.run.folder import App, Origin, Run, read_run, write_run
+from tux.run.options import RunOptions
+
+ENDS = [([], 0)]
+GOES_ON = [([], None)] * 10**5
+LOST = [([], None), MachineLost("its actor is gone")]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nothing waits long."""
+    monkeypatch.setattr(driver, "GRACE", 0.3)
+    monkeypatch.setattr(driver, "LEASE", -1.0)
+
+
+class Said(list):
+    def started(self, backend, machines=2, **options):
+        return run(
+            MF(),
+            "/data",
+            options=RunOptions(**options),
+            on=backend,
+            machines=machines,
+            say=self.append,
+            warn=self.append,
+        )
+
+
+def orders(backend):
+    """By machine, the words of what it was told, in turn."""
+    return [
+        (rank, msgspec.msgpack.decode(packed, type=Order).words) for rank, packed in backend.orders
+    ]
+
+
+def test_lines_of_machine_0_are_shown_and_its_exit_code_is_that_of_the_run():
+    said = Said()
+    backend = Scripted({0: [[(["a", "b"], None), (["error: c"], 3)]], 1: [[(["no"], 0)]]})
+    assert said.started(backend) == 3
+    assert said == ["a", "b", "error: c"] and backend.closed == 1
+    ((_, first), (_, second)) = orders(backend)
+    assert first[:3] == ["run", "mf", "/data"]
+    assert first[-6:] == ["--nnodes", "2", "--node-rank", "0", "--rdzv", "10.0.0.1:20000"]
+    assert second[-3] == "1"
+    keys = {msgspec.msgpack.decode(packed, type=Order).key for _, packed in backend.orders}
+    assert len(keys) == 1 and len(keys.pop()) == 64
+
+
+def test_another_machine_that_cannot_go_on_ends_the_run():
+    backend = Scripted({0: [GOES_ON], 1: [[(["error: no such file"], 3)]]})
+    with pytest.raises(TuxError, match="ended with exit code 3") as caught:
+        Said().started(backend)
+    assert caught.value.exit_code == 3 and "no such file" in caught.value.where
+    assert backend.closed == 1
+
+
+def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
+    backend = Scripted({0: [GOES_ON], 1: [LOST, LOST, ENDS]})
+    backend.until = lambda: len(backend.orders) == 4
+    said = Said()
+    assert said.started(backend, restarts=2) == 0
+    assert sum("another takes its place" in line for line in said) == 2
+    assert backend.asked.count((1, "kill")) == 2 and backend.started == 1
+    backend = Scripted({0: [GOES_ON], 1: [LOST, LOST, LOST]})
+    with pytest.raises(MachineLost, match=r"machine 1 \(host1\) is lost"):
+        Said().started(backend, restarts=2)
+
+
+def test_machine_0_is_lost():
+    backend = Scripted({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
+    assert Said().started(backend, restarts=1) == 0
+    assert backend.started == 2 and backend.closed == 2
+    with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost"):
+        Said().started(Scripted({0: [LOST], 1: [GOES_ON]}))
+
+
+def test_a_back_end_that_starts_all_or_none():
+    backend = Scripted({0: [GOES_ON, ENDS], 1: [LOST, ENDS]}, replaces=False)
+    assert Said().started(backend, restarts=1) == 0
+    assert backend.started == 2
+
+
+def test_all_go_on_from_the_checkpoint(tmp_path):
+    out = tmp_path / "out"
+
+    class AtWork(Scripted):
+        def start(self, wanted):
+            if not self.started:  # as machine 0 does, which then is lost
+                (out / "checkpoints" / "000001").mkdir(parents=True)
+                write_run(out, record("/tmp/tux-machine-0/program/my.py:Mine"))
+                (out / ".lock").write_text("1 host0\n")
+            return super().start(wanted)
+
+    backend = AtWork({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
+    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    words = dict(orders(backend)[2:])
+    assert words[0][:3] == ["run", "--resume", str(out)]
+    assert words[1][:3] == ["run", "mf", "/data"] and "--checkpoint-every=1" in words[1]
+    assert not (out / ".lock").exists()
+
+
+def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
+    out = tmp_path / "out"
+
+    class Over(Scripted):
+        def start(self, wanted):
+            (out / "checkpoints" / "000001").mkdir(parents=True)
+            (out / "model").mkdir()
+            whole = record("mf")
+            whole.results = {"epochs": 5}
+            write_run(out, whole)
+            return super().start(wanted)
+
+    backend = Over({0: [LOST], 1: [GOES_ON]})
+    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert backend.started == 1 and backend.closed == 2
+
+
+def test_a_machine_that_cannot_be_replaced_gives_machine_0_time():
+    class Full(Scripted):
+        def replace(self, rank):
+            raise DeadlinePassed("no room")
+
+    backend = Full({0: [GOES_ON], 1: [LOST]})
+    with pytest.raises(DeadlinePassed, match="no room"):
+        Said().started(backend, restarts=1)
+    backend = Full({0: [GOES_ON], 1: [LOST]})
+    backend.until = lambda: (1, "kill") in backend.asked
+    assert Said().started(backend, restarts=1) == 0
+
+
+def test_checkpoints_must_be_where_all_machines_see_them(tmp_path):
+    backend = Scripted({0: [ENDS], 1: [ENDS]}, sees=False)
+    with pytest.raises(UsageError, match=r"machine 0 \(host0\) does not share"):
+        Said().started(backend, out=tmp_path / "out", checkpoint_every="1")
+    assert list(tmp_path.iterdir()) == [] and backend.orders == [] and backend.closed == 1
+
+
+def record(name):
+    return Run(App(name, "0"), {}, 0, {}, Origin("/tmp/tux-machine-0/data.parquet", "0"))
+
+
+def test_the_folder_is_brought_back(tmp_path):
+    write_run(tmp_path, record("mf"))
+    files = {"run.json": (tmp_path / "run.json").read_bytes(), "model/user.parquet": b"0123456789a"}
+    backend = Scripted({0: [[(["written to /tmp/tux-machine-0/out"], 0)]]}, files=files)
+    said, out = Said(), tmp_path / "new" / "out"
+    assert said.started(backend, 1, out=out, command=["tux", "run"]) == 0
+    assert said == [f"written to {out}"]
+    assert (out / "model" / "user.parquet").read_bytes() == files["model/user.parquet"]
+    assert read_run(out).command == ["tux", "run"]
+    assert [each.name for each in out.parent.iterdir()] == ["out"]
+    with pytest.raises(UsageError, match="exists"):
+        Said().started(backend, 1, out=out)
+
+
+@pytest.mark.parametrize("flag", ["--rdzv=h:1", "--node-rank=0", "--insecure", "--verify"])
+def test_what_the_back_end_says_itself_is_refused(flag, capsys):
+    assert main(["run", "mf", "--on", "local", flag]) == 2
+    assert flag.partition("=")[0] in capsys.readouterr().err
+
+
+def test_a_name_that_is_none():
+    with pytest.raises(UsageError, match="no back-end 'dask'"):
+        run(MF(), on="dask")

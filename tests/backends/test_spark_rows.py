@@ -1,0 +1,80 @@
+"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, which
+DataFrames are of a run.
+"""
+
+import pyarrow as pa
+import pytest
+
+from tux.arrays.arrow import read_parquet
+from tux.backends import spark
+from tux.backends.spark import Spark
+
+REPORT = """An error occurred while calling o87.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Could not recover from a \
+failed barrier ResultStage. Most recent failure reason: Stage failed because barrier task \
+ResultTask(4, 1) finished unsuccessfully.
+{cause}
+\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:3122)
+"""
+
+
+def batch(users, held_out):
+    count = len(users)
+    columns = {"user": users, spark.ROW: [*range(count)], spark.PLACE: [7] * count}
+    return pa.RecordBatch.from_pydict(columns | {spark.HELD_OUT: held_out})
+
+
+def spooled(folder, batches):
+    rows = []
+    spark._spool(iter(batches), folder, rows.append)
+    found = {path.name: read_parquet(path) for path in sorted(folder.iterdir())}
+    assert all([*table] == ["user"] for table in found.values()), "none of tux's own columns"
+    return sum(rows), {name: table["user"].tolist() for name, table in found.items()}
+
+
+def test_rows_of_both_data_frames_go_to_their_files(tmp_path):
+    batches = [batch([3, 1], [0, 0]), batch([4, 1, 5], [0, 1, 1]), batch([9], [1])]
+    files = {"data.parquet": [3, 1, 4], "test.parquet": [1, 5, 9]}
+    assert spooled(tmp_path, batches) == (3, files)
+
+
+def test_rows_of_one_data_frame(tmp_path):
+    assert spooled(tmp_path, [batch([3], [0]), batch([2], [0])]) == (2, {"data.parquet": [3, 2]})
+
+
+@pytest.mark.parametrize(
+    "batches", [[], [batch([], [])], [pa.RecordBatch.from_pydict({"id": [1]})]]
+)
+def test_no_rows_give_no_file(tmp_path, batches):
+    assert spooled(tmp_path, batches) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        (
+            "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: x",
+            "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: x",
+        ),
+        (
+            "Traceback (most recent call last):\nModuleNotFoundError: No module named 'tux'",
+            "ModuleNotFoundError: No module named 'tux'",
+        ),
+    ],
+)
+def test_the_reason_of_a_failed_stage(cause, reason):
+    assert spark._reason(REPORT.format(cause=cause)) == reason
+
+
+def test_a_report_without_words_has_a_reason():
+    assert spark._reason("") == "no reason given"
+
+
+def test_a_back_end_forgets_the_data_frames_of_the_run_before():
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
+    backend, frames = Spark(object()), [frame() for _ in range(3)]
+    assert [backend.taken(each) for each in (frames[0], None, "a.csv")] == [frames[0], None, None]
+    backend.close()
+    assert backend._frames == frames[:1], "it may be started again"
+    assert [backend.taken(each) for each in frames[1:]] == frames[1:]
+    assert backend._frames == frames[1:]

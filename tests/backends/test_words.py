@@ -1,0 +1,53 @@
+"""A program and its options as words mean the same when ``tux run`` reads them."""
+
+import pytest
+
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.lda.lda import LDA
+from tux.apps.mf.mf import MF
+from tux.backends.words import words_of
+from tux.base.errors import UsageError
+from tux.cli.flags import parameters
+from tux.cli.run import _options
+from tux.cli.run_flags import run_flags
+from tux.program import sources
+from tux.run.options import RunOptions
+
+CASES = [
+    (MF(), {}),
+    (MF(rank=7, step=0.037, batch=3), {"seed": -4, "epochs": 2, "every": 2, "patience": 5}),
+    (MF(), {"workers": 3, "slack": 2, "partitioner": "dbh", "deadline": 30.0}),
+    (MF(), {"jit": False, "check": True, "on_bad_row": "skip", "columns": "a,b,c"}),
+    (MF(), {"checkpoint_every": "30s", "keep": 4, "restarts": 0, "out": "o"}),
+    (MF(), {"vertices": {"user": "/a b/users.csv", "item": "/items=1.csv"}}),
+    (LDA(), {"form": "docword", "vocab": "/v.txt", "stop": "/s.txt"}),
+    (BlockPG(), {"label": "-y", "weight": "w", "labels": "/l.npy", "form": "table"}),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_words_mean_what_the_options_mean(number):
+    program, chosen = CASES[number]
+    options = RunOptions(**chosen)
+    words = words_of(program, "/data file", "/test", options, 1)
+    source = sources.of(program)
+    args = run_flags(source, source.name).parse([*words, "--out", "o"])
+    read = _options(args, program, None, [])
+    for name, value in chosen.items():
+        assert getattr(read, name) == value, name
+    assert (args.data, args.test, read.threads) == ("/data file", "/test", 1)
+    again = source.program(**parameters(args))
+    assert again.parameters == program.parameters
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = words_of(MF(), "r.csv", "t.csv", RunOptions(), 2)
+    assert words[:3] == [f"{tmp_path}/r.csv", f"--test={tmp_path}/t.csv", "--threads=2"]
+    assert words_of(MF(), "s3://bucket/r", None, RunOptions(), 2)[0] == "s3://bucket/r"
+
+
+@pytest.mark.parametrize("data", ["-", object()], ids=["standard input", "memory"])
+def test_what_machines_cannot_read_is_refused(data):
+    with pytest.raises(UsageError):
+        words_of(MF(), data, None, RunOptions(), 1)

@@ -1,0 +1,140 @@
+"""What a back-end must provide: `Backend` places machines, `Machine` is the driver's end of one.
+
+On each machine there is one `tux.backends.machine_command.MachineCommand`. The driver (the process
+of the user) calls its methods by `Machine.ask`, on whatever way the engine has for calls. Arguments
+and answers are plain: text, bytes, numbers, None, lists of them. The back-end knows nothing of
+training. All decisions are in `tux.backends.driver`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from tux.base.errors import PeerLost, TuxError
+from tux.cluster.control import Failed, as_error, failed
+
+SILENCE = 20.0
+"""Seconds after which a machine that does not answer is lost."""
+
+LEASE = 30.0
+"""Seconds after which a machine's command is ended when the driver has not asked for its news."""
+
+FOLDER = "{folder}"
+"""Stands in the words of an order for the folder that the machine has for this run."""
+
+
+class MachineLost(PeerLost):
+    """A machine that is gone, or does not answer (exit code 4)."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run needs: so many `machines`, each with so many processor `cores`, within `deadline`
+    seconds. `say` takes a line for the user about the wait.
+    """
+
+    machines: int
+    cores: int
+    deadline: float
+    say: Callable[[str], None] = lambda text: None
+
+
+class Machine(ABC):
+    """The driver's end of one machine. Its methods may be called by several threads at once."""
+
+    address: str
+    """Of the machine, by which the others reach it."""
+
+    @abstractmethod
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """The answer of `MachineCommand.method(*arguments)` on that machine: the back-end calls
+        `MachineCommand.serve(method, *arguments)` there, and gives what comes back to `answered`.
+        So an error of the method is raised here. MachineLost where the machine is gone, or has not
+        answered within SILENCE seconds.
+        """
+
+    def take(self, data: Any, name: str) -> None:
+        """Have the machine write data of the engine's own (`Backend.taken`) to a Parquet file of
+        this name in its folder; the same bytes on all machines. Raises MachineLost.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the process that holds the MachineCommand, be it stopped or not. What it has started
+        ends with it. Never raises.
+        """
+
+
+def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """What a method answers, or its TuxError, as a list of plain values."""
+    try:
+        return [method(*arguments)]
+    except TuxError as error:
+        told = failed(error)
+        return [None, told.code, told.what, told.where, told.do]
+
+
+def answered(reply: Sequence[Any]) -> Any:
+    """The answer in what `served` has returned. Raises its error."""
+    value, *told = reply
+    if told:
+        raise as_error(Failed(*told))
+    return value
+
+
+class Backend(ABC):
+    """Places machines. Nothing of it is left after `close`."""
+
+    def taken(self, data: Any) -> Any:
+        """What `Machine.take` needs of data that this engine holds, such as a data frame; None for
+        what is no such data. Called before `start`.
+        """
+        return None
+
+    @abstractmethod
+    def start(self, wanted: Wanted) -> Sequence[Machine]:
+        """All machines, by rank. DeadlinePassed where they are not there in time: it names what
+        there is and what is needed.
+        """
+
+    @abstractmethod
+    def replace(self, rank: int) -> Machine | None:
+        """Another machine in the place of one that is lost and has been killed. None if this
+        back-end can only start all of them again: then `close` and `start` follow. DeadlinePassed.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all machines, and give back what they had. May be called twice, and when `start` has
+        failed or was interrupted.
+        """
+
+
+class Order(msgspec.Struct, forbid_unknown_fields=True):
+    """What a machine is to run. Travels as bytes (`packed`); FOLDER stands for its folder."""
+
+    version: str  # of tux
+    words: list[str]  # behind "tux"
+    key: str  # of the job
+    cwd: str  # where the driver is: relative paths are meant from there
+    columns: int  # of the driver's terminal
+    files: dict[str, bytes]  # of the user's program, by their paths below FOLDER/program
+    digest: str  # of `files`, see `tux.program.source_files.digest_of`
+
+    def __repr__(self) -> str:
+        return f"Order({' '.join(self.words)})"  # never the key
+
+    def packed(self) -> bytes:
+        """The order as bytes."""
+        return msgspec.msgpack.encode(self)
+
+
+def order_of(packed: bytes) -> Order:
+    """The order that bytes are. Raises msgspec.DecodeError."""
+    return msgspec.msgpack.decode(packed, type=Order)

@@ -1,0 +1,301 @@
+"""Runs one run on the machines of a back-end: starts it, shows what machine 0 says, replaces
+machines that are lost, and brings the run's folder back.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tux.backends.contract import LEASE, Backend, Machine, MachineLost, Wanted
+from tux.backends.remote_run import OUT, RemoteRun, has_ended, rename_in, renamed
+from tux.base.disk import new_folder, writing
+from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
+from tux.base.signals import ending_deferred, ending_ignored
+from tux.cluster.restarts import Restarts
+from tux.run.checkpoints import are_in, latest
+from tux.run.claim import LOCK
+
+NEWS = 0.5
+"""Seconds for which a machine is asked for news at a time."""
+
+GRACE = 20.0
+"""Seconds in which machine 0 ends by itself when another machine cannot go on, and the others when
+machine 0 has ended.
+"""
+
+LOST = (PeerLost.exit_code, DeadlinePassed.exit_code)
+"""Exit codes of a machine whose command may succeed when it is started again."""
+
+
+class Event(NamedTuple):
+    """What a machine has to tell: lines, an exit code, or that it is lost."""
+
+    rank: int
+    placing: int  # which of the machines that were in this place, by number
+    lines: Sequence[tuple[str, str]] = ()
+    code: int | None = None
+    error: TuxError | None = None
+
+
+class Driver:
+    """One run on the machines of a back-end. `say` and `warn` take the lines of machine 0's
+    standard output and error.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        run: RemoteRun,
+        say: Callable[[str], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._backend, self._run, self._say, self._warn = backend, run, say, warn
+        self._machines: list[Machine] = []
+        self._hosts: list[str] = []
+        self._folders: list[str] = []
+        self._key, self._meeting = secrets.token_hex(32), ""
+        self._events: queue.Queue[Event] = queue.Queue()
+        self._placings = [0] * run.machines
+        self._codes: list[int | None] = [None] * run.machines
+        self._last: list[deque[str]] = [deque(maxlen=8) for _ in range(run.machines)]
+        self._restarts = Restarts(run.restarts)
+        self._failing: tuple[float, TuxError] | None = None  # until when machine 0 has time, why
+        self._interrupted = False
+        self._heard = time.monotonic()  # when machine 0 was last heard of
+
+    def run(self) -> int:
+        """The exit code of machine 0. Raises the error of a machine for which machine 0 cannot go
+        on, DeadlinePassed, DiskError and UsageError. Nothing is left on the machines.
+        """
+        try:
+            self._start()
+            with ending_deferred() as wish:
+                code = self._follow(lambda: wish.moment is not None)
+                self._bring_back()
+            return code
+        finally:
+            self._placings = [-1] * self._run.machines  # whoever still asks for news ends
+            with ending_ignored():
+                self._backend.close()
+
+    # ---- start
+
+    def _start(self, before: str = "") -> None:
+        """Place all machines, and start the run on them; again, if the folder of the machine 0
+        `before` is named.
+        """
+        run = self._run
+        resumes = bool(before) and run.is_shared
+        wanted = Wanted(run.machines, run.cores, run.deadline, self._say)
+        self._machines = [*self._backend.start(wanted)]
+        abouts = [machine.ask("about") for machine in self._machines]
+        self._hosts = [about[0] for about in abouts]
+        self._folders = [about[2] for about in abouts]
+        self._meeting = f"{self._machines[0].address}:{abouts[0][1]}"
+        self._codes = [None] * run.machines
+        self._check_shared(range(run.machines))
+        if resumes and run.out is not None:
+            rename_in(run.out, {before: self._folders[0]})
+        for rank in range(run.machines):
+            self._begin(rank, resumes=resumes)
+
+    def _begin(self, rank: int, *, resumes: bool = False) -> None:
+        """Start the command of a machine, and follow it."""
+        for name, data in self._run.held.items():
+            self._machines[rank].take(data, name)
+        order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
+        self._machines[rank].ask("begin", order.packed())
+        self._codes[rank] = None
+        self._placings[rank] += 1
+        self._heard = time.monotonic()
+        arguments = (rank, self._placings[rank], self._machines[rank])
+        threading.Thread(target=self._listen, args=arguments, daemon=True).start()
+
+    def _listen(self, rank: int, placing: int, machine: Machine) -> None:
+        """Ask a machine for its news until its command has ended."""
+        while self._placings[rank] == placing:
+            try:
+                lines, code = machine.ask("news", NEWS)
+            except TuxError as error:
+                return self._events.put(Event(rank, placing, error=error))
+            if rank == 0:
+                self._heard = time.monotonic()
+            if lines or code is not None:
+                self._events.put(Event(rank, placing, lines, code))
+            if code is not None:
+                return None
+        return None
+
+    def _check_shared(self, ranks: Sequence[int]) -> None:
+        """UsageError where a machine does not see the folder in which checkpoints are kept."""
+        if (out := self._run.out) is None or not self._run.is_shared:
+            return
+        mark = out.parent / f".tux-{secrets.token_hex(8)}"
+        with writing(mark):
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+        try:
+            for rank in ranks:
+                if not self._machines[rank].ask("sees", str(mark)):
+                    raise UsageError(
+                        f"machine {rank} ({self._hosts[rank]}) does not share {out.parent} with "
+                        "this one, so a checkpoint there would be lost with its machine",
+                        do="name a folder of a shared file system with --out, or leave out "
+                        "--checkpoint-every",
+                    )
+        finally:
+            mark.unlink(missing_ok=True)
+
+    # ---- while it runs
+
+    def _follow(self, asked: Callable[[], bool]) -> int:
+        """Machine 0's exit code, once all machines have ended or have had time to."""
+        limit: float | None = None
+        while limit is None or (None in self._codes and time.monotonic() < limit):
+            if asked() and not self._interrupted:
+                self._interrupted = True
+                with suppress(TuxError):  # a lost machine is told by its listener
+                    self._machines[0].ask("interrupt")
+            with suppress(queue.Empty):
+                self._take(self._events.get(timeout=0.2))
+            if self._failing and time.monotonic() > self._failing[0] and self._codes[0] is None:
+                raise self._failing[1]
+            if limit is None and self._codes[0] is not None:
+                limit = time.monotonic() + GRACE
+        code = self._codes[0]
+        assert code is not None
+        if code and self._failing and code in LOST:  # machine 0 knows only that the other is gone
+            raise self._failing[1]
+        return code
+
+    def _take(self, event: Event) -> None:
+        """Do what an event asks for; nothing if it is of a machine that was replaced."""
+        rank = event.rank
+        if event.placing != self._placings[rank]:
+            return
+        for stream, text in event.lines:
+            told = renamed(text, self._run.here(self._folders[rank]))
+            if rank == 0:
+                (self._say if stream == "out" else self._warn)(told)
+            elif stream == "err":
+                self._last[rank].append(told)
+        if event.error is not None:
+            self._lost(rank, event.error)
+        elif event.code is not None and event.code < 0:
+            signal = -event.code
+            self._lost(rank, MachineLost(f"machine {rank}'s command was killed by signal {signal}"))
+        elif event.code is not None:
+            self._ended(rank, event.code)
+
+    def _ended(self, rank: int, code: int) -> None:
+        """A command has ended by itself."""
+        error = TuxError(f"machine {rank} ({self._hosts[rank]}) ended with exit code {code}")
+        error.exit_code = code
+        if self._last[rank]:
+            error.where = " | ".join(line.strip() for line in self._last[rank])
+        if rank and code in LOST and self._may_restart(error):
+            self._warn(f"warning: {error.what}; its command is started again")
+            return self._begin(rank)
+        self._codes[rank] = code
+        if rank and code and not self._failing:
+            self._failing = time.monotonic() + GRACE, error
+        return None
+
+    def _lost(self, rank: int, error: TuxError) -> None:
+        """Replace a machine that is lost, if there are restarts left."""
+        error.what = f"machine {rank} ({self._hosts[rank]}) is lost: {error.what}"
+        self._machines[rank].kill()
+        if not self._may_restart(error):
+            self._codes[rank] = None
+            if rank == 0:
+                raise error
+            self._placings[rank] += 1
+            self._failing = self._failing or (time.monotonic() + GRACE, error)
+            return
+        try:
+            other = self._backend.replace(rank) if rank else None
+        except TuxError as failed:  # machine 0 may have ended well meanwhile
+            self._placings[rank] += 1
+            self._failing = self._failing or (time.monotonic() + GRACE, failed)
+            return
+        if other is None:
+            return self._start_all_again(error)
+        self._warn(f"warning: {error.what}; another takes its place")
+        self._machines[rank] = other
+        self._hosts[rank], _, self._folders[rank] = other.ask("about")
+        self._check_shared([rank])
+        self._begin(rank)
+
+    def _may_restart(self, error: TuxError) -> bool:
+        """Whether the budget of --restarts allows another start."""
+        if self._interrupted or self._codes[0] is not None:
+            return False
+        kept = latest(self._run.out) if self._run.is_shared and self._run.out else 0
+        return self._restarts.lost(MachineLost(error.what), kept)
+
+    def _start_all_again(self, error: TuxError) -> None:
+        """Start all machines again, from the newest checkpoint or from the beginning."""
+        run = self._run
+        if run.is_shared and run.out is not None and not are_in(run.out):
+            error.do = "there is no checkpoint yet; start the run again, with another --out"
+            raise error
+        self._warn(f"warning: {error.what}; all machines are started again")
+        self._placings = [number + 1 for number in self._placings]
+        heard = self._heard
+        self._backend.close()
+        # a machine that is only cut off ends its command when its lease is over
+        time.sleep(max(0.0, heard + LEASE + 1.0 - time.monotonic()) if run.is_shared else 0.0)
+        host, self._key = self._hosts[0], secrets.token_hex(32)
+        if run.is_shared and run.out is not None:
+            _unlock(run.out, host)
+            if has_ended(run.out):  # it was lost before it could say so
+                self._codes = [0] * run.machines
+                return
+        self._start(self._folders[0])
+
+    # ---- the end
+
+    def _bring_back(self) -> None:
+        """The run's folder, as machine 0 has left it."""
+        out = self._run.out
+        if out is None:
+            return
+        names = self._run.here(self._folders[0])
+        if self._run.is_shared:
+            return rename_in(out, names, self._run.command)
+        machine = self._machines[0]
+        files: list[list[Any]] = machine.ask("files", OUT)
+        if not files:
+            return None
+        with new_folder(out) as part:
+            for name, size in files:
+                _copy(machine, f"{OUT}/{name}", part / name, size)
+            rename_in(part, names, self._run.command)
+        return None
+
+
+def _copy(machine: Machine, path: str, here: Path, size: int) -> None:
+    """Bring a file of a machine here, piece by piece. Raises DiskError, MachineLost."""
+    here.parent.mkdir(parents=True, exist_ok=True)
+    with open(here, "wb") as file:
+        while file.tell() < size:
+            piece = machine.ask("read", path, file.tell())
+            if not piece:
+                raise MachineLost(f"{path} has become shorter while it was copied")
+            file.write(piece)
+
+
+def _unlock(out: Path, host: str) -> None:
+    """Remove the lock that machine 0, which is gone, has left on the run's folder."""
+    lock = out / LOCK
+    with suppress(OSError, IndexError):
+        if lock.read_text(encoding="utf-8").split()[1] == host:
+            lock.unlink()

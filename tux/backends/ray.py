@@ -1,0 +1,226 @@
+"""Machines that Ray places: an actor on each node of a placement group. The only import of ray."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from tux.backends.contract import SILENCE, Backend, Machine, MachineLost, Wanted, answered, served
+from tux.base.errors import DeadlinePassed, UsageError
+from tux.base.text import plural
+
+CALLS = 8
+"""Calls that an actor serves at once."""
+
+SLOW = 300.0
+"""Seconds that the start or the end of a command may take, on a machine that answers."""
+
+CLOSING = 15.0
+"""Seconds in which an actor ends its command and removes its folder, before it is killed."""
+
+LOOK = 0.2
+"""Seconds between two looks at what Ray has placed."""
+
+
+def library() -> Any:
+    """The ray module. UsageError if it is not installed."""
+    try:
+        import ray
+        import ray.util
+        import ray.util.scheduling_strategies
+    except ImportError:
+        raise UsageError("ray is not installed here", do="pip install 'tux[ray]'") from None
+    return ray
+
+
+class Place:
+    """What the actor on each machine is: a MachineCommand, and the address of its node."""
+
+    def __init__(self) -> None:
+        from tux.backends.machine_command import MachineCommand
+
+        self._command = MachineCommand()
+
+    def address(self) -> str:
+        """Of the node, as Ray's other nodes reach it."""
+        return str(library().util.get_node_ip_address())
+
+    def serve(self, method: str, arguments: list[Any]) -> list[Any]:
+        """See `MachineCommand.serve`."""
+        return self._command.serve(method, *arguments)
+
+    def take(self, name: str, tables: list[Any]) -> list[Any]:
+        """Write the rows of tables, which Ray holds, to a Parquet file in the machine's folder."""
+        return served(self._take, name, tables)
+
+    def _take(self, name: str, tables: list[Any]) -> None:
+        from tux.arrays.arrow import write_tables
+
+        def fetched() -> Iterator[Any]:
+            for table in tables:
+                self._command.stay()
+                yield library().get(table)
+
+        path = self._command.folder / name
+        path.unlink(missing_ok=True)
+        write_tables(path, fetched())
+
+    def close(self) -> None:
+        """See `MachineCommand.close`."""
+        self._command.close()
+
+
+class Ray(Backend):
+    """A placement group with a bundle of processor cores for each machine, spread over the nodes,
+    and an actor in each bundle.
+
+    It uses the cluster that this process is connected to, else the one that $RAY_ADDRESS names or
+    that runs here, else Ray starts one of this machine.
+    """
+
+    def __init__(self) -> None:
+        self._ray = library()
+        self._connected = False  # by this back-end
+        self._group: Any = None
+        self._machines: list[RayMachine] = []
+        self._wanted = Wanted(0, 0, 0.0)
+
+    def taken(self, data: Any) -> Any:
+        """The tables of a `ray.data.Dataset`, computed before the machines take the cores."""
+        if not type(data).__module__.startswith("ray.data"):
+            return None
+        return data.materialize().to_arrow_refs()
+
+    def start(self, wanted: Wanted) -> Sequence[Machine]:
+        """See `Backend`."""
+        ray, self._wanted = self._ray, wanted
+        if not ray.is_initialized():
+            ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
+            self._connected = True
+        if (missing := self._missing()) is not None:
+            wanted.say(f"wait for Ray: {missing}")
+        bundles = [{"CPU": wanted.cores}] * wanted.machines
+        self._group = ray.util.placement_group(bundles, strategy="SPREAD")
+        limit = time.monotonic() + wanted.deadline
+        while not self._group.wait(LOOK):
+            if time.monotonic() > limit:
+                raise self._too_late()
+        actors = [self._actor(rank) for rank in range(wanted.machines)]
+        self._machines = [RayMachine(ray, actor, self._address(actor, limit)) for actor in actors]
+        return [*self._machines]
+
+    def replace(self, rank: int) -> Machine:
+        """See `Backend`: Ray finds another node for the bundle if that of the lost one is gone."""
+        limit = time.monotonic() + self._wanted.deadline
+        actor = self._actor(rank)
+        self._machines[rank] = RayMachine(self._ray, actor, self._address(actor, limit))
+        return self._machines[rank]
+
+    def close(self) -> None:
+        """See `Backend`."""
+        ray, machines, self._machines = self._ray, self._machines, []
+        if not ray.is_initialized():
+            return
+        closing = [machine.actor.close.remote() for machine in machines]
+        with suppress(ray.exceptions.RayError):
+            ray.wait(closing, num_returns=len(closing), timeout=CLOSING) if closing else None
+        for machine in machines:
+            machine.kill()
+        if self._group is not None:
+            ray.util.remove_placement_group(self._group)
+            self._group = None
+        if self._connected:
+            ray.shutdown()
+            self._connected = False
+
+    def _actor(self, rank: int) -> Any:
+        """A new actor in the bundle of a machine."""
+        strategy = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            self._group, placement_group_bundle_index=rank
+        )
+        return (
+            self._ray.remote(Place)
+            .options(
+                num_cpus=self._wanted.cores,
+                max_concurrency=CALLS,
+                max_restarts=0,
+                scheduling_strategy=strategy,
+            )
+            .remote()
+        )
+
+    def _address(self, actor: Any, limit: float) -> str:
+        """Of the machine of an actor, once it is there. DeadlinePassed; MachineLost."""
+        ray = self._ray
+        try:
+            return str(ray.get(actor.address.remote(), timeout=max(limit - time.monotonic(), 1.0)))
+        except ray.exceptions.GetTimeoutError:
+            ray.kill(actor)
+            raise self._too_late() from None
+        except ray.exceptions.RayError as error:
+            raise MachineLost(
+                f"its actor did not start: {_cause(error)}",
+                do="see that tux is installed in the Python of each node",
+            ) from None
+
+    def _missing(self) -> str | None:
+        """What the cluster lacks for the machines, in words; None if it has it."""
+        wanted, nodes = self._wanted, [each for each in self._ray.nodes() if each["Alive"]]
+        cores = [int(each["Resources"].get("CPU", 0)) for each in nodes]
+        if sum(each // wanted.cores for each in cores) >= wanted.machines:
+            return None
+        return self._words(cores)
+
+    def _words(self, cores: list[int]) -> str:
+        wanted = self._wanted
+        needed = f"{plural(wanted.machines, 'machine')} with {plural(wanted.cores, 'CPU')} each"
+        return f"{needed} are needed, and its nodes have {' + '.join(map(str, cores)) or 'none'}"
+
+    def _too_late(self) -> DeadlinePassed:
+        ray = self._ray
+        cores = [int(n["Resources"].get("CPU", 0)) for n in ray.nodes() if n["Alive"]]
+        free = ray.available_resources().get("CPU", 0)
+        return DeadlinePassed(
+            f"Ray has not placed the machines within {self._wanted.deadline:.0f} s: "
+            f"{self._words(cores)} CPUs, of which {free:.0f} are free",
+            do="add nodes, choose smaller --nnodes, --workers or --threads, or wait longer: "
+            "--timeout SECONDS",
+        )
+
+
+class RayMachine(Machine):
+    """The driver's end of an actor."""
+
+    def __init__(self, ray: Any, actor: Any, address: str) -> None:
+        self._ray, self.actor, self.address = ray, actor, address
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """See `Machine`."""
+        seconds = SLOW if method in ("begin", "end") else SILENCE
+        return self._answer(self.actor.serve.remote(method, [*arguments]), seconds)
+
+    def take(self, data: Any, name: str) -> None:
+        """See `Machine`. It may take long; a machine that is lost ends it."""
+        self._answer(self.actor.take.remote(name, data), None)
+
+    def _answer(self, reply: Any, seconds: float | None) -> Any:
+        ray = self._ray
+        try:
+            return answered(ray.get(reply, timeout=seconds))
+        except ray.exceptions.GetTimeoutError:
+            raise MachineLost(f"its actor has not answered for {seconds:.0f} s") from None
+        except ray.exceptions.RayError as error:
+            raise MachineLost(f"its actor is gone: {_cause(error)}") from None
+
+    def kill(self) -> None:
+        """See `Machine`."""
+        with suppress(Exception):  # Ray raises many kinds where it has lost the actor
+            self._ray.kill(self.actor)
+
+
+def _cause(error: Exception) -> str:
+    """The last line of a report of Ray that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,159 @@
+"""A run as the driver has it: what its machines are told, and what becomes of its folder."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import tux
+from tux.backends.contract import FOLDER, Order
+from tux.backends.machine_command import PROGRAM
+from tux.backends.words import words_of
+from tux.base.disk import check_new
+from tux.base.errors import UsageError
+from tux.program import sources
+from tux.program.program import Program
+from tux.program.source_files import digest_of, with_imports
+from tux.run.folder import Run, read_run, write_run
+from tux.run.options import MEMORY, RESTARTS, RunOptions
+
+COLUMNS = 120
+OUT = "out"
+"""The run's folder, below the machine's folder, where it is brought back at the end."""
+
+
+@dataclass(frozen=True)
+class RemoteRun:
+    """What is run on `machines`, each with so many `cores`. With checkpoints, `out` is on a file
+    system that all machines share with the driver; else it is brought back from machine 0.
+    """
+
+    app: str  # a built-in name, or FOLDER/program/FILE.py:CLASS
+    words: list[str]  # of each machine, behind the app
+    files: Mapping[str, bytes]
+    source: str  # the folder of the program's file here; "" of a built-in one
+    machines: int
+    cores: int
+    deadline: float
+    restarts: int
+    out: Path | None
+    is_shared: bool
+    command: list[str] = field(default_factory=list)  # of the user, for run.json
+    # by the name of a file in a machine's folder, what `Machine.take` writes there
+    held: Mapping[str, Any] = field(default_factory=dict)
+
+    def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
+        """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
+        from the newest checkpoint.
+        """
+        words = ["run", self.app, *self.words]
+        if rank == 0 and self.out is not None:
+            words.append(f"--out={self.out if self.is_shared else f'{FOLDER}/{OUT}'}")
+        if rank == 0 and resumes:
+            words = ["run", "--resume", str(self.out), f"--timeout={math.ceil(self.deadline)}"]
+        words += ["--nnodes", str(self.machines), "--node-rank", str(rank), "--rdzv", meeting]
+        columns = shutil.get_terminal_size((COLUMNS, 24)).columns
+        files = dict(self.files)
+        return Order(tux.__version__, words, key, os.getcwd(), columns, files, digest_of(files))
+
+    def here(self, folder: str) -> dict[str, str]:
+        """What the driver calls the folders and files below a machine's folder."""
+        files = {f"{folder}/{name}": MEMORY for name in self.held}
+        return {f"{folder}/{PROGRAM}": self.source, f"{folder}/{OUT}": str(self.out)} | files
+
+
+def remote_run(
+    program: Program,
+    data: Any,
+    test: Any,
+    options: RunOptions,
+    machines: int,
+    taken: Callable[[Any], Any] = lambda data: None,
+) -> RemoteRun:
+    """The run of a program on so many machines. A worker has one thread where nothing else is said,
+    as the machines' cores are not known. `taken`: of the back-end. UsageError for what cannot be
+    run elsewhere.
+    """
+    options.of(program)
+    if options.place is not None:
+        raise UsageError("a back-end gives each machine its place", do="leave place out")
+    out = Path(options.out).absolute() if options.out is not None else None
+    if out is not None:
+        check_new(out)
+    threads, source = options.threads or 1, sources.of(program)
+    files: dict[str, bytes] = {}
+    app, folder = source.name, ""
+    if os.sep in source.name:
+        path = Path(source.path)
+        if not path.is_file():
+            raise UsageError(
+                f"{type(program).__name__} is in no file, so it cannot be sent to machines",
+                do="write the program to a file of its own, and import it from there",
+            )
+        contents = with_imports(path)
+        files = {path.name: contents.pop("")} | contents
+        folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
+    given = {"data.parquet": data, "test.parquet": test}
+    held = {name: own for name, each in given.items() if (own := taken(each)) is not None}
+    data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
+    restarts = options.restarts
+    if restarts is None:
+        restarts = RESTARTS if options.checkpoint_every else 0
+    return RemoteRun(
+        app=app,
+        words=words_of(program, data, test, options, threads),
+        files=files,
+        source=folder,
+        machines=machines,
+        cores=(options.workers or 1) * threads,
+        deadline=options.deadline,
+        restarts=restarts,
+        out=out,
+        is_shared=bool(options.checkpoint_every),
+        command=[*options.command],
+        held=held,
+    )
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text in which folders have other names."""
+    for before, after in names.items():
+        text = text.replace(before, after)
+    return text
+
+
+def has_ended(folder: Path) -> bool:
+    """Whether the run of a folder is over: its results and its model are there."""
+    if not (folder / "run.json").exists() or not (folder / "model").exists():
+        return False
+    run = read_run(folder)
+    return run.results is not None and run.interrupted is None
+
+
+def rename_in(folder: Path, names: Mapping[str, str], command: Sequence[str] = ()) -> None:
+    """Let `run.json`, if there is one, name the program and the data by other folders, and have
+    another command.
+    """
+    if (folder / "run.json").exists():
+        run = msgspec.convert(_renamed(msgspec.to_builtins(read_run(folder)), names), Run)
+        if command:
+            run.command = [*command]
+        write_run(folder, run)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            return renamed(value, names)
+        case dict():
+            return {name: _renamed(each, names) for name, each in value.items()}
+        case list():
+            return [_renamed(each, names) for each in value]
+    return value

@@ -1,0 +1,62 @@
+"""A run on the machines of a back-end, as `tux.run.session.run` is one on this machine::
+
+from tux.backends.run import run
+
+run(MF(rank=8), "/shared/ratings.csv", options=RunOptions(out="run1"), on="ray", machines=2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tux.backends.contract import Backend
+from tux.backends.driver import Driver
+from tux.backends.remote_run import remote_run
+from tux.base.errors import UsageError
+from tux.program.program import Program
+from tux.run.options import RunOptions
+
+
+def run(
+    program: Program,
+    data: Any = None,
+    test: Any = None,
+    options: RunOptions | None = None,
+    *,
+    on: str | Backend,
+    machines: int = 1,
+    say: Callable[[str], None] = lambda line: None,
+    warn: Callable[[str], None] = lambda line: None,
+) -> int:
+    """Train `program` on so many machines of a back-end, each with `options.workers` workers, and
+    return the exit code that ``tux run`` has on machine 0: its lines go to `say` (standard output)
+    and `warn` (standard error, where its error is told).
+
+    `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
+    `ray.data.Dataset`, with Spark a DataFrame; each machine writes their rows to temporary files
+    (`tux.backends.dataframes.train` also makes DataFrames of the model). `options.out` is a
+    folder of this machine; with checkpoints it must be on a file system that all machines share.
+    Raises the errors of `tux.backends.driver.Driver.run`.
+    """
+    backend = named(on) if isinstance(on, str) else on
+    what = remote_run(program, data, test, options or RunOptions(), machines, backend.taken)
+    return Driver(backend, what, say, warn).run()
+
+
+def named(name: str) -> Backend:
+    """The back-end of that name. UsageError if there is none, or its library is not installed."""
+    match name:
+        case "local":
+            from tux.backends.local import Local
+
+            return Local()
+        case "ray":
+            from tux.backends.ray import Ray
+
+            return Ray()
+        case "spark":
+            from tux.backends.spark import Spark
+
+            return Spark()
+    raise UsageError(f"no back-end {name!r}", do="there are local, ray and spark")

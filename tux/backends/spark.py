@@ -1,0 +1,299 @@
+"""Spark places the machines: each is a task of one barrier stage, which starts all of them at once
+or none. The only import of pyspark.
+
+The rows of a DataFrame reach the tasks as Arrow batches, and each task writes them to a file of its
+machine. Spark does not start a barrier stage again that has lost a task; the driver of tux does.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tux.arrays.arrow import write_tables
+from tux.backends.calls import Calls, Line
+from tux.backends.contract import Backend, Machine, MachineLost, Wanted
+from tux.backends.machine_command import MachineCommand
+from tux.base.errors import DataError, DeadlinePassed, UsageError
+
+TRAIN, TEST = "data.parquet", "test.parquet"
+"""Files in a machine's folder: the rows of DataFrames."""
+
+ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
+"""Columns beside those of the DataFrame: the order of the rows, their machine, and which of the two
+DataFrames they are of.
+"""
+
+PAUSE = 1.0
+"""Seconds between two looks at what Spark has."""
+
+PATIENCE = 30.0
+"""Seconds in which a stage ends that is to end."""
+
+LOST_EXECUTOR = "ExecutorLostFailure"
+
+
+class Spark(Backend):
+    """Machines are tasks of a barrier stage of `session`; None: the active one, or a new one that
+    is stopped at the end. Each machine gets all rows of the DataFrames of a run.
+    """
+
+    def __init__(self, session: Any = None) -> None:
+        self._given = session
+        self._frames: list[Any] = []  # what the machines are to have: train, then test
+        self._is_over = False  # whether they are those of a run before
+        self._session: Any = None
+        self._owns = False
+        self._calls: Calls | None = None
+        self._stage: threading.Thread | None = None
+        self._group = ""
+
+    def taken(self, data: Any) -> Any:
+        """A DataFrame. Its rows come with the stage."""
+        if self._is_over:
+            self._frames, self._is_over = [], False
+        if not type(data).__module__.startswith("pyspark.sql"):
+            return None
+        self._given = self._given or data.sparkSession
+        self._frames.append(data)
+        return data
+
+    def start(self, wanted: Wanted) -> Sequence[Machine]:
+        """See `Backend`."""
+        limit = time.monotonic() + wanted.deadline
+        if self._session is None:
+            self._session, self._owns = _session(self._given)
+        while True:
+            self._await_slots(wanted, limit)
+            self._submit(wanted)
+            try:
+                return self._await_machines(wanted)
+            except MachineLost as error:
+                # Spark may still count an executor that is gone; the next stage gets others
+                if LOST_EXECUTOR not in error.what or time.monotonic() > limit:
+                    raise
+                wanted.say(f"{error.what}; the stage is started again")
+                self._end_stage()
+
+    def replace(self, rank: int) -> None:
+        """None: a barrier stage is started as a whole."""
+
+    def close(self) -> None:
+        """See `Backend`."""
+        self._is_over = True
+        self._end_stage()
+        session, self._session = self._session, None
+        if session is not None and self._owns:
+            session.stop()
+
+    def _end_stage(self) -> None:
+        calls, stage = self._calls, self._stage
+        self._calls = self._stage = None
+        if calls is not None and stage is not None:
+            calls.leave()
+            stage.join(PATIENCE / 3)  # those that are well leave by themselves
+            if stage.is_alive():
+                self._session.sparkContext.cancelJobGroup(self._group)
+                stage.join(PATIENCE)
+            calls.close()
+
+    def _await_slots(self, wanted: Wanted, limit: float) -> None:
+        """Wait until Spark has as many slots as there are machines, be they free or not. Spark
+        itself would look every 15 s, for ten minutes.
+        """
+        told = False
+        while (slots := self._slots(wanted)) < wanted.machines:
+            what = (
+                f"Spark has {slots} slots of {wanted.cores} cores, and {wanted.machines} are needed"
+            )
+            if time.monotonic() > limit:
+                raise DeadlinePassed(
+                    f"{what}, one for each machine",
+                    where=f"the wait for Spark's executors, {wanted.deadline:.0f} s",
+                    do="give the application more executors or cores, or ask for fewer machines",
+                )
+            if not told:
+                wanted.say(f"{what}; waits for executors")
+                told = True
+            time.sleep(PAUSE)
+
+    def _slots(self, wanted: Wanted) -> int:
+        """How many tasks of so many cores can run at a time."""
+        context = self._session.sparkContext._jsc.sc()
+        profile = context.resourceProfileManager().defaultResourceProfile()
+        each = int(context.getConf().getInt("spark.task.cpus", 1))
+        slots = int(context.maxNumConcurrentTasks(profile))
+        return slots if wanted.cores <= each else slots * each // wanted.cores
+
+    def _submit(self, wanted: Wanted) -> None:
+        """Have the stage run, by a thread."""
+        host = self._session.sparkContext.getConf().get("spark.driver.host")
+        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
+        frame = _placed(self._session, wanted.machines, self._frames)
+        task = _task(self._calls.address, self._calls.secret)
+        stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
+        arguments = (self._session.sparkContext, self._group, stage, self._calls)
+        self._stage = threading.Thread(target=_run, args=arguments, daemon=True)
+        self._stage.start()
+
+    def _profile(self, wanted: Wanted) -> Any:
+        """What a task needs, where that is more than Spark gives to any task; else None."""
+        from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
+
+        context = self._session.sparkContext
+        if wanted.cores <= int(context.getConf().get("spark.task.cpus", "1")):
+            return None
+        needs = TaskResourceRequests().cpus(wanted.cores)
+        return ResourceProfileBuilder().require(needs).build
+
+    def _await_machines(self, wanted: Wanted) -> Sequence[Machine]:
+        """All machines, when they have their rows. DeadlinePassed if none gets any further."""
+        calls = self._calls
+        assert calls is not None
+        while True:
+            if calls.lost is not None:
+                raise calls.lost
+            there = [calls.machines[rank] for rank in sorted(calls.machines)]
+            if sum(each.ready for each in there) == wanted.machines:
+                break
+            if time.monotonic() - calls.moved > wanted.deadline:
+                raise DeadlinePassed(
+                    f"{len(there)} of {wanted.machines} machines are there; Spark has "
+                    f"{self._slots(wanted)} slots, which other jobs may use",
+                    where=f"the wait for the tasks of a barrier stage, {wanted.deadline:.0f} s",
+                    do="end other jobs of the application, or wait for them",
+                )
+            time.sleep(0.05)
+        if self._frames and not there[0].rows:
+            raise DataError("the DataFrame has no rows", do="look at its filters")
+        return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
+
+
+class SparkMachine(Machine):
+    """The driver's end of one task."""
+
+    def __init__(self, calls: Calls, rank: int, address: str) -> None:
+        self._calls, self._rank, self.address = calls, rank, address
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """See `Machine`."""
+        return self._calls.ask(self._rank, method, *arguments)
+
+    def take(self, data: Any, name: str) -> None:
+        """Nothing: the task has written the rows already. UsageError if it took them for others."""
+        if name not in [each for each, _ in self.ask("files", ".")]:
+            raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
+
+    def kill(self) -> None:
+        """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
+
+
+def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
+    """Run the stage; when it ends, all its machines are gone."""
+    try:
+        context.setJobGroup(group, "tux run", interruptOnCancel=True)
+        stage.collect()
+        calls.lose("Spark has ended the stage")
+    except Exception as error:
+        calls.lose(f"Spark has ended the stage: {_reason(str(error))}")
+
+
+def _reason(text: str) -> str:
+    """Why a stage has failed, from Spark's long report: the cause that stands last in it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lost = [line for line in lines if LOST_EXECUTOR in line]
+    errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Lost"))]
+    return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]
+
+
+def _task(driver: str, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What each task does, with the Arrow batches of its rows."""
+
+    def machine(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import BarrierTaskContext
+
+        rank, command = BarrierTaskContext.get().partitionId(), MachineCommand()
+        try:
+            with Line(command, driver, secret, rank) as line:
+                _spool(batches, command.folder, line.spooled)
+                line.serve()
+        finally:
+            command.close()
+        yield from ()
+
+    return machine
+
+
+def _spool(batches: Iterator[Any], folder: Path, spooled: Callable[[int], None]) -> None:
+    """Write the rows to the files of the machine, batch by batch; those held out come last."""
+
+    def pieces() -> Iterator[tuple[str, Any]]:
+        for batch in batches:
+            names = batch.schema.names
+            if HELD_OUT not in names:
+                continue
+            own = batch.select([name for name in names if name not in (ROW, PLACE, HELD_OUT)])
+            first = batch.num_rows - sum(batch.column(names.index(HELD_OUT)).to_pylist())
+            spooled(first)
+            for name, rows in ((TRAIN, own.slice(0, first)), (TEST, own.slice(first))):
+                if rows.num_rows:
+                    yield name, rows
+
+    for name, each in groupby(pieces(), itemgetter(0)):
+        write_tables(folder / name, (rows for _, rows in each))
+
+
+def _placed(session: Any, machines: int, frames: Sequence[Any]) -> Any:
+    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
+
+    Spark deals rows out by the hash of a column, so a value is sought for each machine.
+    """
+    from pyspark.sql import functions as f
+
+    if not frames:
+        return session.range(machines, numPartitions=machines)
+    place = f.pmod(f.hash(f.col("value").cast("int")), f.lit(machines))
+    hashed = session.range(64 * machines).select(f.col("id").cast("int").alias("value"))
+    found = {row[1]: row[0] for row in hashed.select("value", place).collect()}
+    values = [f.lit(found[rank]).cast("int") for rank in range(machines)]
+    numbered = [
+        frame.withColumns({ROW: f.monotonically_increasing_id(), HELD_OUT: f.lit(number)})
+        for number, frame in enumerate(frames)
+    ]
+    both = reduce(lambda one, other: one.unionByName(other), numbered)
+    each = both.withColumn(PLACE, f.explode(f.array(*values)))
+    return each.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
+
+
+def _session(given: Any) -> tuple[Any, bool]:
+    """The session that was given, the active one, or a new one; whether it is new. UsageError if
+    it starts no stages here.
+    """
+    try:
+        from pyspark.sql import SparkSession
+
+        session = given or SparkSession.getActiveSession()
+        if is_new := session is None:
+            quiet = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")
+            session = quiet.appName("tux").getOrCreate()
+            session.sparkContext.setLogLevel("ERROR")
+    except ImportError:
+        raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
+    except Exception as error:
+        raise UsageError(
+            f"no Spark session: {_reason(str(error))}",
+            do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
+        ) from None
+    if "connect" in type(session).__module__.split("."):
+        raise UsageError(
+            "a session of Spark Connect starts no barrier stage",
+            do="use the session of a Spark application: SparkSession.builder.master(...)",
+        )
+    return session, is_new

@@ -1,0 +1,77 @@
+"""The words of the command line that say what a program, its data and its options say in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tux.arrays.piped import STANDARD
+from tux.base.errors import UsageError
+from tux.program.program import Program
+from tux.run.options import RunOptions
+
+FILES = ("vocab", "stop", "labels")
+FLAGS = {
+    **{name: f"--{name}" for name in ("columns", "form", "label", "weight", *FILES)},
+    **{name: f"--{name}" for name in ("seed", "epochs", "patience", "workers", "slack")},
+    **{name: f"--{name}" for name in ("threads", "racing", "check", "partitioner", "restarts")},
+    **{"on_bad_row": "--on-bad-row", "every": "--eval-every", "keep": "--keep"},
+    **{"deadline": "--timeout", "checkpoint_every": "--checkpoint-every"},
+    "judge_repeats": "--judge-repeats",
+}
+"""The flag of each option that has one of its own."""
+
+
+def words_of(
+    program: Program, data: Any, test: Any, options: RunOptions, threads: int
+) -> list[str]:
+    """What follows ``tux run APP``; without --out. Paths of files become absolute. UsageError for
+    data in memory.
+    """
+    words = [_path(data)] if data is not None else []
+    if test is not None:
+        words.append(f"--test={_path(test)}")
+    plain = RunOptions()
+    chosen = {name: getattr(options, name) for name in FLAGS} | {"threads": threads}
+    for name, value in chosen.items():
+        if value == getattr(plain, name):
+            continue
+        if name in FILES:
+            value = _path(value)
+        if name == "deadline":
+            value = math.ceil(value)
+        words.append(FLAGS[name] if value is True else f"{FLAGS[name]}={value}")
+    if not options.jit:
+        words.append("--no-jit")
+    for kind, table in (options.vertices or {}).items():
+        words.append(f"--vertices={kind}={_path(table)}")
+    return words + _parameters(program.parameters)
+
+
+def _parameters(chosen: Mapping[str, Any]) -> list[str]:
+    """The flags of a program's parameters."""
+    words = []
+    for name, value in chosen.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif value is not None and value != "":
+            words.append(f"--{flag}={value}")
+    return words
+
+
+def _path(value: Any) -> str:
+    """A file as an absolute path; what is no local path, as it is."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(
+            f"{type(value).__name__} is in the memory of this process, which machines do not share",
+            do="write it to a file that each machine can read, and name the file",
+        )
+    text = os.fspath(value)
+    if text == STANDARD:
+        raise UsageError(
+            "standard input cannot be read on several machines", do="name a file that all can read"
+        )
+    return text if "://" in text or text.startswith("{") else os.path.abspath(text)
