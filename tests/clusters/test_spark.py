@@ -74,7 +74,9 @@ def test_a_stopped_task(kept, room):
 def test_too_few_slots(on_spark, room):
     flags = ("--nnodes", "3", "--threads", "2", "--timeout", "5")
     room.ends(room.start("out", *flags, engine=on_spark), "out", 5)
-    assert "Spark has 2 slots of 2 cores, and 3 are needed" in room.said("out")
+    # none of its executors may have come yet
+    said = re.search(r"Spark has (\d) slots of 2 cores, and 3 are needed", room.said("out"))
+    assert said and int(said[1]) < 3
     assert not (room.folder / "out").exists()
 
 
