@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tux.base.disk import disk_error, new_folder, replacing, sync, writing
+from tux.base.disk import disk_error, new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DiskError
 
 
@@ -159,3 +159,23 @@ def test_a_cache_that_takes_no_more_is_told(folder):
         folder, [*RUN[:-1], "--out", "out"], 4000, TUX_CACHE_DIR=str(folder / "cache")
     )
     assert code == 6 and f"{folder / 'cache'}" in err and "TUX_CACHE_DIR" in err
+
+
+def test_parts_that_another_process_removes_too(tmp_path, monkeypatch):
+    folder = tmp_path / ".model.0123abcd.part"
+    (folder / "deep").mkdir(parents=True)
+    for path in (folder / "a", folder / "deep" / "b", tmp_path / ".run.json.0123abcd.part"):
+        path.write_text("x")
+    (tmp_path / "run.json").write_text("x")
+
+    def twice(system):
+        def remove(*path, **rest):
+            system(*path, **rest)
+            system(*path, **rest)  # as the other has been faster
+
+        return remove
+
+    monkeypatch.setattr(os, "unlink", twice(os.unlink))
+    monkeypatch.setattr(os, "rmdir", twice(os.rmdir))
+    remove_parts(tmp_path)
+    assert os.listdir(tmp_path) == ["run.json"]

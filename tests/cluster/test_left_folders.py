@@ -1,12 +1,15 @@
 """Folders of jobs whose processes were killed at once are removed by the next job; no others."""
 
+import errno
 import os
+import signal
 import socket
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tux.base.errors import DiskError
 from tux.cluster import job_folder
 from tux.cluster.left_folders import OWNER, Owner, remove_left, sign
 
@@ -106,3 +109,30 @@ def test_the_next_job_removes_them(tmp_path, left, monkeypatch):
         assert made.exists() and (Path(made) / OWNER).exists()
     finally:
         job_folder.remove(made)
+
+
+def test_a_folder_whose_parts_are_gone_is_removed(tmp_path, left):
+    folder, parts = left("00000008")
+    (parts / "file").unlink()
+    parts.rmdir()
+    remove_left(str(tmp_path))
+    assert there(folder) == [False]
+
+
+@pytest.mark.parametrize("fails", ["sign", "graph"])
+def test_a_job_starts_after_one_whose_folder_could_not_be_made(tmp_path, monkeypatch, fails):
+    monkeypatch.setattr(job_folder.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(job_folder, "_for_sockets", lambda usual: usual)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def full(folder, parts):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        if fails == "sign":
+            patch.setattr(job_folder, "sign", full)
+        with pytest.raises(DiskError, match="cannot be written"):
+            job_folder.make(tmp_path / "none" if fails == "graph" else None)
+    assert os.listdir(tmp_path) == [] and signal.getsignal(signal.SIGTERM) is before
+    folder, _ = job_folder.make(None)
+    job_folder.remove(folder)

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from tux.base.errors import DiskError, UsageError
 
@@ -92,16 +93,21 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def remove_parts(folder: Path) -> None:
     """Remove what `replacing` and `new_folder` have left in a folder, of processes that were
-    killed. Raises DiskError.
+    killed. Another process may remove the same at the same time. Raises DiskError.
     """
+
+    def failed(function: object, path: object, error: tuple[Any, BaseException, Any]) -> None:
+        if not isinstance(error[1], FileNotFoundError):
+            raise error[1]
+
     with writing(folder):
         for path in folder.iterdir():
             if not PART.fullmatch(path.name):
                 continue
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                shutil.rmtree(path, onerror=failed)
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
 
 def _beside(final: Path) -> Path:

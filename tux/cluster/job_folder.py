@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tux.base.disk import writing
 from tux.base.errors import DiskError, TuxError, UsageError
 from tux.base.signals import handle_ending
 from tux.cluster.left_folders import remove_left, sign
@@ -41,7 +42,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
     left is removed (`tux.cluster.left_folders`).
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
-    UsageError within another job, and TuxError if there is no folder for sockets.
+    UsageError within another job; TuxError if there is no folder for sockets; DiskError.
     """
     if _jobs:  # a script without this guard would start jobs within jobs
         raise UsageError(
@@ -59,18 +60,33 @@ def make(room: Path | None) -> tuple[Path, Path]:
     if room is None and base != usual:  # there may be little space in `base`
         graph = Path(usual).resolve() / f"{folder.name}.parts"
     command = [sys.executable, "-I", "-S", "-c", REMOVE_FOLDERS, str(folder), str(graph)]
-    cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     try:
-        folder.mkdir(mode=0o700)
-    except OSError:
-        cleaner.kill()  # the folder may be another's
-        cleaner.communicate()
+        cleaner = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        try:
+            _make_both(folder, graph)
+        except BaseException:
+            cleaner.kill()  # a folder that is there already is another's
+            cleaner.communicate()
+            raise
+    except BaseException:
         restore()
         raise
     _jobs[folder] = cleaner, graph, restore
-    sign(folder, graph)
-    graph.mkdir(mode=0o700)
     return folder, graph
+
+
+def _make_both(folder: Path, graph: Path) -> None:
+    """Make a job's folder and the one for its parts, or neither. DiskError."""
+    with writing(folder):
+        folder.mkdir(mode=0o700)
+    try:
+        with writing(folder):
+            sign(folder, graph)
+        with writing(graph):
+            graph.mkdir(mode=0o700)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _for_sockets(usual: str) -> str:

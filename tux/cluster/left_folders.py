@@ -51,8 +51,9 @@ def remove_left(base: str) -> None:
                 continue
             parts = Path(owner.parts)
             # those in a run's folder are removed when that run goes on
-            if parts.name == f"{folder.name}.parts" and _is_own(parts):
-                shutil.rmtree(parts, ignore_errors=True)
+            with suppress(OSError):  # they may be gone already
+                if parts.name == f"{folder.name}.parts" and _is_own(parts):
+                    shutil.rmtree(parts, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
 
 
