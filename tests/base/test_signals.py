@@ -33,6 +33,20 @@ def test_a_later_signal_interrupts_again(monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
 
+def test_a_signal_during_a_clean_up_is_heard_after_it():
+    with signals.ending_noted():
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        signals.check_ending()
+
+
+def test_a_signal_during_a_clean_up_is_told_where_the_end_is_deferred():
+    with signals.ending_deferred() as ending, signals.ending_noted():
+        signal.raise_signal(signal.SIGTERM)
+        assert ending.seconds() is not None
+    signals.check_ending()
+
+
 def test_what_was_dropped_is_sent_again():
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)

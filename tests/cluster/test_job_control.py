@@ -17,6 +17,7 @@ from tux.base.errors import DeadlinePassed
 from tux.base.processes import is_stopped
 from tux.base.signals import check_ending, ending_ignored, handle_ending, received
 from tux.cluster import heartbeat, reactor
+from tux.cluster.launcher import Launcher
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.socket_thread import SocketThread
 
@@ -138,6 +139,34 @@ def test_workers_that_cannot_leave_by_themselves_are_killed_at_once(tmp_path):
     log.clear()
     workers.end(patience=0.0)
     assert sorted(log[:3]) == [("gone", 0), ("gone", 1), ("gone", 2)]
+
+
+def test_ctrl_c_while_workers_are_ended_to_be_started_again_is_heard(tmp_path):
+    log, workers = [], LocalWorkers(None, tmp_path / "job", range(1))
+
+    class Slow(Process):
+        def kill(self):
+            super().kill()
+            signal.raise_signal(signal.SIGINT)
+
+    workers.processes = {0: Slow(log, 0)}
+    closing = SimpleNamespace(
+        _over=False,
+        _addresses=[],
+        _checkpointing=None,
+        job=SimpleNamespace(workers=0),
+        ranks=(),
+        end=workers.end,
+        socket_thread=SimpleNamespace(close=log.append),
+    )
+    restore = handle_ending()
+    try:
+        Launcher.close(closing, again=True, patience=0.0)
+        with pytest.raises(KeyboardInterrupt):
+            check_ending()
+    finally:
+        restore()
+    assert log[-1] == 0  # all was closed
 
 
 # ---- pauses

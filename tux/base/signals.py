@@ -27,6 +27,7 @@ _deferred: list[Deferred] = []  # the body in which a first signal only waits, i
 _received: list[int] = []  # those of ENDING that have come since `handle_ending` began
 _raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
 _handled = [float("-inf")]  # when one of them was last handled
+_noting: list[None] = []  # the bodies of `ending_noted` that are under way
 
 
 class Deferred:
@@ -86,7 +87,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         if first is None or first < IMPATIENT:
             return
     _received.append(number)
-    if time.monotonic() - _raised[0] >= IMPATIENT:
+    if not _noting and time.monotonic() - _raised[0] >= IMPATIENT:
         _raised[0] = time.monotonic()
         raise KeyboardInterrupt
 
@@ -136,6 +137,18 @@ def ending_ignored() -> Iterator[None]:
         for number, handler in before.items():
             if signal.getsignal(number) is signal.SIG_IGN:
                 signal.signal(number, handler)
+
+
+@contextmanager
+def ending_noted() -> Iterator[None]:
+    """During the body a signal to end interrupts nothing, and is not lost: `check_ending` raises
+    it afterwards, or `ending_deferred` tells it.
+    """
+    _noting.append(None)
+    try:
+        yield
+    finally:
+        _noting.pop()
 
 
 @contextmanager

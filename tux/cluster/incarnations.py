@@ -158,6 +158,7 @@ class Incarnations:
         if recovery is None or not self._is_retried(error, recovery):
             raise error
         self._launcher.close(error.what, again=True, patience=0.0)
+        check_ending()
         if not self._launcher.socket_thread.closed(CLOSING):
             raise error
         stop_answering = answer(self._job.launcher, self._job.secret)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
-from tux.base.signals import check_ending, ending_ignored
+from tux.base.signals import check_ending, ending_ignored, ending_noted
 from tux.base.text import numbers
 from tux.cluster import agreement, joining
 from tux.cluster.control import (
@@ -320,7 +320,7 @@ class Launcher(LocalWorkers):
         """
         if self._over:
             return
-        with ending_ignored():
+        with ending_noted() if again else ending_ignored():
             self._over = True
             met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
             for rank in met:

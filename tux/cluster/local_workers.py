@@ -16,7 +16,7 @@ from pathlib import Path
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.errors import PeerLost
 from tux.base.processes import is_stopped
-from tux.base.signals import ending_ignored, pausing
+from tux.base.signals import ending_noted, pausing
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
@@ -121,7 +121,7 @@ class LocalWorkers:
         themselves.
         """
         limit = time.monotonic() + patience
-        with ending_ignored():
+        with ending_noted():
             self._pausing.close()
             for rank, process in self.processes.items():
                 if leaving is not None and rank not in leaving:
