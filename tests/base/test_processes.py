@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tux.base.processes import is_stopped, lives
+from tux.base.processes import Process, is_stopped, lives, this
 
 
 @pytest.fixture
@@ -45,3 +45,13 @@ def test_who_is_stopped(child):
     child.send_signal(signal.SIGSTOP)
     soon(lambda: is_stopped(child.pid))
     assert lives(child.pid)
+
+
+def test_a_later_process_of_the_same_number_is_another():
+    me = this()
+    assert me.number == os.getpid() and me.is_near and me.lives
+    assert Process(me.number, me.host).lives and Process(me.number, me.host).is_near
+    assert not me._replace(start="1").lives or not me.start
+    assert not me._replace(number=0).lives
+    assert not me._replace(space="pid:[1]").is_near
+    assert not me._replace(host="another").is_near

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from tux.base.errors import DiskError, UsageError
-from tux.run.claim import LOCK, claim, release
+from tux.base.processes import this
+from tux.run.claim import LOCK, claim, holder, reclaim, release
 
 
 def test_a_folder_is_claimed_until_it_is_released(tmp_path):
@@ -121,3 +122,27 @@ def test_places_where_no_folder_can_be(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(DiskError, match="out cannot be written: Not a directory"):
         claim(tmp_path / "file" / "out")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system tells no start")
+@pytest.mark.parametrize("rest", ["{space} 1", "pid:[1] {start}"])
+def test_a_killed_run_of_the_same_number_is_taken_over(tmp_path, rest):
+    """In a container with a fixed host name, each start may have the same number."""
+    me = this()
+    words = rest.format(space=me.space, start=me.start)
+    (tmp_path / LOCK).write_text(f"{me.number} {me.host} {words}\n")
+    assert not holder(tmp_path).lives
+    reclaim(tmp_path)
+    assert holder(tmp_path) == (me.number, me.host, True)
+    with pytest.raises(UsageError, match="another run writes to"):
+        reclaim(tmp_path)
+
+
+def test_the_lock_of_an_older_version_is_read(tmp_path):
+    me = this()
+    (tmp_path / LOCK).write_text(f"{me.number} {me.host}\n")
+    assert holder(tmp_path).lives
+    with pytest.raises(UsageError, match="another run writes to"):
+        reclaim(tmp_path)
+    (tmp_path / LOCK).write_text(f"{2**40} {me.host}\n")
+    reclaim(tmp_path)

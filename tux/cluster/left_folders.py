@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from tux.base.processes import lives
+from tux.base.processes import Process, this
 
 OWNER = "owner.json"
 NAMES = "tux-job-????????"
@@ -22,18 +21,20 @@ NAMES = "tux-job-????????"
 class Owner(msgspec.Struct):
     """The process that has made a job's folder, and the `parts` folder beside it, if there is one.
 
-    `space`: in which numbers of processes mean the same (Linux: of a container).
+    `host`, `space`, `start`: see `tux.base.processes.Process`.
     """
 
     process: int
     host: str
     space: str
     parts: str
+    start: str = ""
 
 
 def sign(folder: Path, parts: Path) -> None:
     """Write down whose a job's folder is. OSError."""
-    owner = Owner(os.getpid(), socket.gethostname(), _space(), str(parts))
+    me = this()
+    owner = Owner(me.number, me.host, me.space, str(parts), me.start)
     (folder / OWNER).write_bytes(msgspec.json.encode(owner))
 
 
@@ -46,8 +47,8 @@ def remove_left(base: str) -> None:
             if not _is_own(folder):
                 continue
             owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=Owner)
-            here = (owner.host, owner.space) == (socket.gethostname(), _space())
-            if owner.process <= 0 or not here or lives(owner.process):
+            maker = Process(owner.process, owner.host, owner.space, owner.start)
+            if owner.process <= 0 or not maker.is_near or maker.lives:
                 continue
             parts = Path(owner.parts)
             # those in a run's folder are removed when that run goes on
@@ -62,10 +63,3 @@ def _is_own(folder: Path) -> bool:
     found = os.lstat(folder)
     private = not stat.S_IMODE(found.st_mode) & 0o077
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and private
-
-
-def _space() -> str:
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from tux.base.disk import check_new, writing
 from tux.base.errors import UsageError
-from tux.base.processes import lives
+from tux.base.processes import Process, this
 
 LOCK = ".lock"
+UNKNOWN = "-"
 # a run that ends at this moment may remove the folder between its making and its locking
 ATTEMPTS = 10
 
@@ -33,7 +34,7 @@ def claim(folder: Path) -> bool:
             check_new(folder, but=(LOCK,))
         new = _lock(folder)
         try:
-            (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
+            _sign(folder)
             check_new(folder, but=(LOCK,))  # of a run that has ended since the first look
         except BaseException:
             release(folder, remove=new)
@@ -60,7 +61,7 @@ def reclaim(folder: Path) -> None:
         except UsageError as error:
             error.do = "wait until it has ended, or end it"
             raise
-        (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
+        _sign(folder)
 
 
 class Holder(NamedTuple):
@@ -75,21 +76,37 @@ class Holder(NamedTuple):
 
 def holder(folder: Path) -> Holder | None:
     """Who has locked a folder; None if nobody has, or the lock is just being written."""
+    if (by := _signed(folder / LOCK)) is None:
+        return None
+    return Holder(by.number, by.host, not _is_dead(by))
+
+
+def _sign(folder: Path) -> None:
+    (folder / LOCK).write_text(
+        " ".join(str(each) or UNKNOWN for each in this()) + "\n", encoding="utf-8"
+    )
+
+
+def _signed(lock: Path) -> Process | None:
+    """Whose a lock is; older versions of tux have written its number and host only."""
     try:
-        number, _, host = (folder / LOCK).read_text(encoding="utf-8").strip().partition(" ")
-        process = int(number)
+        number, host, *rest = lock.read_text(encoding="utf-8").split()
+        return Process(int(number), host, *("" if each == UNKNOWN else each for each in rest[:2]))
     except (OSError, ValueError):
         return None
-    return Holder(process, host, host != socket.gethostname() or lives(process))
+
+
+def _is_dead(process: Process) -> bool:
+    """Whether it is a process of this machine that lives no more. A container whose host has the
+    same name is one before this.
+    """
+    return process.host == socket.gethostname() and not (process.is_near and process.lives)
 
 
 def _is_left(lock: Path) -> bool:
     """Whether a lock is that of a process of this machine that lives no more."""
-    try:
-        words = lock.read_text(encoding="utf-8").split()
-        return words[1:] == [socket.gethostname()] and not lives(int(words[0]))
-    except (OSError, ValueError, IndexError):
-        return False
+    by = _signed(lock)
+    return by is not None and _is_dead(by)
 
 
 def release(folder: Path, *, remove: bool) -> None:
