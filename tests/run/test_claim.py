@@ -12,6 +12,7 @@ import pytest
 from tux.base.errors import DiskError, UsageError
 from tux.base.processes import this
 from tux.run.claim import LOCK, claim, holder, reclaim, release
+from tux.run.folder import RunFolder
 
 
 def test_a_folder_is_claimed_until_it_is_released(tmp_path):
@@ -26,6 +27,23 @@ def test_a_folder_is_claimed_until_it_is_released(tmp_path):
     release(folder, remove=True)
     assert not folder.exists()
     assert claim(folder)
+
+
+def test_the_names_of_new_folders_are_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("tux.base.disk.sync", lambda path: synced.append(path))
+    claim(tmp_path / "deep" / "out")
+    assert synced == [tmp_path / "deep", tmp_path]
+    release(tmp_path / "deep" / "out", remove=True)
+
+
+def test_the_name_of_the_metrics_is_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("tux.run.folder.sync", lambda path: synced.append(path))
+    with RunFolder(tmp_path / "out") as folder:
+        folder.append({"epoch": 1})
+        folder.append({"epoch": 2})
+        assert synced == [tmp_path / "out"]
 
 
 def test_an_empty_folder_of_the_user_stays(tmp_path):
@@ -70,9 +88,10 @@ def test_a_folder_that_goes_while_it_is_locked_is_made_again(tmp_path, monkeypat
     folder, system, times = tmp_path / "out", os.open, []
 
     def gone(path, *rest):
-        times.append(path)
-        if len(times) == 1:
-            folder.rmdir()
+        if path == folder / LOCK:
+            times.append(path)
+            if len(times) == 1:
+                folder.rmdir()
         return system(path, *rest)
 
     monkeypatch.setattr(os, "open", gone)

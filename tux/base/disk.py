@@ -79,7 +79,8 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = _beside(final)
     try:
         with writing(final):
-            part.mkdir(parents=True)
+            make_folder(final.parent)
+            part.mkdir()
             yield part
             for folder, _, names in os.walk(part):
                 for name in names:
@@ -89,6 +90,17 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             sync(final.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, unless they are there; the names of new ones are on the
+    disk then. Raises OSError.
+    """
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in new:
+        with suppress(PermissionError):  # who may write there need not be one who may read
+            sync(each.parent)
 
 
 def remove_parts(folder: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tux.base.disk import check_new, writing
+from tux.base.disk import check_new, make_folder, writing
 from tux.base.errors import UsageError
 from tux.base.processes import Process, this
 
@@ -123,7 +123,7 @@ def _lock(folder: Path) -> bool:
     """Make the folder and its lock; returns whether the folder is new."""
     for attempt in range(1, ATTEMPTS + 1):
         new = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         try:
             os.close(os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
         except FileExistsError:

@@ -173,7 +173,10 @@ class RunFolder:
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
         with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+            new = not file.tell()
             file.write(msgspec.json.encode(finite(record)) + b"\n")
+            if new:
+                sync(self.path)  # its name
 
     def write_model(self, worker: Worker) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
