@@ -152,6 +152,16 @@ def test_a_state_that_is_gone_is_told(tmp_path):
         machines.worker.handle(Message(Kind.TAKEN, LAUNCHER, 1, sync_id=Content.STATE))
 
 
+def test_a_state_that_is_gone_after_its_last_piece_was_sent_is_whole(tmp_path):
+    """As where a machine's command is killed, and its worker still hears that it is taken."""
+    machines = Machines(tmp_path, States(tmp_path / "copy", 10))
+    machines.worker.new_path().write_bytes(TEXT[:10])
+    machines.worker.begin(3)
+    machines.worker.path.unlink()
+    machines.finish()
+    assert not machines.arrived and (tmp_path / "copy").read_bytes() == TEXT[:10]
+
+
 def saved(tmp_path):
     (tmp_path / "shard").write_bytes(TEXT)
     return [Saved(str(tmp_path / "shard"), Digest(len(TEXT), ""))] * 2

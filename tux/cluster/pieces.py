@@ -17,6 +17,7 @@ The size of a state is told before its first piece, and the receiver takes no mo
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -33,19 +34,21 @@ class Outgoing:
 
     def __init__(self, path: Path) -> None:
         self.path, self._at = path, 0
-        self.end: int | None = None  # of the bytes that are sent; None: of the file
+        # of the bytes that are sent; None: as many as the file has when the first is read
+        self.end: int | None = None
 
     def next(self) -> np.ndarray | None:
-        """The next piece, at most (PIECE,) uint8; None behind the last. DataError if the file
-        cannot be read.
+        """The next piece, at most (PIECE,) uint8; None behind the last, also if the file is gone
+        then. DataError if the file cannot be read.
         """
-        size = PIECE if self.end is None else min(PIECE, self.end - self._at)
-        if not size:
+        if self._at == self.end:
             return None
         try:
             with open(self.path, "rb") as file:
+                if self.end is None:
+                    self.end = os.fstat(file.fileno()).st_size
                 file.seek(self._at)
-                content = file.read(size)
+                content = file.read(min(PIECE, self.end - self._at))
         except OSError as error:
             raise DataError(
                 f"{self.path} cannot be read: {reason(error)}", do="look at the disk"
