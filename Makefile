@@ -69,5 +69,5 @@ $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-clusters: $(VENV)/installed-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ray,spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ray,spark]' 'ray[data]'
 	touch $@

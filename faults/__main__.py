@@ -53,7 +53,7 @@ def main() -> int:
     rows = []
     try:
         (folder / "whole").mkdir()
-        whole = Whole(folder / "whole")
+        whole = Whole.small(folder / "whole")
         for each in chosen:
             rows.append(made(each, asked, whole, folder))
     finally:
@@ -80,18 +80,23 @@ def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Pa
     seen: list[Seen] = []
     times = asked.times or scenario.times
     for number in range(times):
+        start = time.monotonic()
         seen.append(play(scenario, number, asked.seed, whole, folder))
-        tell(scenario, number, times, seen[-1])
+        tell(scenario, f"{number + 1:>3}/{times}", seen[-1], time.monotonic() - start)
     return table.Row(scenario, seen)
 
 
-def tell(scenario: Scenario, number: int, times: int, seen: Seen) -> None:
-    """One time, in a line; and what was wrong."""
-    parts = [f"{scenario.name:24} {number + 1:>3}/{times}", "WRONG" if seen.wrong else "right"]
+def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
+    """One time, which took some seconds, in a line; and what was wrong."""
+    took = f"{seconds:5.1f} s"
+    parts = [f"{scenario.name:24} {number}", took, "WRONG" if seen.wrong else "right"]
     if seen.noticed is not None:
         parts.append(f"noticed {seen.noticed:5.2f} s")
+    if seen.notices:
+        parts.append(f"{seen.faults} faults, noticed within {max(seen.notices):5.2f} s")
     if seen.recovered is not None:
         parts.append(f"past it {seen.recovered:5.2f} s")
+    parts += [f"{name}: {value:.4g}" for name, value in seen.measured.items()]
     print("  ".join([*parts, seen.note]).rstrip(), *seen.wrong, sep="\n      ", flush=True)
 
 

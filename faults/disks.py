@@ -153,7 +153,6 @@ def scenarios() -> list[Scenario]:
                 f"out of memory (RLIMIT_AS), {words}",
                 "exit code 1; it says so in one line",
                 partial(out_of_memory, workers),
-                times=3,
             )
             for workers, words in ((1, "one process"), (2, "two workers"))
         ),

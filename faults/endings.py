@@ -69,7 +69,6 @@ def scenarios() -> list[Scenario]:
             f"{words} at any moment, without checkpoints",
             f"{expected}; nothing is left",
             partial(ends, kind),
-            times=3,
             limit=60.0,
         )
         for kind, (words, expected) in KINDS.items()

@@ -204,7 +204,7 @@ def scenarios() -> list[Scenario]:
             f"one message {words} (simulated transport)",
             expected,
             partial(happens, fault),
-            times=100,
+            times=25,
             limit=30.0,
         )
         for fault, (words, expected) in texts.items()

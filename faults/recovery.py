@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from faults.fault import Fault
 from faults.room import Moment, Room, Wrong
 from faults.running import Running
 from faults.scenario import Seen
@@ -81,7 +82,7 @@ def after_machines(
     room: Room,
     machines: Commands,
     commands: Sequence[Running],
-    fault: Moment,
+    fault: Fault,
     *,
     killed: int | None = None,
 ) -> Seen:
@@ -95,26 +96,48 @@ def after_machines(
         if killed == 0 and not are_in(room.folder / out):
             out = "again"
         commands[killed] = machines.resume(killed) if out == "out" else machines.start(0, out)
+    past = past_it(room, commands, fault, out)
     codes = [room.code(each) for each in commands]
-    ended = time.monotonic() - fault.seconds
     if not any(codes):
-        return over(room, commands[0], out)._replace(recovered=ended, note="goes on by itself")
+        seen = over(room, commands[0], out)._replace(recovered=past, note="goes on by itself")
+        lost = killed is not None or incarnations(room, out)
+        return seen._replace(noticed=fault.noticed()) if lost else seen
     if any(code not in (4, 7) for code in codes):  # 7: machine 0 has ended the job
         raise Wrong(f"exit codes {codes} instead of 4 or 7{room.said()}")
-    return started_again(room, machines, fault)._replace(noticed=ended)
+    return started_again(room, machines, fault)._replace(noticed=fault.noticed())
+
+
+def past_it(room: Room, commands: Sequence[Running], fault: Fault, out: str) -> float:
+    """Wait for more epochs than before a fault, or for the end; the seconds since the fault."""
+    moment = room.until(
+        lambda: (
+            all(each.process.poll() is not None for each in commands)
+            or room.epochs(out) > fault.epochs
+        ),
+        f"more than {fault.epochs} epochs",
+    )
+    return moment - fault.seconds
 
 
 def started_again(
-    room: Room, machines: Commands, fault: Moment, order: Sequence[int] = (0, 1)
+    room: Room, machines: Commands, fault: Fault, order: Sequence[int] = (0, 1)
 ) -> Seen:
     """The user starts both commands again, in an `order`."""
     keeps, new = are_in(room.folder / "out"), {}
     for rank in order:
         new[rank] = machines.resume(rank) if keeps else machines.start(rank, "again")
         time.sleep(0.5)
-    seen = over(room, new[0], "out" if keeps else "again")
+    out = "out" if keeps else "again"
+    past = past_it(room, [*new.values()], fault, out)
+    seen = over(room, new[0], out)
     room.expect(new[1], 0)
-    return seen._replace(recovered=time.monotonic() - fault.seconds)
+    return seen._replace(recovered=past, note="both started again")
+
+
+def put_aside(room: Room) -> None:
+    """The folder of a run without a checkpoint, which begins anew."""
+    if (room.folder / "out").exists():
+        (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
 
 
 def now(pid: int = 0) -> Moment:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from faults import damage, disks, endings, launchers, machines, messages, workers
+from faults import (
+    damage,
+    disks,
+    endings,
+    kills,
+    launchers,
+    machines,
+    messages,
+    real,
+    workers,
+)
 from faults.scenario import Scenario
 
-MODULES = (workers, launchers, endings, machines, messages, disks, damage)
+MODULES = (workers, real, launchers, endings, kills, machines, messages, disks, damage)
 
 
 def scenarios() -> dict[str, Scenario]:

@@ -51,13 +51,20 @@ class Moment(NamedTuple):
 
 
 class Whole:
-    """Data, and what uninterrupted runs on them leave; each is run once."""
+    """A program, its data, and what uninterrupted runs of them leave; each is run once."""
 
-    def __init__(self, folder: Path, size: int = 8000, *, jit: bool = True) -> None:
-        """`size`: ratings, a tenth of them held out."""
-        self.folder, self._plain = folder, [] if jit else ["--no-jit"]
-        self.flags = {**FLAGS, "--batch": size // CLOCKS}
+    def __init__(
+        self, folder: Path, program: object, data: Path, test: Path, flags: dict[str, object]
+    ) -> None:
+        """`flags`: of each run; a value "" is none."""
+        self.folder, self.flags = folder, flags
+        self._files = [program, data, "--test", test]
         self._ended: dict[str, Ended] = {}
+        self._others: dict[str, Whole] = {}
+
+    @staticmethod
+    def small(folder: Path, size: int = 8000, *, jit: bool = True) -> Whole:
+        """PROGRAM and small ratings: `size`, a tenth of them held out."""
         for name, part in zip(
             ("train", "test"), ratings(300, 100, size, test_share=0.1).split(), strict=True
         ):
@@ -66,15 +73,27 @@ class Whole:
             )
             text = "".join(f"{user},{item},{score}\n" for user, item, score in rows)
             (folder / f"{name}.csv").write_text("user,item,rating\n" + text)
+        flags = {**FLAGS, "--batch": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
+        return Whole(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
+
+    def other(
+        self, name: str, program: object, data: Path, test: Path, flags: dict[str, object]
+    ) -> Whole:
+        """That of another program; the same one each time."""
+        if name not in self._others:
+            folder = self.folder / name
+            folder.mkdir()
+            self._others[name] = Whole(folder, program, data, test, flags)
+        return self._others[name]
 
     def argv(self, out: str, flags: dict[str, object]) -> list[object]:
         """A command that trains."""
-        files = [self.folder / "train.csv", "--test", self.folder / "test.csv"]
-        named = (each for pair in flags.items() for each in pair)
-        return ["run", PROGRAM, *files, *self._plain, *named, "--out", out]
+        named = (each for pair in flags.items() for each in pair if each != "")
+        return ["run", *self._files, *named, "--out", out]
 
     def of(self, flags: dict[str, object], limit: float = 300.0) -> Ended:
         """What a run with these flags leaves if nothing happens to it."""
+        flags = {flag: value for flag, value in flags.items() if flag != "--restarts"}
         name = " ".join(f"{flag} {value}" for flag, value in flags.items())
         if name not in self._ended:
             folder = self.folder / f"whole{len(self._ended)}"

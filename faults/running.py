@@ -37,7 +37,6 @@ class Running:
         """
         self.folder = Path(folder)
         self.tmp = Path(tempfile.mkdtemp(prefix="t"))  # a short name, as sockets lie in it
-        self.shared = shared_memory()
         self.texts = [open(self.folder / name, "w+") for name in ("stdout", "stderr")]
         most = memory or resource.RLIM_INFINITY
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
@@ -98,12 +97,10 @@ class Running:
         }
 
     def left(self) -> list[str]:
-        """What is left of the command: processes, files in its folder for temporary ones, shared
-        memory.
-        """
+        """What is left of the command: processes, and files in its folder for temporary ones."""
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
         parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
-        return sorted(alive | below(self.tmp) | parts | (shared_memory() - self.shared))
+        return sorted(alive | below(self.tmp) | parts)
 
     def output(self) -> tuple[str, str]:
         """(standard output, standard error) so far."""
@@ -136,16 +133,6 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
         for where, folders, files in os.walk(folder)
         for name in [*folders, *files]
     }
-
-
-def shared_memory() -> set[str]:
-    """Names of all pieces of shared memory of this user."""
-    folder = Path("/dev/shm")
-    return (
-        {str(path) for path in folder.iterdir() if path.stat().st_uid == os.getuid()}
-        if folder.is_dir()
-        else set()
-    )
 
 
 def unwarned(err: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 
 from faults.room import Hung, Room, Whole, Wrong
@@ -15,7 +16,8 @@ from faults.room import Hung, Room, Whole, Wrong
 class Seen(NamedTuple):
     """Of one time: seconds from the fault until it was noticed, and until the run was past the
     epoch in which it happened; None where there is nothing to notice or to recover. `wrong`: what
-    was not as it should be.
+    was not as it should be; `notices`: seconds, where there were several faults; `measured`: more
+    numbers for the table.
     """
 
     noticed: float | None = None
@@ -23,6 +25,8 @@ class Seen(NamedTuple):
     wrong: tuple[str, ...] = ()
     faults: int = 1  # in this time
     note: str = ""  # for the table
+    notices: tuple[float, ...] = ()
+    measured: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,9 @@ class Scenario:
     fault: str
     expected: str
     play: Callable[[Room], Seen]
-    times: int = 3
+    times: int = 1
     limit: float = 120.0
     missing: Callable[[], str] = lambda: ""
-    needs_flags: dict[str, object] = field(default_factory=dict)
 
 
 def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
@@ -31,15 +32,26 @@ class Row(NamedTuple):
         right = f"{len(self.seen) - self.wrong}/{len(self.seen)}"
         if (count := sum(each.faults for each in self.seen)) != len(self.seen):
             right += f" ({count:,} faults)"
-        if len(self.seen) == 1 and self.seen[0].note:
-            right += f"; {self.seen[0].note}"
+        noticed = [value for each in self.seen for value in (each.noticed, *each.notices)]
         return (
             scenario.fault,
             scenario.expected,
-            right,
-            seconds([each.noticed for each in self.seen]),
+            right + self.notes(),
+            seconds(noticed),
             seconds([each.recovered for each in self.seen]),
         )
+
+    def notes(self) -> str:
+        """What was noted, and how often if not each time; and what was measured."""
+        notes = Counter(each.note for each in self.seen if each.note)
+        parts = [
+            note + f" ({count} times)" * (count != len(self.seen)) for note, count in notes.items()
+        ]
+        for name in dict.fromkeys(name for each in self.seen for name in each.measured):
+            values = [each.measured[name] for each in self.seen if name in each.measured]
+            most = f", at most {max(values):.4g}" * (len(values) > 1)
+            parts.append(f"{name}: {median(values):.4g}{most}")
+        return "".join(f"; {part}" for part in parts)
 
 
 def seconds(values: Sequence[float | None]) -> str:

@@ -57,16 +57,21 @@ def happens(name, do):
         os.kill(os.getpid(), signal.SIGKILL if do == "kill" else signal.SIGSTOP)
 
 
+def failing(entry, epoch, number):
+    """Which worker a clock kills by chance, or None; the same on all workers, and another one after
+    each restart.
+    """
+    draw = random.Random(f"{entry['seed']} {KILLED} {epoch} {number}")
+    return draw.randrange(entry["workers"]) if draw.random() < entry["chance"] else None
+
+
 def reached(moment, epoch=1, number=1):
     """This process has come to a moment."""
     for each in MINE:
         if each["moment"] != moment:
             continue
         if "chance" in each:
-            # the same on all workers, and another one after each restart
-            draw = random.Random(f"{each['seed']} {KILLED} {epoch} {number}")
-            dies = draw.random() < each["chance"]
-            if f"worker {draw.randrange(each['workers'])}" == WHO and dies:
+            if f"worker {failing(each, epoch, number)}" == WHO:
                 happens(f"{KILLS}{KILLED}", "kill")
         elif (each.get("epoch", epoch), each.get("number", number)) == (epoch, number):
             happens(each["name"], each["do"])

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from faults import recovery
+from faults import watched
 from faults.recovery import after_worker, now, over, untouched
 from faults.room import CLOCKS, EPOCHS, Moment, Room
-from faults.running import Running
 from faults.scenario import Scenario, Seen
 from tux.base.processes import lives
 
-KILLS = 5
-"""In one run."""
+FAILING = 30
+"""Epochs in which clocks fail."""
 GOES_ON = "noticed; goes on to the same bytes"
 UNNOTICED = "goes on under the same processes, to the same bytes"
 
@@ -104,79 +103,22 @@ def stopped_for_long(seconds: float, room: Room) -> Seen:
 
 
 def failing(chance: float, room: Room) -> Seen:
-    """Each clock kills one of the workers with a probability, also those that run again."""
-    chances: dict[str, object] = {
-        "chance": chance,
-        "seed": room.draw.randrange(1 << 30),
-        "workers": 2,
-    }
+    """Each clock kills one of the workers with a probability, also those that run again. If there
+    is one, at least one dies.
+    """
     entry: dict[str, object] = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
-    epochs = 20 if chance > 0.05 else 60
-    room.flags["--epochs"] = epochs
+    entry |= {"chance": chance, "workers": 2, "seed": room.draw.randrange(1 << 30)}
+    clocks = [(epoch + 1, clock + 1) for epoch in range(FAILING) for clock in range(CLOCKS)]
+    while chance and all(watched.failing(entry, *clock) is None for clock in clocks):
+        entry["seed"] = room.draw.randrange(1 << 30)
+    room.flags |= {"--epochs": FAILING, "--restarts": 1000}
     start = time.monotonic()
-    room.flags["--restarts"] = 1000
-    command = room.train(plan=[entry | chances] if chance else [])
-    while room.code(command) == 4:
-        command = room.resume() if recovery.are_in(room.folder / "out") else again(room)
+    command = room.train(plan=[entry])
+    room.code(command)
     seconds = time.monotonic() - start
     seen = over(room, command)
-    kills = len(list(room.plan_folder.glob("kill by chance *")))
-    note = f"{kills} of {epochs * CLOCKS} clocks died, {seconds:.1f} s"
-    return seen._replace(faults=kills, note=note)
-
-
-def again(room: Room) -> Running:
-    """Start anew, as there is no checkpoint yet."""
-    if (room.folder / "out").exists():
-        (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
-    return room.train()
-
-
-def at_random(room: Room) -> Seen:
-    """A worker or the launcher is killed at any moment, several times in one run."""
-    workers = room.draw.choice([1, 2])
-    room.flags |= {"--workers": workers, "--epochs": 40, "--checkpoint-every": "0.2s"}
-    if workers > 1:
-        room.flags["--restarts"] = 2 * KILLS
-    command = room.train()
-    noticed: list[float] = []
-    while len(noticed) < KILLS:
-        time.sleep(room.draw.uniform(0.1, 3.0))
-        # the launcher is number -1
-        rank, pid = room.draw.choice([(-1, command.process.pid), *command.workers().items()])
-        if command.process.poll() is not None:
-            break
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        command, seconds = followed(room, command, rank, now(pid))
-        noticed.append(seconds)
-    if noticed and room.code(command) == 2:  # the kill before came when all was written
-        room.expect(command, 2, "error: the run of ")
-        seen = Seen(wrong=tuple(room.differences()))
-    else:
-        seen = over(room, command)
-    typical = sorted(noticed)[len(noticed) // 2] if noticed else None
-    return seen._replace(noticed=typical, faults=len(noticed))
-
-
-def followed(room: Room, command: Running, rank: int, fault: Moment) -> tuple[Running, float]:
-    """The command that goes on after a kill at any moment, and the seconds until it was noticed."""
-    seconds = (
-        room.until(
-            lambda: (
-                command.process.poll() is not None
-                or (rank >= 0 and command.workers().get(rank, fault.pid) != fault.pid)
-            ),
-            "a kill to be noticed",
-        )
-        - fault.seconds
-    )
-    if command.process.poll() in (None, 0):  # 0: the run was over before it was noticed
-        return command, seconds
-    room.until(lambda: not command.processes(), "the workers to end")
-    if recovery.are_in(room.folder / "out"):
-        return room.resume(), seconds
-    return again(room), seconds
+    kills = len(list(room.plan_folder.glob(f"{watched.KILLS}*")))
+    return seen._replace(faults=kills, measured={"seconds of the run": seconds})
 
 
 def scenarios() -> list[Scenario]:
@@ -194,23 +136,20 @@ def scenarios() -> list[Scenario]:
             "its rows are there already: the run ends with the same bytes",
             killed_at_the_model,
         ),
-        Scenario("stopped-3s", "worker stopped for 3 s", UNNOTICED, partial(stopped_for, 3.0), 3),
-        make("stopped", "worker stopped for ever", play=partial(stopped_for_long, 0.0), times=2),
+        Scenario("stopped-3s", "worker stopped for 3 s", UNNOTICED, partial(stopped_for, 3.0)),
+        make("stopped", "worker stopped for ever", play=partial(stopped_for_long, 0.0)),
         make(
             "stopped-40s",
             "worker stopped for 40 s, then continued",
             play=partial(stopped_for_long, 40.0),
-            times=1,
         ),
-        make("kills", "worker or launcher killed at any moment", play=at_random, times=8),
     ]
     for share in (0, 1, 10):
         found.append(
             make(
                 f"failing-{share}",
-                f"{share}% of all clocks kill their worker",
+                f"{share}% of {FAILING * CLOCKS} clocks kill their worker",
                 play=partial(failing, share / 100),
-                times=1,
                 limit=400.0,
             )
         )

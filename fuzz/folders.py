@@ -21,7 +21,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.cli.info import of_parts, of_run
 from tux.engine.records import COSTS
-from tux.engine.spool import Spool, SpooledLists
+from tux.engine.spool import Scratch, Spool, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
@@ -167,7 +167,7 @@ def _spooled() -> bytes:
     rng = np.random.default_rng(1)
     files = [io.BytesIO(), io.BytesIO()]
     for file, mine in zip(files, ([0, 2, 3], [1, 4]), strict=True):
-        spool = Spool("page", {"path": 3, "noise": 2}, lambda file=file: file)
+        spool = Spool("page", {"path": 3, "noise": 2}, Scratch(lambda file=file: file))
         for _ in range(2):
             lists = {"path": (len(mine), 3), "noise": (len(mine), 2)}
             spool.append(

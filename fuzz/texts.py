@@ -13,6 +13,7 @@ from tux.arrays.ids import Ids
 from tux.io import plain_rows, text
 from tux.io.bags import read_bags, read_vocabulary
 from tux.io.detect import detect
+from tux.io.input_shares import read_share, shares
 from tux.io.read import read_edges
 from tux.io.sample_labels import read_sample_labels
 from tux.io.samples import read_samples
@@ -113,6 +114,36 @@ def _plain(path: Path, content: bytes) -> object:
         plain_rows.LEAST = before
 
 
+def _shared(path: Path, content: bytes) -> object:
+    """Edges in shares, which have as many rows and bad rows as the whole. Of faulty quotes this is
+    not so: whether Arrow or a look at each line judges them depends on the rows beside them.
+    """
+    fields, skip = FIELDS[choice(content, len(FIELDS), "fields")], "skip"
+    count = 2 + choice(content, 5, "shares")
+    whole, *parts = (
+        read_share(share, path, TWO, {} if content in VALID else fields, on_bad_row=skip)  # type: ignore[arg-type]
+        for number in (1, count)
+        for share in shares(path, number)
+    )
+    if b'"' not in content:
+        assert sum(part.rows for part in parts) == whole.rows
+        assert sum(part.skipped for part in parts) == whole.skipped
+    return whole
+
+
+def _many(path: Path, content: bytes) -> object:
+    """Edges in two files, cut anywhere."""
+    cut = choice(content, len(content) + 1, "cut")
+    if content in VALID:
+        cut = content.index(b"\n") + 1
+    folder = path.with_name("many")
+    folder.mkdir(exist_ok=True)
+    for name, part in (("1", content[:cut]), ("2", content[cut:])):
+        with open(folder / name, "wb", buffering=0) as file:
+            file.write(part)
+    return edges(folder, content)
+
+
 def in_blocks(read: Callable[[Path, bytes], object]) -> Callable[[Path, bytes], object]:
     """The same reader, of which some inputs are more than a block."""
 
@@ -201,6 +232,8 @@ def parsers(folder: Path) -> dict[str, Parser]:
     return {
         "edges": of(EDGES, edges),
         "edges-plain": of(EDGES, _plain),
+        "edges-shares": of(EDGES, _shared, share=0.5),
+        "edges-files": of(EDGES + SVM, _many, share=0.5),
         "market": of(MARKET, edges, "input.mtx"),
         "metis": of(METIS, edges, "input.graph"),
         "detect": of(

@@ -38,27 +38,45 @@ def aweto(
     memory O(m + n + k).
     """
     edges = ends(src, dst, bipartite)
-    m, limit = len(edges.src), capacity(len(edges.src), k, cap)
+    limit = capacity(len(edges.src), k, cap)
     whole, other = (
         (edges.src, edges.dst)
         if favourite_side(edges, favourite) == "source"
         else (edges.dst, edges.src)
     )
     home = by_hash(np.arange(edges.vertices), k, seed)
-    starts, wanted = grouped(whole, home[other], edges.vertices)
-    chosen = home.copy()
     # One table E for all. The published loaders run in parallel, so each has its own for the
     # vertices whose home it is; k small tables see little of the imbalance: largest part 1.24
     # instead of 1.02 of the mean on a graph of users and items with k = 128, at 5 % more replicas.
     # A table of its own pays in replicas only where it gives up the balance (5.8 instead of 1.2,
     # ratings of films, k = 128).
-    state = np.zeros(k, np.int64), np.zeros(k, np.float64), np.zeros(k, np.int64), tournament(k)
-    for lo in range(0, edges.vertices, _CHUNK):
-        hi = min(lo + _CHUNK, edges.vertices)
+    chosen = chosen_of(whole, home[other], home, np.zeros(k, np.int64), progress)
+    return spilled(chosen[whole], k, limit)
+
+
+def chosen_of(
+    whole: np.ndarray,
+    wanted: np.ndarray,
+    home: np.ndarray,
+    sent: np.ndarray,
+    progress: Progress = None,
+) -> np.ndarray:
+    """The part (n,) int16 that each favourite vertex is sent to, in ascending order, when the parts
+    have got `sent` (k,) int64 edges, to which theirs are added.
+
+    Their edges: the vertex of each, `whole` (m,), and the hash of its other end, `wanted` (m,);
+    `home` (n,): the hashes of the vertices.
+    """
+    n, k = len(home), len(sent)
+    starts, wanted = grouped(whole, wanted, n)
+    chosen, root = home.copy(), np.sqrt(sent.astype(np.float64))
+    state = sent, root, np.zeros(k, np.int64), tournament(k, root)
+    for lo in range(0, n, _CHUNK):
+        hi = min(lo + _CHUNK, n)
         _choose(starts[lo : hi + 1], wanted, chosen[lo:hi], *state)
         if progress:
-            progress(starts[hi] / m)
-    return spilled(chosen[whole], k, limit)
+            progress(starts[hi] / max(len(wanted), 1))
+    return chosen
 
 
 @compiled

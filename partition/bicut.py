@@ -24,8 +24,14 @@ def favourite_side(edges: Ends, favourite: str = "auto") -> str:
     if favourite != "auto":
         return favourite
     sources, targets = (
-        np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (edges.src, edges.dst)
+        int(np.count_nonzero(np.bincount(side))) if len(side) else 0
+        for side in (edges.src, edges.dst)
     )
+    return larger_side(sources, targets)
+
+
+def larger_side(sources: int, targets: int) -> str:
+    """The side with more vertices, which have edges; the sources if there are as many."""
     return "source" if sources >= targets else "target"
 
 

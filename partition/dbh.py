@@ -34,7 +34,7 @@ def dbh(
     home, parts = by_hash(np.arange(edges.vertices), k, seed), np.empty(m, np.int16)
     for lo in range(0, m, _CHUNK):
         a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
-        _by_lower_degree(a, b, degree, home, out)
+        by_lower_degree(a, b, degree, home, out)
         if progress:
             progress((lo + len(a)) / m)
     return spilled(parts, k, limit)
@@ -48,7 +48,8 @@ def _count(src, dst, degree):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _by_lower_degree(src, dst, degree, home, parts):  # type: ignore[no-untyped-def]
+def by_lower_degree(src, dst, degree, home, parts):  # type: ignore[no-untyped-def]
+    """Write to `parts` (m,) the `home` (n,) of each edge's end of lower `degree` (n,)."""
     for i in range(len(src)):
         u, v = src[i], dst[i]
         first = degree[u] < degree[v] or (degree[u] == degree[v] and u < v)

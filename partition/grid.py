@@ -8,13 +8,14 @@ GraphBuilder (Jain et al., GRADES 2013).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tux.partition.capacity import capacity, spilled
 from tux.partition.compiled import compiled
 from tux.partition.ends import Progress, ends
-from tux.partition.hashing import hashed
+from tux.partition.hashing import by_hash, hashed
 
 _CHUNK = 1 << 20
 
@@ -44,29 +45,57 @@ def grid(
     """
     edges = ends(src, dst, bipartite)
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
-    rows = -(-k // (math.isqrt(k - 1) + 1))
-    last = (k - 1) // rows
-    wide = hashed(np.arange(edges.vertices), seed)
-    home = (wide % np.uint64(k)).astype(np.int16)
-    parts = np.empty(m, np.int16)
+    numbers, parts = np.arange(edges.vertices), np.empty(m, np.int16)
     if greedy:
-        load = np.zeros(k, np.int64)
+        rows, load = _rows(k), np.zeros(k, np.int64)
+        home = by_hash(numbers, k, seed)
     else:
-        column, row, low = (
-            home // rows,
-            (wide % np.uint64(rows)).astype(np.int16),
-            (wide % np.uint64(k - last * rows)).astype(np.int16),
-        )
+        cells = cells_of(numbers, k, seed)
     for lo in range(0, m, _CHUNK):
         a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
         if greedy:
             _least_loaded(a, b, home, rows, load, out)
         else:
-            across = column[a]
-            out[:] = across * rows + np.where(across < last, row[b], low[b])
+            out[:] = cells.parts(a, b)
         if progress:
             progress((lo + len(a)) / m)
     return spilled(parts, k, limit)
+
+
+class Cells(NamedTuple):
+    """Of each vertex (n,) int16: the `column` that it picks as a source, and as a target the
+    `row`, or the one in the `last` column, which may have fewer than `rows`.
+    """
+
+    rows: int
+    last: int
+    column: np.ndarray
+    row: np.ndarray
+    row_in_last: np.ndarray
+
+    def parts(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """The part of each edge between these vertices, (m,) int16."""
+        across = self.column[src]
+        return across * self.rows + np.where(
+            across < self.last, self.row[dst], self.row_in_last[dst]
+        )
+
+
+def cells_of(numbers: np.ndarray, k: int, seed: int) -> Cells:
+    """What the vertices of these numbers pick in a grid of k cells."""
+    rows = _rows(k)
+    last = (k - 1) // rows
+    wide = hashed(numbers, seed)
+    column = (wide % np.uint64(k)).astype(np.int16) // rows
+    row, row_in_last = (
+        (wide % np.uint64(count)).astype(np.int16) for count in (rows, k - last * rows)
+    )
+    return Cells(rows, last, column, row, row_in_last)
+
+
+def _rows(k: int) -> int:
+    """In a full column of a grid of k cells."""
+    return -(-k // (math.isqrt(k - 1) + 1))
 
 
 @compiled

@@ -11,6 +11,8 @@ from tux.partition.ends import Ends, Progress, ends
 from tux.partition.hashing import by_hash
 
 _CHUNK = 1 << 20
+THETA = 100
+"""The highest in-degree of a low-degree target, unless another is asked for."""
 
 
 def hybrid(
@@ -22,7 +24,7 @@ def hybrid(
     bipartite: bool = False,
     cap: float | None = None,
     progress: Progress = None,
-    theta: float = 100,
+    theta: float = THETA,
 ) -> np.ndarray:
     """Each edge to part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`, else
     ``hash(src) mod k``; parts (m,) int16.

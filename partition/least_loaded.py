@@ -9,9 +9,9 @@ import numpy as np
 from tux.partition.compiled import compiled
 
 
-def tournament(k: int) -> np.ndarray:
-    """Winners (2 w,) int32 among k parts without load, w the next power of two: parts at w to
-    w+k-1, the match of 2j and 2j+1 at j.
+def tournament(k: int, load: np.ndarray | None = None) -> np.ndarray:
+    """Winners (2 w,) int32 among k parts, w the next power of two: parts at w to w+k-1, the match
+    of 2j and 2j+1 at j. Without `load` (k,) all have the same.
 
     The winner of all, the least loaded part, is at 1; -1 stands where there is no part.
     """
@@ -19,7 +19,9 @@ def tournament(k: int) -> np.ndarray:
     winners = np.full(2 * width, -1, np.int32)
     winners[width : width + k] = np.arange(k)
     for j in range(width - 1, 0, -1):
-        winners[j] = winners[2 * j]  # all loads are equal, and lower numbers are on the left
+        left, right = winners[2 * j], winners[2 * j + 1]
+        even = load is None or right < 0 or load[left] <= load[right]
+        winners[j] = left if even else right  # lower numbers are on the left
     return winners
 
 

@@ -8,6 +8,8 @@ masters cost is the work of Apply: one row each.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tux.partition.capacity import check_parts
@@ -71,55 +73,70 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
         ]
         return home
     home = np.full(len(counts), -1, np.int16)
-    mastered, rows = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    loads = loads_of(held, k)
+    alone = np.flatnonzero(counts == 0)
+    whole = np.flatnonzero(counts == 1)
+    home[whole] = held.part[held.first[whole]]
     # by counting, as these are 16 bits
     order = np.argsort(-np.minimum(counts, 32_767).astype(np.int16), kind="stable")
-    order = order[: np.count_nonzero(counts)].astype(np.int32 if len(counts) < 2**31 else np.int64)
-    _place(held.first, held.part, held.edges, order, mastered, rows, home, SLACK)
-    alone = np.flatnonzero(counts == 0)
-    home[alone] = np.repeat(np.arange(k, dtype=np.int16), _filled(mastered, len(alone)))
+    order = order[: len(counts) - len(alone) - len(whole)]
+    order = order.astype(np.int32 if len(counts) < 2**31 else np.int64)
+    mirrors = int(loads.rows.sum()) - len(order)
+    choose(held, order, loads, len(counts) - len(alone), mirrors, home)
+    home[alone] = np.repeat(np.arange(k, dtype=np.int16), filled(loads.mastered, len(alone)))
     return home
 
 
-@compiled
-def _place(first, part, edges, order, mastered, rows, home, slack):  # type: ignore[no-untyped-def]
-    """Whole vertices have no choice and come first; the others by falling number of replicas, so
-    that the heavy ones find room.
-
-    rows[p]: rows that p moves each way at a synchronisation, of mirrors and of masters.
+class Loads(NamedTuple):
+    """`mastered` (k,): masters that each part has so far; `rows` (k,): rows that it moves each way
+    at a synchronisation, of mirrors and of masters. Both int64.
     """
-    total = np.int64(0)
+
+    mastered: np.ndarray
+    rows: np.ndarray
+
+
+def loads_of(held: Replicas, k: int) -> Loads:
+    """The loads before any vertex of several replicas has its master: whole vertices have no
+    choice and come first.
+    """
+    counts = held.counts
+    whole = held.part[held.first[:-1][counts == 1]]
+    cut = held.part[np.repeat(counts > 1, counts)]
+    return Loads(np.bincount(whole, minlength=k), np.bincount(cut, minlength=k))
+
+
+def choose(
+    held: Replicas, order: np.ndarray, loads: Loads, vertices: int, mirrors: int, home: np.ndarray
+) -> None:
+    """Write to `home` the masters of the vertices `order`, of several replicas each, and add them
+    to `loads`.
+
+    They come by falling number of replicas, so that the heavy ones find room. The means are those
+    of the whole type: `vertices` have edges, with `mirrors` replicas beside their masters.
+    """
+    k = len(loads.mastered)
+    means = max(vertices / k, 1e-9), max(2 * mirrors / k, 1e-9)
+    most = max(np.ceil(means[0]), SLACK * means[0]), max(np.ceil(means[1]), SLACK * means[1])
+    _choose(held.first, held.part, held.edges, order, *loads, home, means, most)
+
+
+@compiled
+def _choose(first, part, edges, order, mastered, rows, home, means, most):  # type: ignore[no-untyped-def]
+    mean_masters, mean_rows = means
+    most_masters, most_rows = most
     for v in order:
-        count = first[v + 1] - first[v]
-        if count == 1:
-            home[v] = part[first[v]]
-            mastered[home[v]] += 1
-            continue
-        total += 2 * (count - 1)
-        for j in range(first[v], first[v + 1]):
-            rows[part[j]] += 1
-    mean_masters, mean_rows = (
-        max(len(order) / len(mastered), 1e-9),
-        max(total / len(mastered), 1e-9),
-    )
-    most_masters, most_rows = (
-        max(np.ceil(mean_masters), slack * mean_masters),
-        max(np.ceil(mean_rows), slack * mean_rows),
-    )
-    for v in order:
-        count = first[v + 1] - first[v]
-        if count == 1:
-            break
-        more = count - 2
+        more = first[v + 1] - first[v] - 2
         best, least = -1, np.inf  # the least loaded
-        near, most, nearest = -1, -1, np.inf  # the one with most edges; of those, the least loaded
+        # the one with most edges; of those, the least loaded
+        near, largest, nearest = -1, -1, np.inf
         for j in range(first[v], first[v + 1]):
             p = part[j]
             load = mastered[p] / mean_masters + rows[p] / mean_rows
             if load < least:
                 best, least = p, load
-            if edges[j] > most or (edges[j] == most and load < nearest):
-                near, most, nearest = p, edges[j], load
+            if edges[j] > largest or (edges[j] == largest and load < nearest):
+                near, largest, nearest = p, edges[j], load
         if mastered[near] + 1 <= most_masters and (more == 0 or rows[near] + more <= most_rows):
             best = near
         home[v] = best
@@ -127,7 +144,7 @@ def _place(first, part, edges, order, mastered, rows, home, slack):  # type: ign
         rows[best] += more
 
 
-def _filled(load: np.ndarray, count: int) -> np.ndarray:
+def filled(load: np.ndarray, count: int) -> np.ndarray:
     """How many of `count` equal things each of the parts gets so that the least loaded ones are
     filled up evenly; (k,) int64.
     """

@@ -37,16 +37,26 @@ def pds(
     k = 4, 7 for 32, 15 for 128, 226 for 32,767), against 2 sqrt(k) in a grid.
     """
     edges = ends(src, dst, bipartite)
-    m, limit = len(edges.src), capacity(len(edges.src), k, cap)
+    limit = capacity(len(edges.src), k, cap)
     home = by_hash(np.arange(edges.vertices), k, seed)
-    starts, members = _meetings(k)
-    load, parts = np.zeros(k, np.int64), np.empty(m, np.int16)
+    parts = of_homes(edges.src, edges.dst, home, np.zeros(k, np.int64), progress)
+    return spilled(parts, k, limit)
+
+
+def of_homes(
+    src: np.ndarray, dst: np.ndarray, home: np.ndarray, load: np.ndarray, progress: Progress = None
+) -> np.ndarray:
+    """The parts (m,) int16 of edges between vertices whose hashes are `home` (n,), when the parts
+    have `load` (k,) int64 edges, to which these are added.
+    """
+    m, (starts, members) = len(src), _meetings(len(load))
+    parts = np.empty(m, np.int16)
     for lo in range(0, m, _CHUNK):
-        a, b, out = (x[lo : lo + _CHUNK] for x in (edges.src, edges.dst, parts))
+        a, b, out = (x[lo : lo + _CHUNK] for x in (src, dst, parts))
         _least_loaded(a, b, home, starts, members, load, out)
         if progress:
             progress((lo + len(a)) / m)
-    return spilled(parts, k, limit)
+    return parts
 
 
 def _meetings(k: int) -> tuple[np.ndarray, np.ndarray]:

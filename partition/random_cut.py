@@ -30,8 +30,13 @@ def random(
     parts = np.empty(len(first), np.int16)
     for lo in range(0, len(first), _CHUNK):
         a, b = first[lo : lo + _CHUNK], second[lo : lo + _CHUNK]
-        low, high = np.minimum(a, b), np.maximum(a, b)
-        parts[lo : lo + _CHUNK] = by_hash(hashed(low, seed) ^ high.astype(np.uint64), k, seed)
+        parts[lo : lo + _CHUNK] = of_pairs(a, b, k, seed)
         if progress:
             progress((lo + len(a)) / len(first))
     return spilled(parts, k, limit)
+
+
+def of_pairs(first: np.ndarray, second: np.ndarray, k: int, seed: int) -> np.ndarray:
+    """The part of each edge between vertices of these numbers, (m,) int16."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return by_hash(hashed(low, seed) ^ high.astype(np.uint64), k, seed)

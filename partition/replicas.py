@@ -124,7 +124,11 @@ def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
     """The same for vertices 0 to n-1, from each part's ends of edges: arrays of vertices, one
     entry an end, in any order.
     """
-    held = [_counted(own, n) for own in ends_by_part]
+    return of_counts([_counted(own, n) for own in ends_by_part], n)
+
+
+def of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas:
+    """The same from each part's vertices, each once, and how many edges each has there."""
     first = np.zeros(n + 1, np.int64)
     for vertices, _ in held:
         first[vertices + 1] += 1

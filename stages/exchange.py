@@ -18,7 +18,7 @@ from tux.stages.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.loops import EdgeLoops, Loop
 from tux.stages.plan import Plan, of_cells, of_tiles, of_vertices
 from tux.stages.replica_rules import may_be_cut
-from tux.stages.tickets import EACH, Items, cells, even_items, ranges, with_tickets
+from tux.stages.tickets import EACH, LEAST, Items, cells, even_items, ranges, with_tickets
 from tux.stages.walk import Walk
 
 
@@ -142,7 +142,11 @@ class Exchange(CallingStage):
         if self.by_tile:
             return Walk.by_tile(worker, edges, role, batch)
         vertices = worker.graph.of_role(role)
-        parts = _shares(len(edges), len(vertices), self.split) if plan.form == "cells" else 1
+        parts = 1
+        if plan.form == "cells":
+            parts = self.split
+            if not worker.cuts_few:
+                parts = _shares(len(edges), len(vertices), self.split)
         return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None, parts=parts)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:
@@ -299,7 +303,8 @@ class ExchangeStep(Step):
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
             across = self.walk.layout.across
-            return Items(*cells(*span, bounds, across, stream, columns=plan.columns))
+            least = 0 if self._worker.cuts_few else LEAST
+            return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))
         return self._ranges[span]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tux.program.program import Program, stages_of
+from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster, Stage
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call
@@ -51,6 +51,19 @@ def schedules(
         yield from schedules(
             program, stage.inside, workers, inner, depth + 1, fused=is_fused, racing=racing
         )
+
+
+def has_shares(program: Program) -> bool:
+    """Whether a function gets the edges of a vertex in shares, by the program's word, in a run of
+    one worker.
+    """
+    cluster = Cluster(has_test=True)
+    return any(
+        plan.form == "cells"
+        for method in STAGED
+        for each in schedules(program, stages_of(program, method, cluster), 1)
+        for plan in each.plans.values()
+    )
 
 
 def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[str]:

@@ -95,19 +95,26 @@ def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarra
 
 
 def cells(
-    lo: int, hi: int, bounds: np.ndarray, parts: int, stream: np.uint64, *, columns: bool
+    lo: int,
+    hi: int,
+    bounds: np.ndarray,
+    parts: int,
+    stream: np.uint64,
+    *,
+    columns: bool,
+    least: int = LEAST,
 ) -> tuple[np.ndarray, int]:
     """Ranges of the rows lo..hi by `parts` of the other end, with tickets of the rows and, with
     `columns`, of the parts; and the number of tickets. `bounds` (rows * parts + 1,): running
     numbers of edges by row and part.
 
     There are as many ranges as parts, and cells come along the diagonals of this grid in random
-    order. Few edges are one item.
+    order. Edges and rows that are fewer than `least` are one item.
     """
     rows = np.arange(lo, hi + 1, dtype=np.int64)
     weights = bounds[lo * parts : hi * parts + 1 : parts] + rows
     whole = int(weights[-1] - weights[0])
-    if hi <= lo or whole < LEAST:
+    if hi <= lo or whole < least:
         items = ranges(np.arange(lo, lo + (hi > lo)), np.full(int(hi > lo), hi))
         items[:, PART_END] = parts
         return items, 0

@@ -120,8 +120,12 @@ class CrashingDisk:
                     make(inner, path / name)
             else:
                 here = Path(where[number]).read_bytes()
-                torn = [here[: len(here) // 2], bytes(len(here))]
-                path.write_bytes(left(self.contents.get(number, b""), here, torn))
+                sure = self.contents.get(number, b"")
+                # what was waited for stays where a file has only grown since
+                stays = len(sure) if here.startswith(sure) else 0
+                rest = len(here) - stays
+                torn = [here[: stays + rest // 2], here[:stays] + bytes(rest)]
+                path.write_bytes(left(sure, here, torn))
 
         shutil.rmtree(target, ignore_errors=True)
         make(os.stat(self.root).st_ino, Path(target))

@@ -90,6 +90,13 @@ class Visits(Program):
         return [MiniBatch(Generate(step, visit, "page", path="length", rounds=2), vertices=2)]
 
 
+class Lists(Visits):
+    """Walks that no stage uses: they are kept on disk."""
+
+    def stages(self):
+        return [MiniBatch(Generate(step, None, "page", path="length", rounds=2), vertices=2)]
+
+
 def edges_of(program):
     """Small data of a program: 12 pages, or 9 users and 6 items."""
     one_type = len(set(program.edge.ends)) == 1
@@ -190,12 +197,26 @@ class Led(SimulatedCluster):
         super().deliver(channel)
 
 
-def run(make, *, k, slack, seed, every=None, states=None, epochs=EPOCHS, led=Led, keeper=None):
+def run(
+    make,
+    *,
+    k,
+    slack,
+    seed,
+    every=None,
+    states=None,
+    epochs=EPOCHS,
+    led=Led,
+    keeper=None,
+    ready=None,
+):
     """A run of k workers, kept `every` so often, or from `states` on; returns what it ends with,
-    and the keeper. `led`: how the launcher leads them.
+    and the keeper. `led`: how the launcher leads them; `ready(worker)` is called with each.
     """
     program = make()
     team = Team(program, edges_of(program), k=k, slack=slack, delivery=seed)
+    for worker in team.workers if ready else []:
+        ready(worker)
     trainings, keeper = [Training(worker) for worker in team.workers], keeper or InMemory()
     cluster = team.cluster
     if every:

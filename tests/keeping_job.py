@@ -29,6 +29,7 @@ UNKNOWN = dict(
     data="",
     test=None,
     parameters={},
+    options={},
     versions={},
     metrics_bytes=0,
 )
@@ -39,6 +40,10 @@ class OnDisk:
 
     def __init__(self, out, die):
         self.checkpoints, self.draft, self.left = Checkpoints(out, Found(None, [])), None, die
+
+    @property
+    def lists(self):
+        return self.checkpoints.lists
 
     def begin(self):
         self.draft = self.checkpoints.begin()

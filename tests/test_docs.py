@@ -10,6 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from shown import shown
 
 from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import to_networkx
@@ -137,11 +138,7 @@ def test_the_program_with_generated_edges(tmp_path):
     a --> b --> c    on a circle, a walk of 4 from any page visits it twice and the others once
     ^-----------/
     """
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", PAGES["docs/program.md"], re.MULTILINE | re.DOTALL
-    )
-    program, links = tmp_path / "visits.py", tmp_path / "links.txt"
-    program.write_text(next(block for block in blocks if "class Visits" in block))
+    program, links = shown("Visits", tmp_path), tmp_path / "links.txt"
     links.write_text("a b\nb c\nc a\n")
     flags = ["--length", "4", "--check", "--out", str(tmp_path / "out")]
     assert main(["run", str(program), str(links), *flags]) == 0

@@ -16,11 +16,11 @@ import numpy as np
 from tux.apps.blockpg.context import SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
 from tux.apps.blockpg.logistic import attempt, follow, keep, measure, pass_on, wake, weigh
-from tux.apps.blockpg.passes import accept, decide, settle, settled
+from tux.apps.blockpg.passes import accepted, decide, settle, settled
 from tux.apps.blockpg.penalties import lower
 from tux.apps.blockpg.quality import JUDGED, judged, probability
 from tux.apps.blockpg.span import ALL, KEPT, choose, displaced, reach
-from tux.apps.blockpg.start import damped, started
+from tux.apps.blockpg.start import crowding, damped, started
 from tux.apps.blockpg.weights import SparseReport
 from tux.program.fields import data, delta, master, mirror, value
 from tux.program.input import Samples
@@ -103,12 +103,15 @@ class BlockPG(Program):
     def _blocks(self, cluster):
         return self.blocks or (BLOCKS if cluster.workers > 1 else 0)
 
+    def _together(self, cluster):
+        """Blocks of features that step at once, as those of a group do; 0: there are none."""
+        return self._blocks(cluster) or (BLOCKS if self.groups else 0)
+
     def setup(self, cluster):
-        # features of a group step at once
-        blocks = self._blocks(cluster) or (BLOCKS if self.groups else 0)
+        blocks = self._together(cluster)
         stages = [
             Exchange(None, enter=weigh),
-            GlobalSync(damped(blocks, cluster.slack)),
+            GlobalSync(damped(crowding(blocks, cluster.slack))),
             Exchange(None, enter=follow),
             Exchange(None, enter=keep),
         ]
@@ -126,7 +129,7 @@ class BlockPG(Program):
             GlobalSync(decide, aggregate=displaced),
             GlobalSync(choose, aggregate=reach),
             Exchange(None, enter=attempt),
-            GlobalSync(accept),
+            GlobalSync(accepted(crowding(self._together(cluster), cluster.slack))),
             Apply("feature", settle, gather=False),
             Exchange(None, enter=follow),
             Exchange(pass_on, split=True),

@@ -50,6 +50,19 @@ def decide(tau, p):
     )
 
 
+def accepted(crowd):
+    """`accept` before a pass whose steps are damped by `crowd`. A run that goes on on another
+    number of workers has another one than it began with.
+    """
+
+    def accept_for(tau, p):
+        accept(tau, p)
+        tau.changed = bool(tau.changed or tau.crowd != crowd)
+        tau.crowd = crowd
+
+    return accept_for
+
+
 def accept(tau, p):
     """Take the step if F is lower there; undo the pass if it raised F and still does; and how
     stiff the next pass is.

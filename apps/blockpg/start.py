@@ -7,13 +7,18 @@ import numpy as np
 CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on average
 
 
-def damped(blocks, slack):
-    """What follows from the weights of the samples; features step at once in `blocks` blocks (0:
-    one by one) of workers that are up to `slack` clocks apart.
+def crowding(blocks, slack):
+    """How much a step is damped for each other feature of a sample that moves: features step at
+    once in `blocks` blocks (0: one by one) of workers that are up to `slack` clocks apart.
     """
+    return CROWD * (slack + 1) / blocks if blocks else 0.0
+
+
+def damped(crowd):
+    """What follows from the weights of the samples; steps are damped by `crowd`."""
 
     def begin(tau, p):
-        tau.crowd = CROWD * (slack + 1) / blocks if blocks else 0.0
+        tau.crowd = crowd
         tau.heaviest, tau.l1, tau.full, tau.stiff, tau.error, tau.changed = (
             tau.most,
             p.l1,

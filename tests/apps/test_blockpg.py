@@ -11,7 +11,7 @@ from blockpg_oracle import Data, drawn
 from blockpg_team import MADE, fit, found, unbalanced
 from team import Team
 
-from tux.apps.blockpg import blockpg, start
+from tux.apps.blockpg import passes, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
 from tux.io.samples import read_samples
@@ -259,14 +259,14 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
     """Without damping, features of a block that say the same step over each other; F still
     falls, and to its minimum.
     """
-    data, undone, accept = drawn(n=60, p=20, share=1.0), [], blockpg.accept
+    data, undone, accept = drawn(n=60, p=20, share=1.0), [], passes.accept
     data.x[:] = (data.x + 3 * data.x[:, :1]).astype("f4")
 
     def watched(tau, p):
         accept(tau, p)
         undone.append((bool(tau.undone), float(tau.stiff)))
 
-    monkeypatch.setattr(blockpg, "accept", watched)
+    monkeypatch.setattr(passes, "accept", watched)
     monkeypatch.setattr(start, "CROWD", 0.0)
     team = fit(data, blocks=2, k=k, epochs=400)
     objective, back = np.array(team.history("objective")), np.array([each for each, _ in undone])

@@ -5,20 +5,31 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from blockpg_oracle import drawn as samples
+from interrupted import PART, Job, all_kept
+from interrupted import run as trained
 from lda_team import Sampling, drawn
+from redistributing import knowledge
+from shown import shown
 from warplda_team import Warped
 
+from tux.apps.blockpg import start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.lda.lda import LDA
+from tux.apps.lda.metropolis import TOPIC
 from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
+from tux.arrays.edges import EdgeData
 from tux.engine.redistribute import Redistribution
-from tux.engine.shares import shares_of
+from tux.engine.saved import load
+from tux.engine.shares import alike, shares_of
 from tux.engine.state import State, arrays_of, put_back
 from tux.engine.training import Training
+from tux.program.sources import find
 from tux.run.inputs import Inputs
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
+from tux.synthetic.graph import graph
 
 SMALL = {"topics": 4, "parts": 3}
 
@@ -56,6 +67,22 @@ def kept(worker):
         return {name: array.copy() for name, array in arrays_of(worker).items()}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "n"), [(1, 2), (2, 1)])
+def test_steps_are_damped_as_the_new_workers_need(k, n, tmp_path):
+    """From the second pass on: the first one goes on with the model that it was given."""
+    inputs = Inputs(samples(n=60, p=40).edges())
+    job = Job(BlockPG(l1=0.5, tol=0.0), inputs, 3, k=k, jit=False)
+    others = job._replace(k=n, epochs=6)
+    ending = trained(others, states=Moved(job, tmp_path).states((3, 0), n))
+    whole = trained(others)
+    for mine, expected in zip(ending.workers, whole.workers, strict=True):
+        assert mine.tau.crowd == expected.tau.crowd == (start.CROWD / 64 if n > 1 else 0)
+        assert (mine.tables["sample"].arrays["near"].max() > 0) == (n > 1)
+    objective = [record["objective"] for record in ending.records[0]]
+    assert objective == sorted(objective, reverse=True)
+
+
 @contextmanager
 def without_topic(worker):
     """The edges without the field that the team of WarpLDA has added."""
@@ -89,3 +116,104 @@ def test_curves_go_on_on_other_workers(app, tmp_path):
         for metric in metrics:
             curve = [record[metric] for record in rest]
             assert curve == pytest.approx([record[metric] for record in whole], rel=5e-3)
+
+
+BEFORE, AFTER = 4, (1, 2, 3, 8)
+
+
+class Moved:
+    """The checkpoints of a job of 4 workers, and their states on others."""
+
+    def __init__(self, job, folder):
+        self.job, self.kept = job, all_kept(job, folder)[0]
+        self._shares = {}
+
+    def shares(self, k, epoch):
+        """What each of k workers holds; `epoch`: the one that has ended before that of clocks."""
+        if (k, epoch) not in self._shares:
+            job = self.job
+            self._shares[k, epoch] = shares_of(
+                job.program,
+                job.inputs,
+                job.partitioner,
+                k,
+                job.seed,
+                epoch=epoch,
+                slack=job.slack if k > 1 else 0,
+            )
+        return self._shares[k, epoch]
+
+    def states(self, place, n):
+        """The states of a checkpoint on n workers; None if the clocks of its epoch are others
+        there.
+        """
+        epoch, clocks = place
+        cuts = [self.shares(k, epoch if clocks else None) for k in (self.job.k, n)]
+        if clocks and not alike(clocks, *cuts):
+            return None
+        states = [load(file, PART) for file in self.kept[place]]
+        made = Redistribution(
+            self.job.program, self.job.seed, cuts[0].shares, states, cuts[1].shares
+        )
+        return [made.state(rank) for rank in range(n)]
+
+    def workers(self, states):
+        """Workers that have these states."""
+        trainings = self.job._replace(k=len(states)).trainings()
+        for training, state in zip(trainings, states, strict=True):
+            training.resume(state)
+        return [training.worker for training in trainings]
+
+
+class Counting(Sampling):
+    """Workers whose counts are looked at."""
+
+    def __init__(self, job, workers):
+        self.program, self.edges, self.workers = job.program, job.inputs.train, workers
+        for worker in workers:
+            fields = worker.graph.edges.fields
+            if "z" in fields:
+                fields["topic"] = fields["z"][:, TOPIC]  # where the team looks for it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize(
+    "program", [LDA(sampler="sparse", **SMALL), WarpLDA(**SMALL)], ids=["exact", "warp"]
+)
+def test_counts_of_topics_are_exact(program, slack, tmp_path):
+    inputs = Inputs(drawn(documents=40, words=20))
+    job = Job(program, inputs, 3, k=BEFORE, slack=slack)
+    moved = Moved(job, tmp_path)
+    ends = [place for place in moved.kept if not place[1]]
+    assert len(ends) == 3
+    for place in ends:
+        workers = moved.workers([load(file, PART) for file in moved.kept[place]])
+        known = knowledge(workers)
+        Counting(job, workers).check()
+        for n in AFTER:
+            states = moved.states(place, n)
+            workers = moved.workers(states)
+            assert repr(knowledge(workers)) == repr(known)
+            Counting(job, workers).check()
+            if place[0] < job.epochs:
+                Counting(job, trained(job._replace(k=n), states=states).workers).check()
+
+
+@pytest.mark.slow
+def test_counts_of_a_shuffled_program_are_exact_within_epochs_too(tmp_path):
+    """Its clocks, and its walks, are the same on any number of workers."""
+    program = find(str(shown("Visits", tmp_path))).program(length=4)
+    edges = EdgeData.of(("page", "page"), *graph(3000, 4000), {})
+    job = Job(program, Inputs(edges), 2, k=BEFORE, partitioner="random")
+    moved, expected = Moved(job, tmp_path), visits(job, trained(job))
+    assert expected.sum() > 0 and any(clocks for _, clocks in moved.kept)
+    for place in moved.kept:
+        for n in AFTER:
+            ending = trained(job._replace(k=n), states=moved.states(place, n))
+            assert np.array_equal(visits(job, ending), expected)
+
+
+def visits(job, ending):
+    """Of all pages, at the end of a run."""
+    return Counting(job, ending.workers).gather("page", "visits")

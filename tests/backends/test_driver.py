@@ -8,7 +8,7 @@ from tux.apps.mf.mf import MF
 from tux.backends import driver
 from tux.backends.contract import MachineLost, Order
 from tux.backends.run import run
-from tux.base.errors import TuxError, UsageError
+from tux.base.errors import DeadlinePassed, TuxError, UsageError
 from tux.cli.main import main
 from tux.run.folder import App, Origin, Run, read_run, write_run
 from tux.run.options import RunOptions
@@ -109,6 +109,36 @@ def test_all_go_on_from_the_checkpoint(tmp_path):
     assert words[0][:3] == ["run", "--resume", str(out)]
     assert words[1][:3] == ["run", "mf", "/data"] and "--checkpoint-every=1" in words[1]
     assert not (out / ".lock").exists()
+
+
+def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
+    out = tmp_path / "out"
+
+    class Over(Scripted):
+        def start(self, wanted):
+            (out / "checkpoints" / "000001").mkdir(parents=True)
+            (out / "model").mkdir()
+            whole = record("mf")
+            whole.results = {"epochs": 5}
+            write_run(out, whole)
+            return super().start(wanted)
+
+    backend = Over({0: [LOST], 1: [GOES_ON]})
+    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert backend.started == 1 and backend.closed == 2
+
+
+def test_a_machine_that_cannot_be_replaced_gives_machine_0_time():
+    class Full(Scripted):
+        def replace(self, rank):
+            raise DeadlinePassed("no room")
+
+    backend = Full({0: [GOES_ON], 1: [LOST]})
+    with pytest.raises(DeadlinePassed, match="no room"):
+        Said().started(backend, restarts=1)
+    backend = Full({0: [GOES_ON], 1: [LOST]})
+    backend.until = lambda: (1, "kill") in backend.asked
+    assert Said().started(backend, restarts=1) == 0
 
 
 def test_checkpoints_must_be_where_all_machines_see_them(tmp_path):

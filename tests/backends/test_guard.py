@@ -98,8 +98,12 @@ def test_the_end_of_the_lease_kills_the_command(folder, start):
     assert ended(process) and gone(pid) and not folder.exists()
 
 
-def test_an_interrupt_is_that_of_a_terminal(folder, start):
+@pytest.mark.parametrize("blocked", [[], [signal.SIGINT]], ids=["open", "blocked"])
+def test_an_interrupt_is_that_of_a_terminal(folder, start, blocked):
+    """Ray blocks it in its processes, and so in those that they start."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     process = start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     begin(process, folder, "import time; print('on', flush=True); time.sleep(1000)")
     process.stdout.readline()
     wish(process, "interrupt")

@@ -19,6 +19,7 @@ from tux.cluster.control import (
     Hello,
     Join,
     Keep,
+    NotYet,
     Record,
     Trained,
     Welcome,
@@ -52,6 +53,8 @@ CONTROLS = [
     Bye(),
     Bye("it was interrupted"),
     Bye("worker 1 was killed", again=True),
+    Bye("interrupted after 2 epochs", interrupted=True),
+    NotYet(),
 ]
 KINDS = [
     errors.UsageError,
@@ -60,6 +63,7 @@ KINDS = [
     errors.DeadlinePassed,
     errors.DiskError,
     errors.Refused,
+    errors.Interrupted,
 ]
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from members import job_in
 
-from tux.base.errors import PeerLost, ProgramError, Refused, StartsAgain, TuxError
+from tux.base.errors import Interrupted, PeerLost, ProgramError, Refused, StartsAgain, TuxError
 from tux.cluster import follower_launcher, local_workers
 from tux.cluster.control import Bye, Welcome, failed
 from tux.cluster.follower_launcher import FollowerLauncher
@@ -87,12 +87,16 @@ def test_a_word_of_machine_0_is_a_reason_to_join_again(machine):
     assert asked == [(b"0", "machine 0 starts all workers again: worker 0 was killed")]
 
 
-@pytest.mark.parametrize("error", [ended(Bye("it was interrupted")), ProgramError("1 / 0")])
+@pytest.mark.parametrize(
+    "error",
+    [ended(Bye("lost")), ended(Bye("after 2 epochs", interrupted=True)), ProgramError("1 / 0")],
+)
 def test_what_ends_the_job_for_good_ends_this_machine(machine, error):
     follower, asked, _ = machine([(error, 0)])
     with pytest.raises(TuxError) as caught, follower:
         follower.wait()
     assert caught.value.exit_code == error.exit_code and not asked
+    assert caught.value.what == error.what
 
 
 def test_without_restarts_a_lost_worker_ends_this_machine(machine):
@@ -117,6 +121,33 @@ def test_a_worker_that_is_stopped_for_long_is_lost(machine, monkeypatch):
 def test_a_goodbye_says_whether_the_job_goes_on():
     assert isinstance(AGAIN, StartsAgain) and AGAIN.exit_code == 75
     assert isinstance(ended(Bye("over")), Refused)
+    by_user = ended(Bye("interrupted after 2 epochs", interrupted=True))
+    assert isinstance(by_user, Interrupted) and by_user.exit_code == 130
+    assert by_user.what == "machine 0 ended the job: interrupted after 2 epochs"
+
+
+def test_a_machine_that_the_user_ends_tells_machine_0(machine, monkeypatch):
+    follower, _, _ = machine([(0, 0)])
+    told = []
+    monkeypatch.setattr(follower_launcher, "leave", lambda job, why: told.append((job.nonce, why)))
+    with pytest.raises(KeyboardInterrupt), follower:
+        raise KeyboardInterrupt
+    ((nonce, why),) = told
+    assert (
+        nonce == b"0" and why.startswith("machine 0 (") and why.endswith("ended there by the user")
+    )
+
+
+def test_a_machine_that_has_not_joined_tells_nothing(machine, monkeypatch):
+    follower, _, _ = machine([(0, 0)])
+
+    def ask(job):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(follower_launcher, "ask", ask)
+    monkeypatch.setattr(follower_launcher, "leave", lambda job, why: pytest.fail(why))
+    with pytest.raises(KeyboardInterrupt), follower:
+        pass
 
 
 def test_reasons_of_an_older_incarnation_are_removed(tmp_path):

@@ -8,8 +8,9 @@ import pytest
 from members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
-from tux.cluster import heartbeat, joining
-from tux.cluster.control import Welcome
+from tux.cluster import answering, heartbeat, joining
+from tux.cluster.answering import Answering, answer
+from tux.cluster.control import Join, NotYet, Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
@@ -153,3 +154,104 @@ def test_what_is_left_of_an_older_job_is_refused_and_counted(tmp_path, machine0)
     finally:
         left.close(0.0)
         worker.close(0.0)
+
+
+class Busy:
+    """Sockets by which machine 0 says so many times that it is at work, and then welcomes."""
+
+    def __init__(self, job, times):
+        self.job, self.times, self.asked, self.endpoint, self.waiting = job, times, 0, "", []
+
+    def more_dealers(self, most_waiting):
+        return self
+
+    def connect(self, member, address):
+        return True
+
+    def offer(self, member, frames):
+        self.asked += 1
+        word = NotYet() if self.asked <= self.times else Welcome(b"new")
+        self.waiting.append(joining.told(word, self.job.meeting))
+
+    def poll(self, milliseconds):
+        return bool(self.waiting)
+
+    def receive(self):
+        return [bytes(frame) for frame in self.waiting.pop()] if self.waiting else None
+
+    def close(self, seconds):
+        pass
+
+
+@pytest.mark.parametrize("limits", [{"rejoin": 0.03, "deadline": 9}, {"deadline": 0.03}])
+def test_a_machine_waits_on_while_machine_0_is_at_work(tmp_path, monkeypatch, limits):
+    """Also if that takes many times as long as it waits for a machine that is silent."""
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    job = job_in(tmp_path, nonce=b"old", **limits)
+    machine = Busy(job, 20)
+    monkeypatch.setattr(joining, "Sockets", lambda *arguments: machine)
+    found = joining.ask_again(job, "lost") if "rejoin" in limits else joining.ask(job)
+    assert found == Welcome(b"new") and machine.asked == 21
+
+
+@pytest.mark.parametrize("secret", [None, bytes(32)])
+def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch, secret):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(answering, "LEAST", 0.0)
+    answers = Answering("tcp://127.0.0.1:*", secret)
+    place = answers._sockets.endpoint
+    answers._meeting = joining.number(secret or place.encode(), b"")
+    addresses = {"launcher": place, "listen": "tcp://127.0.0.1:*", "secret": secret}
+    asking = job_in("unused", nonce=b"old", rejoin=SOON, deadline=SOON, **addresses)
+    heard = []
+    thread = threading.Thread(target=lambda: heard.append(joining.ask(asking)), daemon=True)
+    try:
+        thread.start()
+        until(lambda: answers.answered > 2, "an answer")
+        monkeypatch.setattr(answering, "LEAST", float("inf"))  # it hangs
+        until(lambda: not answers._works, "a look")
+        before = answers.answered
+        answers.close()
+        assert answers.answered <= before + 1 and not heard
+        launcher = SocketThread(
+            2,
+            ["", "", place],
+            1,
+            lambda message: False,
+            partners=[],
+            secret=secret,
+            outside=lambda frames: (
+                isinstance(joining.heard(frames, asking.meeting), Join)
+                and not launcher.reactor.sockets.send_once(
+                    joining.heard(frames, asking.meeting).address,
+                    joining.told(Welcome(b"new"), asking.meeting),
+                )
+            ),
+        )
+        launcher.start()
+        thread.join(SOON)
+        launcher.close(0.0)
+    finally:
+        answers.close()
+    assert heard == [Welcome(b"new")]
+
+
+def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
+    answer(f"ipc://{tmp_path}/launcher", None)()
+    first = Answering("tcp://127.0.0.1:*", None)
+    answer(first._sockets.endpoint, None)()
+    first.close()
+
+
+@pytest.mark.parametrize("nonce", [b"one", b"older"])
+def test_a_machine_that_leaves_says_so_at_once(tmp_path, machine0, nonce):
+    launcher = machine0(job_in(tmp_path, nonce=b"one"))
+    leaving = job_in(tmp_path, nonce=nonce, listen=f"ipc://{tmp_path}/command")
+    joining.leave(leaving, "machine 1 was ended there")
+    if nonce == b"one":
+        with pytest.raises(PeerLost, match="machine 1 was ended there"):
+            launcher.receive(SOON, "a message")
+    else:
+        joining.leave(msgspec.structs.replace(leaving, nonce=b"one"), "the right one")
+        with pytest.raises(PeerLost, match="the right one"):
+            launcher.receive(SOON, "a message")

@@ -4,6 +4,7 @@ with the bytes of one that was not; and jobs that keep no states.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,16 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keeping import Visits, edges_of, step
-from team import Team
+from lda_team import drawn
+from run_folders import model as model_files
+from run_folders import untimed as without_times
 
-from tux.base.errors import Refused
+from tux.apps.lda.lda import LDA
 from tux.cluster.keeper import States
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
-from tux.engine.training import Training
 from tux.protocol.marks import Every
-from tux.stages import Generate, MiniBatch
+from tux.run.folder import read_metrics
+from tux.run.options import RunOptions
+from tux.run.session import resume, run
 
 JOB = Path(__file__).parents[1] / "keeping_job.py"
 HARD = 300.0  # seconds after which a command counts as hung
@@ -56,10 +59,10 @@ def model(folder, name):
 
 
 def untimed(folder, name):
-    """The records of a job without what was measured, and without counts of clocks and bytes: where
-    rows are pulled, a state costs a clock.
+    """The records of a job without what was measured, and without counts of bytes: where rows are
+    pulled, a state costs some.
     """
-    measured = ("seconds", "edges_per_second", "clock", "bytes_dense")
+    measured = ("seconds", "edges_per_second", "bytes_dense")
     return [
         {
             k: v
@@ -92,21 +95,38 @@ def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, ev
     assert untimed(tmp_path, "resumed") == untimed(tmp_path, "whole")[epoch:]
 
 
-class Lists(Visits):
-    def stages(self):
-        return [MiniBatch(Generate(step, None, "page", path="length"), vertices=2)]
-
-
-def test_lists_on_disk_are_no_state():
-    worker = Team(Lists(), edges_of(Lists())).workers[0]
-    Training(worker)
-    States().check(worker)
-    with pytest.raises(Refused, match="Lists has no checkpoints: it writes the lists of each page"):
-        States(Every(epochs=1)).check(worker)
-
-
 def test_all_machines_keep_states_alike():
     found = [States(every).traits for every in (None, Every(epochs=3), Every(seconds=3))]
     assert [each["checkpoint_every"] for each in found] == ["none", "3", "3s"]
     # from where the job goes on, machine 0 alone knows
     assert States(None, None, [Saved("a", Digest(1, "x"))]).traits == found[0]
+
+
+def documents(path):
+    """A file of small documents."""
+    edges = drawn(documents=40, words=20)
+    columns = edges.src.tolist(), edges.dst.tolist(), edges.fields["count"].tolist()
+    rows = (f"d{d},w{w},{n}\n" for d, w, n in zip(*columns, strict=True))
+    path.write_text("document,word,count\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.slow
+def test_worker_processes_go_on_from_every_checkpoint(tmp_path):
+    data, program = str(documents(tmp_path / "words.csv")), LDA(topics=5, parts=3, sampler="sparse")
+    options = {"workers": 2, "epochs": 3}
+    run(program, data, options=RunOptions(out=tmp_path / "whole", **options))
+    often = {"checkpoint_every": "0.001s", "keep": 1000}
+    run(program, data, options=RunOptions(out=tmp_path / "kept", **options, **often))
+    assert model_files(tmp_path / "kept") == model_files(tmp_path / "whole")
+    records = without_times(read_metrics(tmp_path / "whole"))
+    names = sorted(path.name for path in Path(tmp_path, "kept", "checkpoints").iterdir())
+    for at, name in enumerate(names[:-1]):  # from the last one there is nothing to do
+        out = tmp_path / name
+        shutil.copytree(tmp_path / "kept", out)
+        for later in names[at + 1 :]:
+            shutil.rmtree(out / "checkpoints" / later)
+        resume(out)
+        assert model_files(out) == model_files(tmp_path / "whole")
+        assert without_times(read_metrics(out)) == records
+    print(f"{len(names) - 1} checkpoints")

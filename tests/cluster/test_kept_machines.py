@@ -87,7 +87,8 @@ def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_pat
     os.kill(first.process.pid, number)
     codes = [ends(first), ends(other)]
     if number == signal.SIGINT:
-        assert codes == [130, 0] and model(out)
+        assert codes == [130, 130] and model(out)
+        assert "machine 0 ended the job: interrupted after " in other.output()[1]
         assert read_run(out).interrupted == len(read_metrics(out)) + 1
     else:
         assert codes == [-signal.SIGKILL, 4] and not (out / "model").exists()
@@ -97,6 +98,19 @@ def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_pat
     assert [ends(each) for each in running] == [0, 0], [each.output() for each in running]
     assert "goes on from checkpoint " in "".join(running[0].output())
     assert model(out) == model(whole) and errors_of(out) == errors_of(whole)
+
+
+@pytest.mark.slow
+def test_machine_0_is_told_why_when_the_user_ends_another(machine, tmp_path):
+    """By a message: a machine that is only silent is told with its worker and its silence."""
+    out = tmp_path / "out"
+    first = machine(0, *EVERY, "--restarts", 0, "--out", out)
+    other = machine(1, *EVERY, "--restarts", 0)
+    assert first.until(lambda: kept(out) or first.process.poll() is not None, HARD)
+    os.kill(other.process.pid, signal.SIGINT)
+    assert [ends(first), ends(other)] == [4, 130]
+    assert f"machine 1 ({socket.gethostname()}) was ended there" in first.output()[1]
+    assert f"tux run --resume {out}" in first.output()[1]
 
 
 def test_a_run_goes_on_at_machine_0_of_as_many(tmp_path):

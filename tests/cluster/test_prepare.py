@@ -45,9 +45,7 @@ def test_machines_may_differ_in_the_place_of_a_program_not_in_its_text(tmp_path)
         (path.parent / "beside_mine.py").write_text("step = 0.1\n")
 
     def difference():
-        first, other = (
-            module._traits(f"{path}:Mine", {}, OPTIONS, 1, 2, {"data": ""}) for path in paths
-        )
+        first, other = (module._traits(f"{path}:Mine", {}, OPTIONS, {"data": ""}) for path in paths)
         return differences(first, other)
 
     assert difference() == ""

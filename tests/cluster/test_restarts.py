@@ -1,6 +1,7 @@
 """When lost workers are started again, and from where: without processes."""
 
 import signal
+from contextlib import nullcontext
 
 import pytest
 from members import job_in
@@ -9,6 +10,7 @@ from tux.base.errors import (
     DataError,
     DeadlinePassed,
     DiskError,
+    Interrupted,
     PeerLost,
     ProgramError,
     Refused,
@@ -89,7 +91,7 @@ class Launching:
         if self.script[2]:
             raise self.script[2]
 
-    def close(self, why="", *, again=False, patience=2.0):
+    def close(self, why="", *, again=False, interrupted=False, patience=2.0):
         if self.ended is None:
             self.ended = why, again
             self.log.append(self.ended)
@@ -259,3 +261,21 @@ def test_a_job_that_is_over_removes_its_folder(tmp_path, begin):
     assert not parts.exists()
     with begin(0, None, (None, [1])) as training:
         assert [*training.epochs(1)] == [1]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Interrupted("after 2 epochs"), None])
+def test_the_workers_hear_whether_the_user_has_ended_the_job(begin, monkeypatch, error):
+    """So that the commands of other machines end with the same code."""
+    told = []
+    close = Launching.close
+
+    def noted(self, why="", *, interrupted=False, **how):
+        told.append(interrupted)
+        close(self, why, **how)
+
+    monkeypatch.setattr(Launching, "close", noted)
+    caught = pytest.raises(type(error)) if error else nullcontext()
+    with caught, begin(2, Points(begin.log, Start()), (None, [1], None)):
+        if error:
+            raise error
+    assert told[0] == (error is not None)

@@ -6,10 +6,13 @@ import msgspec
 import pytest
 from members import job_in
 
-from tux.base.errors import Refused
+from tux.base.errors import DeadlinePassed, Refused
 from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
 from tux.cluster.job import Job
+from tux.cluster.worker_files import WorkerFiles
 from tux.cluster.worker_process import Peer
+from tux.engine.saved import Saved
+from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message
 
 
@@ -52,6 +55,24 @@ def test_a_job_may_end_before_it_begins(peer):
         peer._meet()
 
 
+def test_a_launcher_that_never_answers_is_waited_for_as_long_as_it_may_rejoin(
+    tmp_path, monkeypatch
+):
+    """It was killed when it had taken this machine: neither a state nor a word comes from it."""
+    monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
+    job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=0.02)
+    peer = Peer(tmp_path, 0, job)
+    try:
+        for wait in (
+            peer._meet,
+            lambda: peer._state_before(Saved("", Digest(100, "0" * 64)), ""),
+        ):
+            with pytest.raises(DeadlinePassed, match="no answer from machine 0 at 127.0.0.1:9"):
+                wait()
+    finally:
+        peer.socket_thread.close()
+
+
 @pytest.mark.parametrize(
     ("message", "why"),
     [
@@ -83,17 +104,18 @@ def test_nothing_is_folded_before_this_worker_has_said_hello(peer):
 
 
 def test_lists_are_taken_by_the_launcher_only(peer, tmp_path):
-    peer.job = peer.files._job = msgspec.structs.replace(
-        peer.job, lists="sent", graph=str(tmp_path)
-    )
+    peer.job = msgspec.structs.replace(peer.job, lists="sent", graph=str(tmp_path))
+    peer.files = WorkerFiles(peer.job, 0, peer.socket_thread.post)
     peer.job.list_file(0).write_bytes(b"abc")
     peer._early, peer.worker.all_clocks = None, 0
     worker = types.SimpleNamespace(spool=types.SimpleNamespace(flushed=lambda: True))
-    arrives(peer, Message(Kind.TAKEN, 2, 0))
+    with pytest.raises(BadMessage, match="no piece of lists is on its way"):
+        arrives(peer, Message(Kind.TAKEN, 2, 0))
     arrives(peer, Message(Kind.EVAL_ROWS, 1, 0))
-    peer._send_lists(worker)
     with pytest.raises(BadMessage, match="EVAL_ROWS message of worker 1"):
         peer._send_lists(worker)
+    arrives(peer, Message(Kind.TAKEN, 2, 0))
+    peer._send_lists(worker)
 
 
 def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):

@@ -33,9 +33,10 @@ def ray_cluster(short_tmp, kernel_cache, helpers):
     small = {"object_store_memory": 80_000_000, "include_dashboard": False}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
     try:
+        # connected to the head, the only node until now, which no test removes
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         for _ in range(2):
             cluster.add_node(num_cpus=2, object_store_memory=80_000_000)
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         yield cluster
     finally:
         ray.shutdown()

@@ -5,11 +5,13 @@ recovery from what happens to a machine.
 import json
 import os
 import signal
+import threading
 
 import pytest
-from clusters_room import Room, processes, started_by, until
+from clusters_room import LIMIT, Room, processes, started_by, until
 
 from tux.backends.run import run
+from tux.base.errors import TuxError
 from tux.program import sources
 from tux.run.checkpoints import latest
 from tux.run.folder import read_metrics, read_run
@@ -46,6 +48,33 @@ def end(pid):
     below = started_by(pid)
     os.kill(pid, signal.SIGKILL)
     until(lambda: not below & {*processes()}, "what it has started is gone")
+
+
+class InProcess:
+    """The run of the room's program on Ray, by a thread of this process."""
+
+    def __init__(self, room, data, test, **options):
+        kind = sources.find(str(room.folder / "mine" / "my.py")).program
+        program, self.said, self.codes = kind(gate=str(room.gate)), [], []
+        chosen = RunOptions(epochs=5, seed=3, out=room.folder / "out", **options)
+        say = {"say": self.said.append, "warn": self.said.append}
+
+        def body():
+            try:
+                self.codes.append(run(program, data, test, chosen, on="ray", machines=2, **say))
+            except TuxError as error:
+                self.said.append(f"error: {error}")
+
+        self.thread = threading.Thread(target=body, daemon=True)
+        self.thread.start()
+
+    def code(self):
+        self.thread.join(LIMIT)
+        return self.codes[0] if self.codes else None
+
+
+def room_files(room):
+    return [str(room.folder / f"{name}.csv") for name in ("train", "test")]
 
 
 def held(room, engine, *flags):
@@ -95,7 +124,7 @@ def test_a_killed_command_of_machine_0(engine, room, reference):
 
 
 def test_ctrl_c_ends_with_a_model(engine, room):
-    process = room.start("out", *TWO, engine=engine)
+    process = room.start("out", *TWO, "--epochs=1000000", engine=engine)
     room.held(process, "out")
     process.send_signal(signal.SIGINT)
     until(lambda: "ends with this epoch" in room.said("out"), "machine 0 knows of it")
@@ -146,11 +175,16 @@ def test_a_stopped_actor(on_ray, room, reference):
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_lost_node(on_ray, room, reference, rank):
-    process = held(room, on_ray, *KEPT)
-    on_ray.cluster.remove_node(on_ray.node_of(room.machine(rank)[1]), allow_graceful=False)
+    """The driver is this process, as its own node may not be lost."""
+    run = InProcess(room, *room_files(room), checkpoint_every="1")
+    until(lambda: len([*room.gate.iterdir()]) == 2 and latest(room.folder / "out"), "at the gate")
+    place = room.machine(rank)[1]
+    guards = started_by(place)
+    on_ray.cluster.remove_node(on_ray.node_of(place), allow_graceful=False)
     try:
+        until(lambda: not guards & {*processes()}, "what was on the node is gone")
         room.go()
-        room.ends(process, "out")
+        assert run.code() == 0, "\n".join(run.said)
         same(room, reference)
     finally:
         on_ray.cluster.add_node(num_cpus=2, object_store_memory=80_000_000)
@@ -167,11 +201,7 @@ def test_a_data_set_of_ray(on_ray, room, reference):
     """Each machine writes its rows to a file; they are those of the file that was read."""
     data = pytest.importorskip("ray.data")
     room.go()
-    sets = [data.read_csv(str(room.folder / f"{name}.csv")) for name in ("train", "test")]
-    program = sources.find(str(room.folder / "mine" / "my.py")).program(gate=str(room.gate))
-    said = []
-    options = RunOptions(epochs=5, seed=3, out=room.folder / "out")
-    code = run(program, *sets, options, on="ray", machines=2, say=said.append, warn=said.append)
-    assert code == 0, said
+    run = InProcess(room, *(data.read_csv(path) for path in room_files(room)))
+    assert run.code() == 0, "\n".join(run.said)
     same(room, reference)
     assert read_run(room.folder / "out").data.path == "memory"

@@ -2,15 +2,19 @@
 noticed, and so is a full disk.
 """
 
+import errno
 import io
+import os
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tux.base.errors import DiskError, Refused
-from tux.engine import spool
-from tux.engine.spool import Spool, SpooledLists
+from tux.base.errors import DataError, DiskError, Refused
+from tux.engine import shard, spool
+from tux.engine.segments import check, created, of_shard
+from tux.engine.spool import Scratch, Spool, SpooledLists
 
 N, ROUNDS = 23, 3
 WIDTHS = {"path": 4, "noise": 2}
@@ -29,7 +33,7 @@ def written(home, block=5):
     """
     files = [io.BytesIO() for _ in range(home.max() + 1)]
     for worker, file in enumerate(files):
-        spooled = Spool("page", WIDTHS, lambda file=file: file)
+        spooled = Spool("page", WIDTHS, Scratch(lambda file=file: file))
         mine = np.flatnonzero(home == worker).astype(np.int32)
         for number in range(ROUNDS):
             for low in range(0, N, block):
@@ -60,11 +64,12 @@ def test_all_workers_files_are_one(monkeypatch, workers, piece):
 
 
 def test_files_are_read_by_their_paths(tmp_path):
-    spooled = Spool("page", WIDTHS, partial(open, tmp_path / "here", "wb+"))
+    spooled = Spool("page", WIDTHS, Scratch(partial(open, tmp_path / "here", "wb+")))
     for _ in range(2):
         spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
+    size = spooled.flushed().tell()
     spooled.flushed().close()
-    with SpooledLists.of([tmp_path / "here"], ORDERS) as lists:
+    with SpooledLists.of([[(tmp_path / "here", size)]], ORDERS) as lists:
         assert lists.rounds == 2
     assert all(file.closed for file in lists.files)
 
@@ -130,8 +135,93 @@ def test_a_full_disk_is_told():
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(DiskError, match="file of lists cannot be written: No space left"),
     ):
-        Spool("page", WIDTHS, lambda: full).append(*rows)
+        Spool("page", WIDTHS, Scratch(lambda: full)).append(*rows)
     with pytest.raises(DiskError):
-        Spool("page", WIDTHS, partial(open, "/nowhere/lists", "wb")).append(*rows)
+        Spool("page", WIDTHS, Scratch(partial(open, "/nowhere/lists", "wb"))).append(*rows)
     with pytest.raises(DiskError):
-        SpooledLists.of(["/nowhere/lists"], ORDERS)
+        SpooledLists.of([[(Path("/nowhere/lists"), 1)]], ORDERS)
+
+
+# ---- as a part of states
+
+
+def kept(folder, segments=(), name="0000-0000000000000001"):
+    spooled = Spool("page", WIDTHS, Scratch(lambda: created(folder / name), name, folder))
+    spooled.go_on(segments)
+    return spooled
+
+
+def content(spooled):
+    with spooled.whole() as file:
+        file.seek(0)
+        return file.read()
+
+
+@pytest.mark.parametrize("begun", range(ROUNDS + 1))
+def test_whoever_goes_on_writes_behind_the_lists_of_a_state(tmp_path, begun):
+    """The one before has written more, which is not read."""
+    every = np.arange(N, dtype=np.int32)
+    first, states = kept(tmp_path), []
+    for number in range(ROUNDS):
+        states.append(first.segments())
+        first.append(every, lists_of(number, every))
+    states.append(first.segments())
+    whole = Path(first.flushed().name).read_bytes()
+    for each in states:
+        check(tmp_path, each)
+    assert [len(each) for each in states] == [0, 1, 1, 1]
+
+    second = kept(tmp_path, states[begun], "0000-0000000000000002")
+    assert second.segments() == states[begun]
+    for number in range(begun, ROUNDS):
+        second.append(every, lists_of(number, every))
+    assert len(second.segments()) == (1 if begun in (0, ROUNDS) else 2)
+    check(tmp_path, second.segments())
+    assert content(second) == whole
+    for spooled in (first, second):
+        if spooled.file:
+            spooled.file.close()
+
+
+def test_a_segment_that_is_not_what_was_written_is_damaged(tmp_path):
+    spooled = kept(tmp_path)
+    spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
+    segments = spooled.segments()
+    spooled.file.close()
+    path = tmp_path / segments[0].name
+    content = path.read_bytes()
+    path.write_bytes(content + b"x")
+    check(tmp_path, segments)
+    for bad in (content[:-1], content[:-1] + b"x", b""):
+        path.write_bytes(bad)
+        with pytest.raises(DataError, match="damaged"):
+            check(tmp_path, segments)
+    path.unlink()
+    with pytest.raises(DataError, match="damaged: No such file"):
+        check(tmp_path, segments)
+
+
+def test_no_shard_names_other_files(tmp_path):
+    for named in ("x", [{"name": "../0000-0000000000000001", "size": 1, "crc32": ""}], [{}]):
+        digest = shard.write(tmp_path / "shard", {"state": {"lists": named}}, {})
+        with pytest.raises(DataError, match="damaged"):
+            of_shard(shard.read(tmp_path / "shard", digest))
+
+
+def test_what_the_disk_has_lost_is_told_each_time(tmp_path, monkeypatch):
+    rows = np.arange(N, dtype=np.int32), lists_of(0, np.arange(N))
+    spooled = kept(tmp_path)
+    spooled.append(*rows)
+    spooled.flushed()
+
+    def fails(number):
+        raise OSError(errno.EIO, "it is lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fails)
+        with pytest.raises(DiskError, match="Input/output error"):
+            spooled.sync()
+    for act in (lambda: spooled.append(*rows), spooled.segments, spooled.flushed):
+        with pytest.raises(DiskError, match="Input/output error"):
+            act()
+    spooled.file.close()

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from random import Random
 
 import pytest
 
-from faults import damage, messages, table
+from faults import damage, messages, table, watched
 from faults.ended import Ended, hidden
+from faults.fault import Fault
 from faults.registry import scenarios
 from faults.room import PROGRAM, Whole
 from faults.scenario import Scenario, Seen, play
@@ -23,7 +25,7 @@ KNOWN = scenarios()
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """Small data, and what uninterrupted runs on them leave."""
-    return Whole(tmp_path_factory.mktemp("whole"), 400, jit=False)
+    return Whole.small(tmp_path_factory.mktemp("whole"), 400, jit=False)
 
 
 def played(name, whole, folder, number=0):
@@ -111,11 +113,40 @@ def test_damage_is_put_back(tmp_path):
         assert {path: path.read_bytes() for path in damage.files(last)} == content
 
 
+def test_a_fault_is_noticed_when_the_workers_that_were_there_have_ended():
+    with subprocess.Popen(["sleep", "600"]) as one, subprocess.Popen(["sleep", "600"]) as other:
+        try:
+            command = type("", (), {"workers": lambda self: {0: one.pid, 1: other.pid}})()
+            room = type("", (), {"commands": [command], "epochs": lambda self: 3})()
+            fault = Fault(room)
+            one.kill()
+            one.wait()
+            assert fault.noticed() is None and fault.epochs == 3
+            assert Fault(room, stopped=[one.pid]).workers == {other.pid}
+        finally:
+            one.kill()
+            other.kill()
+    while fault.ended is None:
+        time.sleep(0.01)
+    assert fault.noticed([one.pid]) > 0 and fault.noticed([one.pid, other.pid]) is None
+
+
+def test_clocks_that_fail_are_the_same_on_all_workers():
+    entry = {"seed": 1, "workers": 2, "chance": 0.5}
+    drawn = [watched.failing(entry, epoch, 1) for epoch in range(100)]
+    assert drawn == [watched.failing(entry, epoch, 1) for epoch in range(100)]
+    assert {*drawn} == {None, 0, 1}
+    assert watched.failing(entry | {"chance": 0}, 1, 1) is None
+
+
 def test_the_table_has_what_was_seen():
     scenario = Scenario("a", "a fault", "goes on", messages.happens)
     row = table.Row(scenario, [Seen(1.0, 2.0), Seen(3.0, 5.0, ("wrong",)), Seen(2.0, 2.0)])
     cells = ("a fault", "goes on", "2/3", "2.0 s, at most 3.0 s", "2.0 s, at most 5.0 s")
     assert row.cells() == cells and row.wrong == 1
     assert f"| {' | '.join(cells)} |\n" in table.markdown([row])
+    several = Seen(notices=(1.0, 4.0), faults=2, note="x", measured={"late": 3.0})
+    row = table.Row(scenario, [several, Seen(0.5)])
+    assert row.cells()[2:4] == ("2/2 (3 faults); x (1 times); late: 3", "1.0 s, at most 4.0 s")
     skipped = table.Row(scenario, [], "no root")
     assert "skipped: no root" in table.text([row, skipped])

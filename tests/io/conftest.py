@@ -1,4 +1,4 @@
-"""What tests of files of bags share."""
+"""What tests of files share."""
 
 from pathlib import Path
 
@@ -14,5 +14,19 @@ def file(tmp_path_factory):
         path = folder / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write files into a folder, and return its path."""
+
+    def make(contents, name="data"):
+        here = tmp_path / name
+        for file, content in contents.items():
+            (here / file).parent.mkdir(parents=True, exist_ok=True)
+            (here / file).write_bytes(content.encode() if isinstance(content, str) else content)
+        return here
 
     return make

@@ -300,11 +300,10 @@ def test_too_few_columns(file):
         read_edges(file("user,item,timestamp\n1,2,3\n"), ENDS, VALUE)
 
 
-def test_no_file_a_folder_damage_and_binary(file, tmp_path):
+def test_no_file_damage_and_binary(file, tmp_path):
     packed = gzip.compress(np.random.default_rng(0).bytes(10_000).hex().encode())
     for path, words in (
         (tmp_path / "none.csv", "no such file"),
-        (tmp_path, "is a folder"),
         (file(packed[:5000], "a.gz"), "damaged"),
         (file(packed[:100] + b"x" + packed[101:], "b.gz"), "damaged"),
         (file(b"1,2\0,3\n", "c.bin"), "not a text file"),

@@ -219,6 +219,17 @@ def test_lists_of_one_other_length_are_another_width(tmp_path):
     assert read_vertices(columns, "point", [free]).fields["x"].shape == (3, 3)
 
 
+def test_lists_without_numbers(tmp_path):
+    path, free = tmp_path / "points.parquet", [Wanted("x", F4, 0)]
+    empty = Lists(np.array([0, 0, 0, 0]), np.empty(0))
+    write_parquet(path, {"id": np.array([7, 3, 5]), "x": empty})
+    assert "column 'x' holds lists without any number" in told(path, free)
+    some = Lists(np.array([0, 0, 2, 4]), np.arange(4.0))  # the first row's is empty
+    write_parquet(path, {"id": np.array([7, 3, 5]), "x": some})
+    read = read_vertices(path, "point", free, on_bad_row="skip")
+    assert read.fields["x"].tolist() == [[0, 1], [2, 3]]
+
+
 def test_more_words_than_a_dtype_can_number(tmp_path):
     columns = {"id": range(130), "kind": [f"word {n}" for n in range(130)]}
     error = told(columns, [Wanted("kind", np.dtype("i1"))])

@@ -28,6 +28,7 @@ SETTINGS = Manifest(
     data="d",
     test=None,
     parameters={"rank": 8, "rate": 0.1},
+    options={"slack": 0},
     versions={"tux": "0.1.0"},
     metrics_bytes=123,
 )

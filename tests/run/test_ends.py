@@ -9,9 +9,8 @@ from run_folders import model
 from tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
-from tux.base.errors import DataError
+from tux.base.errors import DataError, Interrupted
 from tux.cli.main import main
-from tux.run.finish import Interrupted
 from tux.run.folder import RunFolder, read_ids, read_metrics, read_run
 from tux.run.options import RunOptions
 from tux.run.session import resume, run

@@ -12,7 +12,8 @@ from tux.base.errors import DataError
 from tux.engine.worker import Worker
 from tux.graph.layout import without_cutting
 from tux.graph.local import Graph
-from tux.graph.parts import cut, order_of
+from tux.graph.orders import order_of
+from tux.graph.parts import cut
 from tux.graph.store import load, save
 from tux.partition import bicut
 from tux.run.samples import several, with_groups

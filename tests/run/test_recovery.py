@@ -13,8 +13,7 @@ from tiny_ratings import RATINGS
 from watchers import Told
 
 from tux.apps.mf.mf import MF
-from tux.base.errors import DataError, PeerLost, UsageError
-from tux.run.finish import Interrupted
+from tux.base.errors import DataError, Interrupted, PeerLost, UsageError
 from tux.run.folder import Incarnation, read_metrics, read_run
 from tux.run.options import RunOptions
 from tux.run.session import resume, run

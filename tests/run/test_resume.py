@@ -14,10 +14,9 @@ from watchers import Told
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
-from tux.base.errors import DataError, DiskError, PeerLost, Refused, UsageError
+from tux.base.errors import DataError, DiskError, Interrupted, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
 from tux.run import claim
-from tux.run.finish import Interrupted
 from tux.run.folder import Incarnation, RunFolder, read_metrics, read_run
 from tux.run.keeping import LocalMarks
 from tux.run.options import RunOptions

@@ -14,13 +14,12 @@ from tux import Context, Edge, Program, Vertex, data, delta, metric, total, valu
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
-from tux.base.errors import UsageError
+from tux.base.errors import Interrupted, UsageError
 from tux.base.text import plural
 from tux.cli.info import info
 from tux.cli.main import main
 from tux.engine.records import metrics
 from tux.program.sources import builtin, find, of
-from tux.run.finish import Interrupted
 from tux.run.folder import read_metrics
 from tux.run.generated import generated
 from tux.run.inputs import load

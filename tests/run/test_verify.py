@@ -17,10 +17,11 @@ from tux import (
     vertex_param,
 )
 from tux.arrays.networks import from_arrays
-from tux.base.errors import UsageError
+from tux.base.errors import ProgramError, UsageError
 from tux.cli.main import main
+from tux.cli.verify import verified
 from tux.run.options import RunOptions
-from tux.run.verify import verify
+from tux.run.verify import SHARES, verify
 from tux.stages import Apply, Exchange, GlobalSync
 
 EDGES = from_arrays(*random_pairs(20, 20, 70, seed=0), ends=("page", "page"))
@@ -190,3 +191,66 @@ def test_a_vertex_that_a_parameter_names_is_in_the_sample():
     edges = from_arrays(left, (left * 7 + 1) % 3000, ends=("page", "page"))
     found = verify(Source(source=str(edges.ids["page"].values[1234])), edges, options=SEED)
     assert found.edges < BIG and [d for d in found.differences if not d.is_rounding] == []
+
+
+# ---- the edges of a vertex in shares
+
+
+def tally(user, edges):
+    for edge in edges:
+        edge.item.got += user.x
+        user.met += 1
+
+
+def crown(user, edges):
+    """Its word is wrong: it does once for each share what it means to do once."""
+    user.met += 1
+    for edge in edges:
+        edge.item.got += len(edges)
+
+
+def settle(item):
+    item.x = item.got
+
+
+def remember(user):
+    user.seen = user.met
+
+
+class Shared(Program):
+    user = Vertex(x=value("f8", init=2), met=delta("f8"), seen=value("f8"), whole=True)
+    item = Vertex(got=delta("f8"), x=value("f8"))
+    rating = Edge("user", "item")
+    function = staticmethod(tally)
+
+    def stages(self):
+        shared = Exchange(type(self).function, over="user", split=8)
+        return [shared, Apply("item", settle), Apply("user", remember)]
+
+
+class Wrong(Shared):
+    function = staticmethod(crown)
+
+
+PAIRS = from_arrays(*random_pairs(20, 20, 150, seed=1), ends=("user", "item"))
+
+
+def test_a_function_is_right_in_shares():
+    found = verify(Shared(), PAIRS, options=SEED)
+    assert SHARES in found.compared and not found.failed
+    assert found.of(0, shares=True) == []
+    assert SHARES not in verify(Sums(), EDGES, options=SEED).compared
+
+
+def test_a_function_that_is_not_right_in_shares_is_found(monkeypatch, capsys):
+    found = verify(Wrong(), PAIRS, options=SEED)
+    assert found.of(0) == [] and {each.field for each in found.of(0, shares=True)} == {
+        "user.seen",
+        "item.x",
+    }
+    monkeypatch.setattr("tux.run.verify.verify", lambda *arguments: found)
+    with pytest.raises(ProgramError, match="depends on the shares in which") as caught:
+        verified(Wrong(), None, None, SEED)
+    assert "split=True" in caught.value.do and "test_verify.py" in caught.value.where
+    out = capsys.readouterr().out
+    assert "in shares" in out and "on 1 worker (edges in shares)" in out

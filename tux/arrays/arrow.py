@@ -18,7 +18,7 @@ import numpy as np
 
 from tux.arrays.integers import joined, narrow
 from tux.arrays.packed import head_of, packing, unpacked
-from tux.arrays.piped import readable
+from tux.arrays.piped import openable
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
 from tux.base.errors import DataError
@@ -55,7 +55,11 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
     head = head_of(path, 8)
     if (own := unpacked(path, head)) is not None:
         return own
-    return pa.input_stream(readable(path), compression=packing(head))
+    kind = packing(head)
+    file = openable(path)
+    if isinstance(file, str):
+        return pa.input_stream(file, compression=kind)
+    return pa.CompressedInputStream(file, kind) if kind else file
 
 
 class Pieces:
@@ -246,7 +250,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     head_of(path, 4)
     try:
-        with pq.ParquetFile(readable(path)) as file:
+        with pq.ParquetFile(openable(path)) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
@@ -269,11 +273,27 @@ def parquet_names(path: str | os.PathLike[str]) -> list[str]:
         return list(file.schema_arrow.names)
 
 
+def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
+    """The rows and the bytes, unpacked, of each row group of a Parquet file. Raises `DataError`."""
+    with parquet_file(path) as file:
+        groups = (file.metadata.row_group(at) for at in range(file.metadata.num_row_groups))
+        return [(group.num_rows, group.total_byte_size) for group in groups]
+
+
+def parquet_rows(path: str | os.PathLike[str], begin: int, end: int) -> int:
+    """How many rows the row groups `begin` up to `end` of a Parquet file have."""
+    return sum(rows for rows, _ in parquet_groups(path)[begin:end])
+
+
 def parquet_edges(
-    path: str | os.PathLike[str], names: Sequence[str], kinds: Sequence[np.dtype | None]
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    kinds: Sequence[np.dtype | None],
+    begin: int = 0,
+    end: int | None = None,
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Pieces of the named columns as Arrow tables of good rows, and the numbers (from 1 over the
-    file) of rows left out.
+    """Pieces of the named columns as Arrow tables of good rows, and the numbers (from 1) of rows
+    left out; of the row groups `begin` up to `end`, or of all from `begin` on.
 
     A row is left out if a value is null, an id is empty, or a number is not finite. Raises
     `DataError` if a column of ids is neither of integers nor of strings, or a column of numbers not
@@ -288,7 +308,8 @@ def parquet_edges(
             for name, kind in zip(names, kinds, strict=True)
         ]
         done = 0
-        for batch in map(whole, file.iter_batches(ROWS, columns=list(names))):
+        groups = list(range(file.metadata.num_row_groups))[begin:end]
+        for batch in map(whole, file.iter_batches(ROWS, groups, columns=list(names))):
             try:
                 columns = [
                     batch.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)

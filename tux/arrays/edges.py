@@ -4,7 +4,7 @@ that the indices stand for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -164,16 +164,13 @@ class EdgeData:
         """
         state = blake2b(digest_size=16)
         for end in dict.fromkeys(self.ends):
-            state.update(f"{end} {len(self.ids[end])} ".encode())
-            for chunk in self.ids[end].chunks():
-                state.update(chunk)
+            digest_ids(state, end, len(self.ids[end]), [self.ids[end]])
         for name, array in {
             "src": self.src,
             "dst": self.dst,
             **{f".{name}": self.fields[name] for name in sorted(self.fields)},
         }.items():
-            state.update(f"{name} {array.dtype.str} {len(array)} ".encode())
-            state.update(np.ascontiguousarray(array).data)
+            digest_column(state, name, len(array), [array])
         for kind, fields in sorted(self.vertex_fields.items()):
             for name, array in sorted(fields.items()):
                 state.update(f"{kind}.{name} {array.dtype.str} {array.shape} ".encode())
@@ -184,6 +181,24 @@ class EdgeData:
                 for chunk in Ids(words).chunks():
                     state.update(chunk)
         return state.hexdigest()
+
+
+def digest_ids(state: blake2b, kind: str, count: int, pieces: Iterable[Ids]) -> None:
+    """Add to a digest the ids of a vertex type, `count` in all, piece by piece in their order."""
+    state.update(f"{kind} {count} ".encode())
+    for at, piece in enumerate(pieces):
+        chunks = piece.chunks()
+        first = next(chunks)  # what the ids are, which is told once
+        for chunk in chunks if at else (first, *chunks):
+            state.update(chunk)
+
+
+def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.ndarray]) -> None:
+    """Add to a digest a column of edges, of `count` rows in all, piece by piece in their order."""
+    for at, piece in enumerate(pieces):
+        if not at:
+            state.update(f"{name} {piece.dtype.str} {count} ".encode())
+        state.update(np.ascontiguousarray(piece).data)
 
 
 def _finite(name: str, what: str, values: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import IO
 
 import numpy as np
@@ -90,10 +90,26 @@ def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
 
 def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
     """The bytes of one array (n, ...) of numbers as a file of numpy: its header, and its values."""
-    whole, header = np.ascontiguousarray(array), io.BytesIO()
-    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(whole))
-    yield header.getvalue()
+    whole = np.ascontiguousarray(array)
+    yield _npy_header(whole)
     yield whole.data
+
+
+def write_joined(path: str | os.PathLike[str], pieces: Sequence[np.ndarray]) -> None:
+    """Write arrays (n, ...) of one type as one, one piece after the other. Raises DiskError."""
+    rows = sum(map(len, pieces))
+    header = _npy_header(np.broadcast_to(pieces[0].dtype.type(0), (rows, *pieces[0].shape[1:])))
+    with writing(path), open(path, "wb") as file:
+        file.write(header)
+        for piece in pieces:
+            file.write(np.ascontiguousarray(piece).data)
+
+
+def _npy_header(array: np.ndarray) -> bytes:
+    header = io.BytesIO()
+    about = npy.header_data_from_array_1_0(array) | {"fortran_order": False}
+    npy.write_array_header_1_0(header, about)
+    return header.getvalue()
 
 
 def map_npy(path: str | os.PathLike[str]) -> np.ndarray:

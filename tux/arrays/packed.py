@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import IO, Any
 
-from tux.arrays.piped import STANDARD, readable
+from tux.arrays.piped import STANDARD, openable, opened, readable
 from tux.base.errors import DataError
 
 MAGIC = {
@@ -29,8 +29,8 @@ def head_of(path: str | os.PathLike[str], size: int) -> bytes:
     if os.path.isdir(path) and os.fspath(path) != STANDARD:
         raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
     try:
-        with open(readable(path), "rb") as file:
-            return file.read(size)
+        with opened(path) as file:
+            return bytes(file.read(size))
     except FileNotFoundError:
         raise DataError(
             f"no such file: {path}", do="Check the name, and the folder you are in."
@@ -80,7 +80,7 @@ def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
     if head.startswith(XZ):
         import lzma
 
-        return Unpacked(lzma.open(readable(path)), (lzma.LZMAError, EOFError))
+        return Unpacked(lzma.open(openable(path)), (lzma.LZMAError, EOFError))
     return _member(path) if head.startswith(ZIP) else None
 
 

@@ -1,8 +1,9 @@
-"""Input that can be read only once: standard input, called -, and pipes.
+"""Input that can be read only once, standard input, called -, and pipes; and URIs, for readers that
+need a file of this machine.
 
 Readers look at the beginning of a file before they read it, and some read it twice. So such input
 is copied to a temporary file when it is first asked for, and the copy stands for it until `forget`
-is called.
+is called. `opened` needs no copy of what a URI names.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import shutil
 import stat
 import sys
 import tempfile
+from typing import Any
 
+from tux.arrays import stores
 from tux.base.errors import DataError, DiskError
 
 STANDARD = "-"  # what standard input is called on a command line
@@ -37,6 +40,19 @@ def readable(path: str | os.PathLike[str]) -> str:
     return _copies[name]
 
 
+def opened(path: str | os.PathLike[str]) -> Any:
+    """The bytes of a file, to read and to seek in. Raises what `readable` does, and OSError."""
+    name = os.fspath(path)
+    return stores.open_store(name) if stores.is_uri(name) else open(readable(name), "rb")
+
+
+def openable(path: str | os.PathLike[str]) -> Any:
+    """What libraries that open files themselves take: as `readable`, but the opened file of a
+    URI.
+    """
+    return opened(path) if stores.is_uri(path) else readable(path)
+
+
 def forget() -> None:
     """Remove all copies: what stands behind their names may be something else the next time."""
     while _copies:
@@ -55,7 +71,7 @@ def shown(path: str | os.PathLike[str]) -> str:
 
 def _passes_by(name: str) -> bool:
     """Whether the input can be read only once."""
-    if name == STANDARD:
+    if name == STANDARD or stores.is_uri(name):
         return True
     try:
         mode = os.stat(name).st_mode
@@ -64,12 +80,20 @@ def _passes_by(name: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
+def _source(name: str) -> Any:
+    """The input itself, opened."""
+    if stores.is_uri(name):
+        return stores.open_store(name)
+    standard = name == STANDARD
+    return open(sys.stdin.fileno() if standard else name, "rb", closefd=not standard)
+
+
 def _copy(name: str) -> str:
     """The path of a new temporary file with all that comes."""
-    source, copy = sys.stdin.fileno() if name == STANDARD else name, ""
+    copy = ""
     try:
         with (
-            open(source, "rb", closefd=name != STANDARD) as pipe,
+            _source(name) as pipe,
             tempfile.NamedTemporaryFile(prefix="tux-input-", delete=False) as file,
         ):
             copy = file.name

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tux.backends.contract import LEASE, Backend, Machine, MachineLost, Wanted
-from tux.backends.remote_run import OUT, RemoteRun, rename_in, renamed
+from tux.backends.remote_run import OUT, RemoteRun, has_ended, rename_in, renamed
 from tux.base.disk import new_folder, writing
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
 from tux.base.signals import ending_deferred, ending_ignored
@@ -220,7 +220,13 @@ class Driver:
             self._placings[rank] += 1
             self._failing = self._failing or (time.monotonic() + GRACE, error)
             return
-        if rank == 0 or (other := self._backend.replace(rank)) is None:
+        try:
+            other = self._backend.replace(rank) if rank else None
+        except TuxError as failed:  # machine 0 may have ended well meanwhile
+            self._placings[rank] += 1
+            self._failing = self._failing or (time.monotonic() + GRACE, failed)
+            return
+        if other is None:
             return self._start_all_again(error)
         self._warn(f"warning: {error.what}; another takes its place")
         self._machines[rank] = other
@@ -250,6 +256,9 @@ class Driver:
         host, self._key = self._hosts[0], secrets.token_hex(32)
         if run.is_shared and run.out is not None:
             _unlock(run.out, host)
+            if has_ended(run.out):  # it was lost before it could say so
+                self._codes = [0] * run.machines
+                return
         self._start(self._folders[0])
 
     # ---- the end

@@ -75,7 +75,8 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
 
 
 def _usual_signals() -> None:
-    """The command handles signals as if a user had started it."""
+    """The command handles signals as if a user had started it; an engine may have blocked some."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in ENDING:
         signal.signal(number, signal.SIG_DFL)
 

@@ -20,6 +20,9 @@ SLOW = 300.0
 CLOSING = 15.0
 """Seconds in which an actor ends its command and removes its folder, before it is killed."""
 
+NOTICED = 90.0
+"""Seconds within which Ray notices that a node is gone."""
+
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
 
@@ -112,10 +115,20 @@ class Ray(Backend):
         return [*self._machines]
 
     def replace(self, rank: int) -> Machine:
-        """See `Backend`: Ray finds another node for the bundle if that of the lost one is gone."""
-        limit = time.monotonic() + self._wanted.deadline
-        actor = self._actor(rank)
-        self._machines[rank] = RayMachine(self._ray, actor, self._address(actor, limit))
+        """See `Backend`: Ray finds another node for the bundle if that of the lost one is gone.
+        Until it has noticed, an actor is sent to the lost one, and does not start.
+        """
+        begun = time.monotonic()
+        while True:
+            actor = self._actor(rank)
+            try:
+                address = self._address(actor, begun + self._wanted.deadline)
+                break
+            except MachineLost:
+                if time.monotonic() - begun > min(NOTICED, self._wanted.deadline):
+                    raise
+                time.sleep(1.0)
+        self._machines[rank] = RayMachine(self._ray, actor, address)
         return self._machines[rank]
 
     def close(self) -> None:

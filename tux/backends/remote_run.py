@@ -129,6 +129,14 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
+def has_ended(folder: Path) -> bool:
+    """Whether the run of a folder is over: its results and its model are there."""
+    if not (folder / "run.json").exists() or not (folder / "model").exists():
+        return False
+    run = read_run(folder)
+    return run.results is not None and run.interrupted is None
+
+
 def rename_in(folder: Path, names: Mapping[str, str], command: Sequence[str] = ()) -> None:
     """Let `run.json`, if there is one, name the program and the data by other folders, and have
     another command.

@@ -115,12 +115,18 @@ def sync(path: str | os.PathLike[str]) -> None:
     """
     number = os.open(path, os.O_RDONLY)
     try:
+        sync_open(number)
+    finally:
+        os.close(number)
+
+
+def sync_open(number: int) -> None:
+    """The same of a file that is open. It raises what the disk did not take since it was opened."""
+    try:
         os.fsync(number)
     except OSError as error:
         if error.errno not in UNABLE:
             raise
-    finally:
-        os.close(number)
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

@@ -73,6 +73,12 @@ class Refused(TuxError):
     exit_code = 7
 
 
+class Interrupted(TuxError):
+    """The user has ended the run (exit code 130)."""
+
+    exit_code = 130
+
+
 class StartsAgain(TuxError):
     """Machine 0 starts all workers of the job again, so those of this machine end (exit code 75, of
     worker processes alone).

@@ -53,8 +53,15 @@ def permutation(stream: np.uint64, n: int) -> np.ndarray:
     """
     if n < 2:  # as of small blocks, where it would take longer than their edges
         return np.arange(n)
+    return np.argsort(draws(stream, np.arange(n, dtype=np.uint64)), kind="stable")
+
+
+def draws(stream: np.uint64, elements: np.ndarray) -> np.ndarray:
+    """The number (n,) uint64 by which `permutation` sorts each of these elements; of equal ones the
+    lower element comes first.
+    """
     with np.errstate(over="ignore"):
-        return np.argsort(mix(np.arange(n, dtype=np.uint64) * GOLDEN + stream), kind="stable")
+        return mix(np.asarray(elements, np.uint64) * GOLDEN + stream)
 
 
 @dataclass(frozen=True)

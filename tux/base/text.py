@@ -35,11 +35,14 @@ def closest(word: str, among: Iterable[str]) -> str:
 
 def named(data: object) -> str:
     """What messages call the data: the file's name, "standard input", or "the data" if they come
-    from no file.
+    from no file. Of several files it is the first one's name, and how many others there are.
     """
+    if isinstance(data, list | tuple) and data:
+        first = named(data[0])
+        return first if len(data) == 1 else f"{first} and {plural(len(data) - 1, 'other')}"
     if not isinstance(data, str | os.PathLike):
         return "the data"
-    name = os.path.basename(os.fspath(data))
+    name = os.path.basename(os.fspath(data).rstrip("/"))
     return "standard input" if name == "-" else name
 
 

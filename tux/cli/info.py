@@ -10,14 +10,14 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
-from tux.base.text import plural
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import detect
+from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
-from tux.run.checkpoints import are_in
-from tux.run.folder import RESULTS, Run, read_metrics, read_run
+from tux.run.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
 from tux.run.sizes import COUNTED
+from tux.run.state import state, went_on
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -30,7 +30,9 @@ def info(
     """
     if is_partitioned(Path(path)):
         return of_parts(Path(path))
-    return of_run(path) if os.path.isdir(path) else of_edges(_read(path, ends, columns))
+    if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
+        return of_run(path)
+    return of_edges(_read(input_files(path), ends, columns))
 
 
 def of_run(folder: str) -> dict[str, str]:
@@ -40,7 +42,7 @@ def of_run(folder: str) -> dict[str, str]:
     # JSON, but of something else
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"not what a run writes: {type(error).__name__}: {error}"
-        raise DataError(what, where=str(Path(folder, "run.json"))) from None
+        raise DataError(what, where=str(Path(folder, "run.json")), do=WHOLE) from None
 
 
 def _speed(folder: str) -> float:
@@ -57,7 +59,7 @@ def _speed(folder: str) -> float:
 
 
 def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
-    data = {"data": run.data.path} | ({"test": run.test.path} if run.test else {})
+    data = {"data": run.data.shown} | ({"test": run.test.shown} if run.test else {})
     sizes = {
         **run.sizes.get("vertices", {}),
         **{
@@ -78,15 +80,11 @@ def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
         ),
         "versions": _listed(run.versions),
     }
-    if run.interrupted is not None:
-        done = plural(epochs, "epoch") + " done" + ", no model written" * (not run.results)
-        findings["state"] = f"interrupted in epoch {run.interrupted}; {done}"
-        if not run.results:
-            return findings
+    findings["state"] = state(Path(path), run, epochs)
+    for k, each in enumerate(run.incarnations, 1):
+        findings[f"went on, {k}"] = went_on(each)
     if not run.results:
-        more = f"; if it has ended: tux run --resume {path}" if are_in(path) else ""
-        state = f"{plural(epochs, 'epoch')} done; the run goes on, or ended early{more}"
-        return findings | {"state": state}
+        return findings
     for name in ("last", "best"):
         if name in run.results:
             findings[name] = _listed(

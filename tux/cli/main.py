@@ -218,7 +218,9 @@ def _info(argv: list[str]) -> int:
         "Tell what is in a run's folder, or in a file of edges.",
         "DIR|GRAPH [--types A,B] [--columns A,B[,C]]",
     )
-    flags.add_argument("path", metavar="DIR|GRAPH", help="folder of a run, or file of edges")
+    flags.add_argument(
+        "path", metavar="DIR|GRAPH", help="folder of a run, or file of edges, or many"
+    )
     flags.add_argument(
         "--types",
         metavar="A,B",

@@ -15,10 +15,12 @@ import numpy as np
 
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
-from tux.base.text import plural
+from tux.base.text import named, plural
 from tux.cli import show
 from tux.cli.flags import vertex_tables
+from tux.cli.partition_shares import partition_in_shares
 from tux.io.detect import Format, detect
+from tux.io.input_files import input_files, recorded
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
@@ -29,9 +31,15 @@ from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report,
 from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
 from tux.run.vertex_tables import read_tables, with_tables
 
+SEE = "see tux partition --help"
+
 
 def partition(args: Namespace) -> None:
     """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
+    _named(args)
+    if args.workers is not None:
+        partition_in_shares(args)
+        return
     methods = chosen(args.method) if args.method else [] if args.imports else chosen("all")
     _check(args)
     with show.watcher() as watch:
@@ -73,17 +81,18 @@ def _graph(args: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     asked = any(value is not None for value in how.values())
-    why, format = "", detect(args.graph)
+    source = input_files(args.graph)
+    why, format = "", detect(source)
     if asked or not (args.one_type or args.columns):
         try:
-            if (sampled := read_sampled(args.graph, format, asked=asked, **how)) is not None:
+            if (sampled := read_sampled(source, format, asked=asked, **how)) is not None:
                 return sampled
         except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
                 raise
             why = error.what
     bipartite = True if args.bipartite else False if args.one_type else None
-    graph = read_graph(args.graph, format, bipartite, args.columns)
+    graph = read_graph(source, format, bipartite, args.columns)
     return graph._replace(unlabelled=why)
 
 
@@ -108,6 +117,18 @@ def _compete(
     return rows, judge.best(rows)
 
 
+def _named(args: Namespace) -> None:
+    """Put the folder and the number of parts where they belong, whichever way they are said."""
+    if args.folder and args.out:
+        raise UsageError(
+            f"two folders to write: {args.folder} and --out {args.out}", do="name one of them"
+        )
+    args.out = args.folder or args.out
+    args.parts = args.parts or args.workers
+    if args.parts is None:
+        raise UsageError("the following arguments are required: --parts", do=SEE)
+
+
 def _check(args: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
     if args.bipartite and args.one_type:
@@ -120,7 +141,7 @@ def _check(args: Namespace) -> None:
     try:
         capacity(1, args.parts, args.cap)
     except ValueError as error:
-        raise UsageError(str(error), do="see tux partition --help") from None
+        raise UsageError(str(error), do=SEE) from None
     if args.vertices and not args.out:
         raise UsageError(
             "--vertices without --out: tables of vertices do not change the cut",
@@ -169,7 +190,7 @@ def _told(path: str, graph: Graph, k: int) -> str:
         f"{len(ids):,} {'vertices' if name == 'vertex' else name + 's'}"
         for name, ids in edges.ids.items()
     )
-    text = f"{os.path.basename(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
+    text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     text += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
     if not graph.why:
         return text
@@ -193,7 +214,7 @@ def _write(
     )
     if args.json:
         about = {
-            "graph": os.path.abspath(args.graph),
+            "graph": recorded(args.graph),
             "parts": judge.k,
             "bipartite": judge.bipartite,
             "seed": judge.seed,
@@ -216,7 +237,7 @@ def _write(
         whole = (
             graph.edges
             if graph.sampled
-            else read_whole(args.graph, graph.format, graph.bipartite, args.columns)
+            else read_whole(input_files(args.graph), graph.format, graph.bipartite, args.columns)
         )
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now

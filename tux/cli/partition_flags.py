@@ -13,14 +13,25 @@ def partition_flags() -> Flags:
         "Cut the edges of a graph into parts, judge how well that was done, and write what tux run "
         "takes."
     )
-    flags = Flags("tux partition", about, "GRAPH --parts K [--method NAME,..|all] [--out DIR]")
+    flags = Flags(
+        "tux partition", about, "GRAPH [OUT] --parts K [--method NAME,..|all] [--workers N]"
+    )
     flags.add_argument(
         "graph",
         metavar="GRAPH",
-        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not",
+        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
+        "one file or many (a folder, a quoted pattern, a URI)",
+    )
+    flags.add_argument("folder", metavar="OUT", nargs="?", help="as --out OUT")
+    flags.add_argument(
+        "--parts", metavar="K", type=at_least(1), help="parts, up to 32,767 [with --workers: N]"
     )
     flags.add_argument(
-        "--parts", metavar="K", type=at_least(1), required=True, help="parts, up to 32,767"
+        "--workers",
+        metavar="N",
+        type=at_least(1),
+        help="load in shares: N processes read a share each, and write what one would write; one "
+        "method",
     )
     flags.add_argument(
         "--method",

@@ -75,7 +75,7 @@ def _flags() -> Flags:
         "data",
         metavar="DATA",
         nargs="?",
-        help="file whose rows are new vertices, in any format of training",
+        help="file whose rows are new vertices, in any format of training; or many files",
     )
     flags.add_argument(
         "--pairs",

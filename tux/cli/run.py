@@ -159,7 +159,7 @@ def _resume_flags() -> Flags:
         "--timeout",
         metavar="S",
         type=at_least(1),
-        help="seconds that a wait may take in which no worker works [default 600]",
+        help="seconds that a wait may take in which no worker works [default: as begun]",
     )
     add(
         "--restarts",
@@ -168,6 +168,7 @@ def _resume_flags() -> Flags:
         help="times that lost workers are started again between two checkpoints [default: as "
         "begun]",
     )
+    add("--app", metavar="FILE.py", help="where the program is now, if its file has moved")
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
     )
@@ -187,7 +188,7 @@ def _resume(argv: list[str]) -> int:
     except UsageError as error:
         error.do = (
             "a run that goes on takes all from its run.json, but for --epochs, --workers, "
-            "--threads, --timeout, --restarts, and where several machines meet"
+            "--threads, --timeout, --restarts, --app, and where several machines meet"
             if error.what.startswith("unknown")
             else "see tux run --resume --help"
         )
@@ -204,6 +205,7 @@ def _resume(argv: list[str]) -> int:
             deadline=args.timeout,
             place=place,
             restarts=args.restarts,
+            app=args.app,
             watch=watch,
         )
     if result.worker is not None:

@@ -63,15 +63,16 @@ def _data(flags: Flags, program: type[Program]) -> None:
     rows = "samples" if samples else "points" if points else f"{edge.ends[0]}s" if bags else "edges"
     what = {
         "samples": (
-            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; or "
-            "folder of tux partition"
+            "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; one "
+            "file or many (a folder, a quoted pattern, a URI); or folder of tux partition"
         ),
         "points": f"table with a row for each {edge.ends[0]}: text, Parquet, .npy or .npz",
-        "edges": f"file of edges ({columns}), packed or not, or folder of tux partition",
+        "edges": f"file of edges ({columns}), packed or not, or many (a folder, a quoted pattern, "
+        "a URI), or folder of tux partition",
     }
     text = (
-        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; or folder "
-        "of tux partition"
+        f"{rows}: text, docword, lda-c, libsvm, or a table of {columns}; packed or not; one file "
+        "or many (a folder, a quoted pattern, a URI); or folder of tux partition"
     )
     add(
         "data",

@@ -1,5 +1,5 @@
-"""What ``tux run APP DATA --verify`` tells: which fields differ on several workers, or as plain
-Python, from those of one worker.
+"""What ``tux run APP DATA --verify`` tells: which fields differ on several workers, as plain
+Python, or with edges in shares, from those of one worker.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
     """Verify `program` and show what was found. ProgramError if a result depends on the number of
-    workers though no field is changed in place, if plain Python computes something else, or if a
-    run failed.
+    workers or on the shares of edges though no field is changed in place, if plain Python computes
+    something else, or if a run failed.
     """
-    from tux.program.checks import place
     from tux.run.verify import EPOCHS, verify
 
     if options.out is not None or options.place is not None:
@@ -33,7 +32,18 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     with show.watcher() as watch:
         report = verify(program, data, test, options, watch)
     show.say(f"{plural(EPOCHS, 'epoch')} on {report.sizes}, compared with 1 worker:")
-    show.grid(["field", "plain Python", "slack 0", "slack 2"], _rows(report))
+    groups: dict[str, tuple[Any, ...]] = {
+        "plain Python": (0, False),
+        "slack 0": (0, True),
+        "slack 2": (2, True),
+    }
+    if any(setting.shares for setting in (*report.compared, *report.failed)):
+        groups["in shares"] = (0, True, True)
+    rows = [
+        [field, *(_cell(report, field, each) for each in groups.values())]
+        for field in report.fields
+    ]
+    show.grid(["field", *groups], rows)
     if not report.fields:
         show.say("the program has no field to compare")
     for setting, error in report.refused.items():
@@ -41,7 +51,8 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     for setting, error in report.failed.items():
         show.say(f"{setting}: failed: {error.what}")
     shown: set[str] = set()
-    for each in (*report.of(0, jit=False), *report.of(0), *report.of(2)):
+    in_shares = report.of(0, shares=True)
+    for each in (*report.of(0, jit=False), *report.of(0), *report.of(2), *in_shares):
         if each.field not in shown:
             shown.add(each.field)
             show.say(_sentence(each))
@@ -50,7 +61,7 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     if not shown:
         show.say("the same on 1, 2 and 3 workers, but for rounding")
         return 0
-    if not report.of(0, jit=False) and not report.of(0):
+    if not report.of(0, jit=False) and not report.of(0) and not in_shares:
         show.say(
             "at slack 2 stages may read values that are up to 2 clocks old; Barrier() makes a "
             "stage wait for all of them"
@@ -63,34 +74,33 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
             "order of the changes; compare the metrics of longer runs instead"
         )
         return 0
-    worst = (report.of(0, jit=False) or report.of(0))[0]
+    raise _error(program, report, (report.of(0, jit=False) or report.of(0) or in_shares)[0])
+
+
+def _error(program: Program, report: Verified, worst: Difference) -> ProgramError:
+    """The error of a program of which a field differs."""
+    from tux.program.checks import place
+
     what = f"{worst.field} depends on {_cause(worst)}"
+    if worst.setting.shares:
+        do = (
+            "the function does not do with all shares what it does with all edges: write split=True"
+        )
+        return ProgramError(what, where=place(type(program)), do=do)
     if report.suspects:
         found = report.suspects[0]
-        raise ProgramError(f"{what}: {found.what}", where=found.where, do=found.do)
-    raise ProgramError(
-        what,
-        where=place(type(program)),
-        do="docs/program.md, 'Right on several workers', has the usual reasons",
-    )
+        return ProgramError(f"{what}: {found.what}", where=found.where, do=found.do)
+    do = "docs/program.md, 'Right on several workers', has the usual reasons"
+    return ProgramError(what, where=place(type(program)), do=do)
 
 
-def _rows(report: Verified) -> list[list[str]]:
-    """A row for each field: how far it is apart in each group of settings."""
-    groups = ((0, False), (0, True), (2, True))
-    return [[field, *(_cell(report, field, *group) for group in groups)] for field in report.fields]
-
-
-def _cell(report: Verified, field: str, slack: int, jit: bool) -> str:
+def _cell(report: Verified, field: str, group: tuple[Any, ...]) -> str:
     """The largest difference of one field in one group of settings."""
     here = [
-        each
-        for each in report.differences
-        if each.field == field and (each.setting.slack, each.setting.jit) == (slack, jit)
+        each for each in report.differences if each.field == field and each.setting.is_of(*group)
     ]
-    group = [s for s in report.compared if (s.slack, s.jit) == (slack, jit)]
     if not here:
-        return "same" if group else "-"
+        return "same" if any(each.is_of(*group) for each in report.compared) else "-"
     if all(each.is_rounding for each in here):
         return "rounding"
     return f"differs by {max(each.share for each in here):.1%}"
@@ -108,4 +118,6 @@ def _number(value: Any) -> str:
 def _cause(each: Difference) -> str:
     if not each.setting.jit:
         return "whether functions are compiled"
+    if each.setting.shares:
+        return "the shares in which a function gets the edges of a vertex"
     return "the number of workers"

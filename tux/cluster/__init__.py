@@ -6,9 +6,11 @@ restarts           how often that may be, after which errors, and from where
 launcher           leads all workers of one incarnation; on machine 0
 follower_launcher  waits for the workers of another machine, and joins the next incarnation
 joining, missing   how another machine learns the number of a job; who has not joined
+answering          what machine 0 tells other machines while it has no launcher
 local_workers      the worker processes of this machine: start, watch, pause, end
 worker_process     one worker process
 job, job_folder    what a worker must know, and where it is written
+left_folders       removes the folders of jobs whose processes were all killed at once
 place, agreement   which machine this is, and what all machines have in common
 keeper             the launcher's part in keeping states: answers workers, has checkpoints made
 worker_marks       a worker's part: copies its state where the launcher wants it, and writes it

@@ -170,11 +170,17 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
     """The job is over, and the receiver ends. `why` says why a job ends early. `again`: the
-    launcher starts all workers again, and other machines do so too.
+    launcher starts all workers again, and other machines do so too. `interrupted`: the user has
+    ended the job.
     """
 
     why: str = ""
     again: bool = False
+    interrupted: bool = False
+
+
+class NotYet(msgspec.Struct, tag="not_yet", frozen=True):
+    """The answer of machine 0 to Join while it has no launcher, but is at work to start one."""
 
 
 Control = (
@@ -195,6 +201,7 @@ Control = (
     | Trained
     | Failed
     | Bye
+    | NotYet
 )
 _control: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Control)
 _beat = msgspec.msgpack.Decoder(Beat)
@@ -271,7 +278,8 @@ def as_error(failure: Failed) -> TuxError:
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)
     }
     kinds |= {
-        kind.exit_code: kind for kind in (errors.Refused, errors.UsageError, errors.StartsAgain)
+        kind.exit_code: kind
+        for kind in (errors.Refused, errors.UsageError, errors.StartsAgain, errors.Interrupted)
     }
     error: TuxError = kinds.get(failure.code, TuxError)(
         failure.what, where=failure.where, do=failure.do

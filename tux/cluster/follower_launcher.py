@@ -17,7 +17,7 @@ from tux.base.signals import check_ending, ending_ignored
 from tux.cluster import job_folder
 from tux.cluster.control import Welcome
 from tux.cluster.job import Job
-from tux.cluster.joining import ask, ask_again, joined
+from tux.cluster.joining import ask, ask_again, joined, leave
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
@@ -49,6 +49,9 @@ class FollowerLauncher(LocalWorkers):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         with ending_ignored():
+            if isinstance(error, KeyboardInterrupt) and self.processes:
+                machine = self.ranks[0] // len(self.ranks)
+                leave(self.job, f"machine {machine} ({gethostname()}) was ended there by the user")
             self.end()
             job_folder.remove(self.folder)
 

@@ -15,10 +15,11 @@ from typing import Any, Self
 import msgspec
 
 from tux.base.disk import writing
-from tux.base.errors import DeadlinePassed, PeerLost, TuxError
+from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, TuxError
 from tux.base.signals import check_ending, ending_ignored
 from tux.base.text import plural
 from tux.cluster import job_folder
+from tux.cluster.answering import answer
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.restarts import Recovery, Restarts, Start, is_loss
@@ -135,7 +136,9 @@ class Incarnations:
     ) -> None:
         why = error.what if isinstance(error, TuxError) else "it was interrupted" if error else ""
         with ending_ignored():
-            self._launcher.close(why)
+            self._launcher.close(
+                why, interrupted=isinstance(error, KeyboardInterrupt | Interrupted)
+            )
             job_folder.remove(self._folder)
 
     def _start(self) -> None:
@@ -155,7 +158,22 @@ class Incarnations:
         if recovery is None or not self._is_retried(error, recovery):
             raise error
         self._launcher.close(error.what, again=True, patience=0.0)
-        if not (self._launcher.settled() and self._launcher.socket_thread.closed(CLOSING)):
+        if not self._launcher.socket_thread.closed(CLOSING):
+            raise error
+        stop_answering = answer(self._job.launcher, self._job.secret)
+        try:
+            self._prepare(error, recovery)
+        finally:
+            stop_answering()
+        self._launcher = self._launch(self._job)
+        if self._ending:
+            self._launcher.end_when(*self._ending)
+
+    def _prepare(self, error: TuxError, recovery: Recovery) -> None:
+        """Choose where the next incarnation goes on, and write its job. Raises the `error` where it
+        cannot.
+        """
+        if not self._launcher.settled():
             raise error  # the disk hangs: what it may still write is no start
         start = recovery.newest()
         if start.states and len(start.states) != self._job.workers:  # the newer ones are damaged
@@ -171,9 +189,6 @@ class Incarnations:
         forget_lists(self._job)
         self._job = renewed(self._job, self._folder, self._number, start)
         self._job.write(self._folder)
-        self._launcher = self._launch(self._job)
-        if self._ending:
-            self._launcher.end_when(*self._ending)
 
     @property
     def _is_ending(self) -> bool:
@@ -206,7 +221,11 @@ def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
 
 
 def forget_lists(job: Job) -> None:
-    """Remove the lists that the workers of an incarnation have written or sent. DiskError."""
+    """Remove the lists that the workers of an incarnation have written or sent, unless they are a
+    part of states: then who keeps these removes the rest. DiskError.
+    """
+    if job.lists_folder:
+        return
     for rank in range(job.workers):
         with writing(job.list_file(rank)):
             job.list_file(rank).unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from tux.arrays.edges import EdgeData
 from tux.cluster import joining
 from tux.cluster.place import REJOIN
 from tux.engine.saved import Saved
+from tux.engine.segments import Segment, created, name_of
+from tux.engine.spool import Scratch, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
@@ -50,6 +53,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     # what becomes of lists that no stage uses: "spooled" to `list_file`, "sent" to the launcher of
     # machine 0 too, or nothing ("")
     lists: str = ""
+    lists_folder: str = ""  # on machine 0, where lists are a part of the states that are kept
     workers_here: int = 1  # of this machine
     checkpoint_every: Every | None = None
     restarts: int = 0  # how often all workers are started again when one is lost
@@ -100,8 +104,15 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
             "racing": self.racing,
         }
         worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
-        worker.scratch = (lambda: open(self.list_file(rank), "wb+")) if self.lists else None
+        worker.scratch = self._scratch(rank) if self.lists else None
         return worker
+
+    def _scratch(self, rank: int) -> Scratch:
+        """Where a worker writes its lists."""
+        path, name = self.list_file(rank), self._list_name(rank)
+        if self.lists_folder:
+            return Scratch(lambda: created(path), name)
+        return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
 
     def holder(self, bare: EdgeData) -> Worker:
         """A worker without edges that holds every vertex, to receive the model."""
@@ -116,4 +127,30 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
 
     def list_file(self, rank: int) -> Path:
         """The file to which a worker of this machine, or its launcher for it, writes lists."""
+        if self.lists_folder:
+            return Path(self.lists_folder, self._list_name(rank))
         return Path(self.graph, f"lists-{rank}")
+
+    def all_lists(self, earlier: Mapping[int, Sequence[Segment]], here: int) -> SpooledLists | None:
+        """The lists of all workers at the end, if there are any and they are wanted; `earlier` as
+        for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
+        """
+        parts = [self.lists_of(rank, earlier.get(rank, [])) for rank in range(self.workers)]
+        if not self.lists or not any(parts):
+            return None
+        types = store.load(Path(self.graph), here).types
+        orders = {name: each.order[: each.vertices] for name, each in types.items()}
+        return SpooledLists.of(parts, orders)
+
+    def lists_of(self, rank: int, earlier: Sequence[Segment]) -> list[tuple[Path, int]]:
+        """The files of a worker's lists at the end, and how many bytes of each; `earlier`: those of
+        the state from which it went on.
+        """
+        parts = [(Path(self.lists_folder, each.name), each.size) for each in earlier]
+        if (path := self.list_file(rank)).exists():
+            parts.append((path, path.stat().st_size))
+        return parts
+
+    def _list_name(self, rank: int) -> str:
+        """What states call the file of a worker's lists: another one at each start."""
+        return name_of(rank, self.nonce)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tux.base.errors import DiskError, TuxError, UsageError
 from tux.base.signals import handle_ending
+from tux.cluster.left_folders import remove_left, sign
 
 REMOVE_FOLDERS = (
     "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder "
@@ -36,7 +37,8 @@ _jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 def make(room: Path | None) -> tuple[Path, Path]:
     """A new folder that only the user may enter, and one for the parts, in it or in `room`; both
     are removed when this process has ended, whatever ended it. What stays behind in `room` when the
-    machine loses its power has a name that `tux.base.disk.remove_parts` knows.
+    machine loses its power has a name that `tux.base.disk.remove_parts` knows. What older jobs have
+    left is removed (`tux.cluster.left_folders`).
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
     UsageError within another job, and TuxError if there is no folder for sockets.
@@ -48,6 +50,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
         )
     usual = tempfile.gettempdir()
     base = _for_sockets(usual)
+    remove_left(base)
     restore = handle_ending()
     # The process that removes them starts first: this one may be killed at any moment.
     folder = Path(base) / f"tux-job-{secrets.token_hex(4)}"
@@ -65,6 +68,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
         restore()
         raise
     _jobs[folder] = cleaner, graph, restore
+    sign(folder, graph)
     graph.mkdir(mode=0o700)
     return folder, graph
 

@@ -19,7 +19,7 @@ import msgspec
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
-from tux.cluster.control import LONGEST, Bye, Control, Join, Welcome, pack, unpack
+from tux.cluster.control import LONGEST, Bye, Control, Join, NotYet, Welcome, pack, unpack
 from tux.cluster.wire import Sockets
 from tux.engine.saved import Saved
 from tux.protocol.frames import LARGEST, decode, encode
@@ -48,20 +48,31 @@ def number(shared: bytes, nonce: bytes) -> int:
     return int.from_bytes(digest, "little") >> 1
 
 
-def heard(frames: list[object], job: Job) -> Control | None:
+def heard(frames: list[object], meeting: int) -> Control | None:
     """The control message that frames carry under the number without a nonce; None if they carry
     none.
     """
     with suppress(Refused):
-        message = decode(frames, job.meeting, ANY)
+        message = decode(frames, meeting, ANY)
         if message.kind is Kind.CONTROL:
             return unpack(message)
     return None
 
 
-def told(control: Control, job: Job) -> list[object]:
+def told(control: Control, meeting: int) -> list[object]:
     """`control` as frames under the number without a nonce."""
-    return encode(pack(control, NOWHERE, NOWHERE), job.meeting)
+    return encode(pack(control, NOWHERE, NOWHERE), meeting)
+
+
+def leave(job: Job, why: str) -> None:
+    """Tell machine 0 at once that this machine, which has joined, leaves. If machine 0 cannot be
+    reached within a second, it finds out by the silence.
+    """
+    with suppress(Refused):
+        sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
+        join = Join(sockets.endpoint, job.nonce, why[:LONGEST])
+        sockets.send_once(job.launcher, told(join, job.meeting))
+        sockets.close(0)
 
 
 def welcome(job: Job) -> Welcome:
@@ -81,7 +92,8 @@ def joined(job: Job, answer: Welcome) -> Job:
 
 def ask(job: Job) -> Welcome:
     """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
-    of the job: the launcher may not be there yet, or an older one may be.
+    of the job, and while machine 0 is at work to start: the launcher may not be there yet, or an
+    older one may be.
 
     Refused if the job has all workers already. Where lost workers are started again, machine 0 may
     not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
@@ -110,7 +122,8 @@ def ask(job: Job) -> Welcome:
 def ask_again(job: Job, lost: str) -> Welcome:
     """What a machine must know to join the next incarnation of a job. It has ended its workers of
     the one before, whose launcher may still be there, with the same nonce, and is told why they are
-    `lost`. PeerLost if there is no other within `job.rejoin` seconds.
+    `lost`. PeerLost if there is no other within `job.rejoin` seconds in which machine 0 is not at
+    work to start one.
     """
     with closing(_answers(job, job.rejoin, lost)) as answers:
         for answer in answers:
@@ -124,7 +137,9 @@ def ask_again(job: Job, lost: str) -> Welcome:
 
 
 def _answers(job: Job, seconds: float, lost: str = "") -> Generator[Control]:
-    """Ask machine 0, once a heartbeat for so many seconds; its answers as they come."""
+    """Ask machine 0, once a heartbeat; its answers as they come. Ends after so many seconds, which
+    begin anew each time that machine 0 says that it is at work.
+    """
     sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
         # one question waits at a time, however long machine 0 is not there
@@ -134,13 +149,16 @@ def _answers(job: Job, seconds: float, lost: str = "") -> Generator[Control]:
         while left > 0:
             check_ending()
             join = Join(sockets.endpoint, job.nonce, lost[:LONGEST])
-            dealers.offer(job.workers, told(join, job))
+            dealers.offer(job.workers, told(join, job.meeting))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 if not sockets.poll(max(int(1000 * rest), 1)):
                     continue
                 while (frames := sockets.receive()) is not None:
-                    if (answer := heard(frames, job)) is not None:
+                    answer = heard(frames, job.meeting)
+                    if isinstance(answer, NotYet):
+                        left = seconds + heartbeat.HEARTBEAT
+                    elif answer is not None:
                         yield answer
             left -= heartbeat.HEARTBEAT
     finally:

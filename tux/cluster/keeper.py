@@ -13,14 +13,13 @@ import numpy as np
 
 from tux.base.background import Background
 from tux.base.disk import sync, writing
-from tux.base.errors import DataError, DiskError, Refused
+from tux.base.errors import DataError, DiskError
 from tux.cluster.control import Control, Keep, Kept, NotKept, Pass, Passed, Reached
 from tux.cluster.pieces import Incoming
-from tux.engine import shard
+from tux.engine import segments, shard
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
 from tux.engine.state import Head
-from tux.engine.worker import Worker
 from tux.protocol.marks import Every, OneAtATime, Pace
 
 LEFT_OUT = (
@@ -33,6 +32,13 @@ class Keeper(Protocol):
     """Who makes checkpoints of the workers' files, one at a time. `finish` or `abandon`, perhaps on
     another thread, ends what `begin` has begun.
     """
+
+    def has_one(self) -> bool:
+        """Whether the run has a checkpoint already."""
+
+    @property
+    def lists(self) -> Path:
+        """The folder of lists on disk, which the states name. It may not be there yet."""
 
     def begin(self) -> None:
         """A checkpoint will be written. DiskError."""
@@ -62,15 +68,6 @@ class States(NamedTuple):
         0 tells the others.
         """
         return {"checkpoint_every": str(self.every or "none")}
-
-    def check(self, worker: Worker) -> None:
-        """Refused where lists on disk would have to be a part of a worker's state."""
-        if self.every and worker.spool:
-            raise Refused(
-                f"{type(worker.program).__name__} has no checkpoints: it writes the lists of each "
-                f"{worker.spool.head.over} to a file, which they would not hold",
-                do="leave --checkpoint-every out",
-            )
 
 
 class Checkpointing:
@@ -230,8 +227,8 @@ class Checkpointing:
         return ""
 
     def _damage(self, kept: Sequence[Kept]) -> str:
-        """Wait until the states of workers on other machines are on the disk. Returns what is wrong
-        with one; "" if all are whole.
+        """Wait until the states of workers on other machines are on the disk, with their lists.
+        Returns what is wrong with one; "" if all are whole.
         """
         for rank, each in enumerate(kept):
             if rank in self._remote:
@@ -239,10 +236,23 @@ class Checkpointing:
                 try:
                     with writing(path):
                         sync(path)
-                    shard.read(path, each.digest).check()
+                    held = shard.read(path, each.digest)
+                    held.check()
+                    self._sync_lists(held)
                 except (DiskError, DataError) as error:
                     return f"worker {rank}: {error.what}"
         return ""
+
+    def _sync_lists(self, held: shard.Shard) -> None:
+        """Wait until the lists that a state names are on the disk: the last of them may have come
+        with it. DataError if not all have come; DiskError.
+        """
+        for each in segments.of_shard(held)[-1:]:
+            path = self._keeper.lists / each.name
+            with writing(path):
+                if (size := path.stat().st_size) < each.size:
+                    raise shard.damaged(path, f"{size:,} bytes instead of {each.size:,}")
+                sync(path)
 
     def _settle(self) -> None:
         """If a checkpoint has become whole, or has not, the next may be written."""

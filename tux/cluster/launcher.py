@@ -55,10 +55,10 @@ from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_marks import PATIENCE
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
-from tux.engine.saved import epoch_in
+from tux.engine.saved import epoch_in, segments_in
+from tux.engine.segments import Segment
 from tux.engine.spool import SpooledLists
 from tux.engine.worker import Worker
-from tux.graph import store
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
 
@@ -89,6 +89,7 @@ class Launcher(LocalWorkers):
                 job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
             )
         self._phase, self._begun = phase, False
+        self._earlier: dict[int, list[Segment]] = {}  # lists before this start, by worker
         self._refusals = Refusals(warn)
         self.worker, self._model = worker, ModelReceiver(worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
@@ -122,7 +123,7 @@ class Launcher(LocalWorkers):
         for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
         all are lost.
         """
-        if not isinstance(join := joining.heard(frames, self.job), Join):
+        if not isinstance(join := joining.heard(frames, self.job.meeting), Join):
             return False
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
@@ -130,7 +131,7 @@ class Launcher(LocalWorkers):
         answer = Bye("its job has all workers already") if self._begun else welcome(self.job)
         with suppress(Refused):  # what it says is no address
             self.socket_thread.reactor.sockets.send_once(
-                join.address, joining.told(answer, self.job)
+                join.address, joining.told(answer, self.job.meeting)
             )
         return True
 
@@ -224,6 +225,8 @@ class Launcher(LocalWorkers):
         if self._checkpointing:
             self._checkpointing.start(time.monotonic())
         first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
+        # now: the checkpoint may be gone when the lists are read
+        self._earlier = {rank: segments_in(each) for rank, each in enumerate(self.job.resume)}
         with self.socket_thread.naming_hosts():
             yield from self._records(first)
             if self._checkpointing:
@@ -280,12 +283,7 @@ class Launcher(LocalWorkers):
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses, of all workers, if there are any and they are wanted."""
-        paths = [self.job.list_file(rank) for rank in range(self.job.workers)]
-        if not self.job.lists or not any(path.exists() for path in paths):
-            return None
-        types = store.load(Path(self.job.graph), self.ranks[0]).types
-        orders = {name: each.order[: each.vertices] for name, each in types.items()}
-        return SpooledLists.of(paths, orders)
+        return self.job.all_lists(self._earlier, self.ranks[0])
 
     def edges(self) -> Pieces:
         """The edges trained on, read when they are asked for; none where other machines have
@@ -309,9 +307,16 @@ class Launcher(LocalWorkers):
         super().resume()
         self.socket_thread.resume()
 
-    def close(self, why: str = "", *, again: bool = False, patience: float = 2.0) -> None:
+    def close(
+        self,
+        why: str = "",
+        *,
+        again: bool = False,
+        interrupted: bool = False,
+        patience: float = 2.0,
+    ) -> None:
         """Say goodbye to the workers that have said hello, and end all. `why`: before its time;
-        `again`: they are started again.
+        `again`: they are started again; `interrupted`: the user has ended the job.
         """
         if self._over:
             return
@@ -319,7 +324,7 @@ class Launcher(LocalWorkers):
             self._over = True
             met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
             for rank in met:
-                self._say(Bye(why, again), rank)
+                self._say(Bye(why, again, interrupted), rank)
             self.end(met, patience)
             if self._checkpointing:
                 self._checkpointing.end(patience)

@@ -7,7 +7,8 @@ messages pass between two.
 
 What a file holds is its `Content`:
 
-    LISTS   a worker's lists, sent to the launcher at the end of the run
+    LISTS   a worker's lists, sent to the launcher at the end of the run; where states are kept,
+            what is new of them before each state
     STATE   a worker's state: sent to the launcher for a checkpoint, and back from it when the job
             goes on from one
 
@@ -32,15 +33,19 @@ class Outgoing:
 
     def __init__(self, path: Path) -> None:
         self.path, self._at = path, 0
+        self.end: int | None = None  # of the bytes that are sent; None: of the file
 
     def next(self) -> np.ndarray | None:
         """The next piece, at most (PIECE,) uint8; None behind the last. DataError if the file
         cannot be read.
         """
+        size = PIECE if self.end is None else min(PIECE, self.end - self._at)
+        if not size:
+            return None
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._at)
-                content = file.read(PIECE)
+                content = file.read(size)
         except OSError as error:
             raise DataError(
                 f"{self.path} cannot be read: {reason(error)}", do="look at the disk"

@@ -41,19 +41,20 @@ def prepare(
     recovery: Recovery | None = None,
     phase: Callable[[str], None] = lambda name: None,
     warn: Callable[[str], None] = lambda text: None,
+    listens: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> Incarnations | FollowerLauncher:
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
     0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as the edges do
-    in memory; they lie in the folder `room`, or else with the job's other files. `recovery` tells
-    from where to go on when a worker is lost. `phase(text)` shows what the launcher waits for,
-    `warn(text)` a warning.
-
-    The workers of machine 0 must reach the files of `states`; it sends the others theirs.
+    in memory; they lie in the folder `room`, or else with the job's other files. The workers of
+    machine 0 must reach the files of `states`; it sends the others theirs. `recovery` tells from
+    where to go on when a worker is lost. `phase(text)` shows what the launcher waits for,
+    `warn(text)` a warning. `listens()` is called before machine 0 listens at its address.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
+    numbers = {"workers": workers, "nnodes": machines}
     ranks = range(machine * workers, (machine + 1) * workers)
     folder, parts_folder = job_folder.make(room)
     try:
@@ -63,13 +64,12 @@ def prepare(
             graph=str(parts_folder),
             app=app,
             parameters=parameters,
-            traits=_traits(
-                app, parameters, options | states.traits, workers, machines, partitioned.digests
-            ),
+            traits=_traits(app, parameters, options | states.traits | numbers, partitioned.digests),
             workers=workers * machines,
             threads=threads,
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
+            lists_folder=str(states.keeper.lists) if states.keeper else "",
             workers_here=workers,
             checkpoint_every=states.every,
             resume=[*states.resume],
@@ -79,21 +79,15 @@ def prepare(
         bare = partitioned.bare
         del partitioned
         job.write(folder)
-        _compile(job, ranks[0], states)
+        Training(job.worker(ranks[0]))  # compiles the kernels of all workers
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
+        listens()
         common = folder, ranks, job.holder(bare), phase, warn, states.keeper
         return Incarnations(job, folder, lambda job: Launcher(job, *common), recovery, phase)
     except BaseException:
         job_folder.remove(folder)
         raise
-
-
-def _compile(job: Job, rank: int, states: States) -> None:
-    """Compile the kernels of all workers, by making one. Refused where its state cannot be kept."""
-    worker = job.worker(rank)
-    Training(worker)
-    states.check(worker)
 
 
 def crowded(workers: int) -> str:
@@ -111,14 +105,11 @@ def _traits(
     app: str,
     parameters: dict[str, Any],
     options: dict[str, Any],
-    workers: int,
-    machines: int,
     digests: dict[str, str],
 ) -> dict[str, str]:
     """What all machines of the job must have in common."""
-    numbers = {"workers": workers, "nnodes": machines}
     name = app.rpartition(os.sep)[2]
-    return agreement.traits(name, find(app).digest, parameters, options | numbers, digests)
+    return agreement.traits(name, find(app).digest, parameters, options, digests)
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from pathlib import Path
 
+from tux.base.disk import writing
 from tux.cluster.job import Job
 from tux.cluster.keeper import Checkpointing
 from tux.cluster.pieces import PIECE, Outgoing, append
+from tux.engine.segments import created
 from tux.protocol.message import Kind, Message, checking
 from tux.protocol.piece import Content, Piece, content_of
 
@@ -38,12 +40,19 @@ class RemoteFiles:
                 raise ValueError("its files are here already")
             if piece.of is Content.LISTS:
                 if self._job.lists:
-                    append(self._job.list_file(rank), piece.content)
+                    self._take_lists(self._job.list_file(rank), piece)
             elif self._checkpointing is None:
                 raise ValueError("no states are kept")
             elif not self._checkpointing.take(rank, piece.content):
                 return
         self._send(Message(Kind.TAKEN, self._job.workers, rank, sync_id=piece.of))
+
+    def _take_lists(self, path: Path, piece: Piece) -> None:
+        """Write a piece of the lists of a worker. DiskError."""
+        if self._job.lists_folder and not path.exists():
+            with writing(path):
+                created(path).close()
+        append(path, piece.content)
 
     def give(self, message: Message) -> None:
         """A worker has said that it lacks the state from which it goes on: send the first piece.

@@ -4,10 +4,12 @@ pieces (`tux.cluster.pieces`). `tux.cluster.remote_files` is the launcher's side
 A state that is kept is first written to a file of this machine, as a worker of machine 0 does with
 its own. The file goes to the launcher while the worker trains, and is removed when the last piece
 has been taken. So a state on its way takes no memory, and the launcher's copy has the same bytes.
+What is new of the lists on disk goes before each state, which is nothing without them.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,14 +30,24 @@ class WorkerFiles:
     """The worker's side. `post` sends a message, from any thread.
 
     One thread writes a state to `new_path` and calls `begin`; another calls `handle`, which sends
-    the rest. They never meet: the launcher wants the next state when it has taken the last one
-    whole, or has given it up.
+    the rest. The launcher wants the next state when it has taken the last one whole, or has given
+    it up. So of states they never meet; of lists they may at the end, when the main thread sends
+    what is left of them.
     """
 
     def __init__(self, job: Job, rank: int, post: Callable[[Message], None]) -> None:
         self._job, self._rank, self._launcher, self._post = job, rank, job.workers, post
         self._mark = 0
         self._state: Outgoing | None = None  # on its way to the launcher
+        self._lists = Outgoing(job.list_file(rank))
+        self._sends_lists = False  # a piece of them is on its way
+        self._unread: DataError | None = None  # why the lists cannot be sent
+        self._state_waits = False  # for the lists
+        self._main_waits = False  # for the lists to be taken
+        self._lock = threading.Lock()  # held where lists are sent
+        if job.lists == "sent":
+            with suppress(OSError):  # those of an earlier start of the workers
+                self._lists.path.unlink(missing_ok=True)
         self._lacks_state = False
 
     @property
@@ -52,7 +64,11 @@ class WorkerFiles:
                 raise BadMessage(message, "this worker waits for no state")
             return False
         if content_of(message) is Content.LISTS:
-            return False
+            with self._lock:
+                if not self._sends_lists:
+                    raise BadMessage(message, "no piece of lists is on its way")
+                self._send_lists()
+                return not self._main_waits
         if self._state is None:
             raise BadMessage(message, "no piece of a state is on its way")
         self._send_state(self._state)
@@ -68,9 +84,12 @@ class WorkerFiles:
     # ---- states that are kept
 
     def begin(self, mark: int) -> None:
-        """The state at a mark has been written: send its first piece."""
-        self._mark, self._state = mark, Outgoing(self.path)
-        self._send_state(self._state)
+        """The state at a mark has been written: send the lists so far, if they go there at all, and
+        the state.
+        """
+        with self._lock:
+            self._mark, self._state, self._state_waits = mark, Outgoing(self.path), True
+            self._extend()
 
     def clear(self) -> None:
         """Remove the file of a state."""
@@ -78,13 +97,40 @@ class WorkerFiles:
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
 
+    def _extend(self) -> None:
+        """Send the lists that are there now. The worker may write faster than they are sent."""
+        path = self._lists.path
+        there = self._job.lists == "sent" and path.exists()
+        self._lists.end = path.stat().st_size if there else 0
+        if not self._sends_lists:
+            self._send_lists()
+
+    def _send_lists(self) -> None:
+        """Send the next piece of the lists, if there is one; then the state that waits for them."""
+        try:
+            piece = self._lists.next()
+        except DataError as error:
+            piece, self._unread = None, error
+            if not self._main_waits:
+                self._give_up(error)
+        self._sends_lists = piece is not None
+        if piece is not None:
+            self._post(self._piece(Content.LISTS, piece))
+        elif self._state_waits and self._state:
+            self._state_waits = False
+            self._send_state(self._state)
+
+    def _give_up(self, error: DataError) -> None:
+        """Tell that the state cannot be sent."""
+        self.clear()
+        self._post(pack(NotKept(self._mark, error.what), self._rank, self._launcher))
+
     def _send_state(self, state: Outgoing) -> None:
         """Send the next piece, if there is one."""
         try:
             piece = state.next()
         except DataError as error:
-            self.clear()
-            self._post(pack(NotKept(self._mark, error.what), self._rank, self._launcher))
+            self._give_up(error)
             return
         if piece is None:
             self.clear()
@@ -112,15 +158,19 @@ class WorkerFiles:
         return Saved(str(self.path), digest)
 
     def send_lists(self, receive: Callable[[], Message]) -> None:
-        """Send the file of lists, which is complete."""
-        lists = Outgoing(self._job.list_file(self._rank))
-        while (piece := lists.next()) is not None:
-            self._post(self._piece(Content.LISTS, piece))
+        """Send what is left of the file of lists, which is complete. DataError if it cannot be
+        read.
+        """
+        with self._lock:
+            self._main_waits = True
+            self._extend()
+        while self._sends_lists:
             message = receive()
-            while message.kind is Kind.CONTROL:  # about marks, of which none follows
-                message = receive()
-            if message.kind is not Kind.TAKEN:
+            # controls are about marks, of which none follows
+            if message.kind not in (Kind.TAKEN, Kind.CONTROL):
                 raise BadMessage(message, "the launcher has not taken the lists before it")
+        if self._unread is not None:
+            raise self._unread
 
     def _piece(self, of: Content, piece: np.ndarray) -> Message:
         return Message(Kind.PIECE, self._rank, self._launcher, sync_id=of, arrays=[piece])

@@ -11,6 +11,7 @@ worker whose launcher is gone ends by itself, and removes the job's folder.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, Refused, StartsAgain, TuxError
+from tux.base.errors import DeadlinePassed, Interrupted, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import is_stopped
 from tux.cluster.control import (
@@ -170,36 +171,40 @@ class Peer:
 
     def _meet(self) -> list[str]:
         """The addresses of all workers, when the launcher has heard of each."""
-        match control_in(self._first_message()):
+        match control_in(self._from_launcher("the launcher")):
             case Go(addresses) if len(addresses) == self.job.workers:
                 return addresses
             case Bye() as bye:
                 raise ended(bye)
         raise ended(Bye())
 
-    def _first_message(self) -> Message:
-        """The launcher's message when all workers are ready.
+    def _from_launcher(self, waiting_for: str, seconds: float = math.inf) -> Message:
+        """The launcher's next message before training: a piece of a state, or that all are ready.
+        DeadlinePassed after `seconds`.
 
         The launcher answers to the first heartbeat. Once it has, it decides how long the others
         are waited for: this worker waits as long as the launcher lives. Where it has not, it may be
         that of an older incarnation that is answered no more.
         """
-        several = self.job.launcher.startswith("tcp://")
+        several, where = self.job.launcher.startswith("tcp://"), f"worker {self.rank}"
         left = min(self.job.deadline, self.job.rejoin) if several else STARTING
+        waited = 0.0
         while True:
             try:
-                return self.socket_thread.receive(HEARTBEAT, "the launcher")
+                return self.socket_thread.receive(HEARTBEAT, waiting_for)
             except DeadlinePassed:
+                waited += HEARTBEAT
                 left -= (
                     0 if self.launcher in self.socket_thread.reactor.heartbeat.heard else HEARTBEAT
                 )
                 if left <= 0:
-                    where = self.job.launcher.removeprefix("tcp://")
+                    address = self.job.launcher.removeprefix("tcp://")
                     raise DeadlinePassed(
-                        f"no answer from machine 0 at {where}",
-                        where=f"worker {self.rank}",
-                        do=ABSENT,
+                        f"no answer from machine 0 at {address}", where=where, do=ABSENT
                     ) from None
+                if waited >= seconds:
+                    text = f"waited {waited:.0f} s for {waiting_for}"
+                    raise DeadlinePassed(text, where=where) from None
 
     def run(self) -> None:
         """Load, say hello, train when all are ready, send the rows of the masters, and stay until
@@ -242,8 +247,9 @@ class Peer:
             self._say_hello(ready=False)
 
         def receive() -> Message:
-            waiting_for = "its state from machine 0"
-            return self._unless_over(self.socket_thread.receive(self.job.deadline, waiting_for))
+            return self._unless_over(
+                self._from_launcher("its state from machine 0", self.job.deadline)
+            )
 
         state = load(self.files.fetch(saved.digest, ask, receive), part)
         self.files.clear()
@@ -261,12 +267,13 @@ class Peer:
             training.resume(state)
             if state.head.over:
                 last = state.head.epoch
+        spool = training.worker.spool
         self.marks = marks = WorkerMarks(
             self.rank,
             job.checkpoint_every,
             last,
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
-            lambda path, state: save(path or self.files.new_path(), state, part),
+            lambda path, state: save(path or self.files.new_path(), state, part, spool),
             lambda state: copied_if_small(state, job.workers_here),
             lambda: training.worker.epoch,
             self.files.begin,
@@ -281,12 +288,13 @@ class Peer:
             self.files.send_lists(self.receive)
 
 
-def ended(bye: Bye) -> Refused | StartsAgain:
+def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
     """The launcher has ended the job before its time, or this incarnation of it."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
         return StartsAgain(f"machine 0 starts all workers again{why}")
-    return Refused(f"machine 0 ended the job{why}", do="see what it says there")
+    kind = Interrupted if bye.interrupted else Refused
+    return kind(f"machine 0 ended the job{why}", do="see what it says there")
 
 
 def failure_of(folder: Path, rank: int) -> Failed | None:

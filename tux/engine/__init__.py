@@ -10,6 +10,7 @@ state       the state of a worker between two clocks
 shard       arrays as a file, checked
 saved       a state as such a file
 spool       lists on disk that no stage uses
+segments    the same as a part of states
 checks      stages that would lose changes, and models that are not finite
 records     what an epoch's record holds, of one worker and of all
 """

@@ -56,6 +56,7 @@ class ClockLoop:
         self._upcoming = islice(clocks(steps), self.turns, None)
         self._decided = self.turns  # whether a state is kept is decided up to this turn
         self._is_due = self._closed = False  # a state is to be kept; its blocks are closed
+        self._closings = 0  # clocks that have closed blocks for a state
         self._next: ClockTask | None = None  # None: not known yet, or there is none
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
@@ -63,6 +64,13 @@ class ClockLoop:
         self._looked = False  # whether what arrived while it ran has been taken
         # the clock of the last answer, by synchronisation and sender
         self._answered: dict[tuple[int, int], int] = {}
+
+    @property
+    def scheduled(self) -> int:
+        """How many clocks of the schedule have started. One that closes blocks so that a state can
+        be kept does not count: records are the same whether states are kept or not.
+        """
+        return self.clock.started - self._closings
 
     def run(self) -> Iterator[None]:
         """Run all clocks; yields whenever nothing can go on before another message is taken."""
@@ -123,6 +131,7 @@ class ClockLoop:
             yield
         elif self._next.closing and not self._closed:
             self._closed = True
+            self._closings += 1
             self._start(ClockTask(None, segments(self._next.closing), self._next.visit))
         else:
             yield from self._cuts.keep(self)

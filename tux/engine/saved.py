@@ -7,7 +7,9 @@ import os
 import msgspec
 
 from tux.base.errors import Refused
-from tux.engine import shard
+from tux.engine import segments, shard
+from tux.engine.segments import Segment
+from tux.engine.spool import Spool
 from tux.engine.state import Head, State, other_program
 
 
@@ -18,8 +20,14 @@ class Saved(msgspec.Struct, frozen=True):
     digest: shard.Digest
 
 
-def save(path: str | os.PathLike[str], state: State, part: str) -> shard.Digest:
-    """Write a state; `part` is the digest of the graph's part. DiskError."""
+def save(
+    path: str | os.PathLike[str], state: State, part: str, spool: Spool | None = None
+) -> shard.Digest:
+    """Write a state; `part` is the digest of the graph's part. The lists of `spool` that the state
+    names are on the disk before it. DiskError.
+    """
+    if spool and state.head.lists:
+        spool.sync()
     return shard.write(path, {"state": msgspec.to_builtins(state.head), "part": part}, state.arrays)
 
 
@@ -36,6 +44,11 @@ def load(saved: Saved, part: str) -> State:
 def epoch_in(saved: Saved) -> int:
     """The epochs that have ended in the state of a file."""
     return _head(shard.read(saved.path, saved.digest)).epoch
+
+
+def segments_in(saved: Saved) -> list[Segment]:
+    """Where the lists on disk of the state of a file are."""
+    return segments.of_shard(shard.read(saved.path, saved.digest))
 
 
 def _head(held: shard.Shard) -> Head:

@@ -9,21 +9,26 @@ int32, one for each vertex of each round:
 A list that is shorter than its width is filled up with -1. A worker writes the vertices that it
 masters in ascending order, round after round. So the files of all workers are merged by the numbers
 of the vertices, a piece at a time.
+
+Where a run keeps its states, the files are a part of these (`tux.engine.segments`). A worker that
+goes on from a state writes to another file, without a first line, what follows.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
 
-from tux.base.disk import writing
-from tux.base.errors import Refused
+from tux.base.disk import sync_open, writing
+from tux.base.errors import DiskError, Refused
+from tux.engine.segments import Segment, joined
 
 PIECE = 1 << 22  # bytes that are read at a time
 LONGEST = 1 << 16  # bytes of the first line
@@ -44,37 +49,96 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
         return 1 + sum(self.widths.values())
 
 
-class Spool:
-    """What one worker writes. `open` makes its file, when there is something to write; None:
-    nothing is written.
-    """
+class Scratch(NamedTuple):
+    """Where a worker writes its lists."""
 
-    def __init__(self, over: str, widths: Mapping[str, int], open: Opener | None) -> None:
-        self.head, self._open = Head(over, dict(widths)), open
+    open: Opener  # makes the file, when there is something to write
+    name: str = ""  # of the file, as states call it; "": no state is kept
+    folder: Path | None = None  # of the files that states name, if they can be read here
+
+
+class Spool:
+    """What one worker writes, to a file of `scratch`; None: nothing is written."""
+
+    def __init__(self, over: str, widths: Mapping[str, int], scratch: Scratch | None) -> None:
+        self.head, self._scratch = Head(over, dict(widths)), scratch
         self.file: BinaryIO | None = None
+        self._earlier: list[Segment] = []  # of earlier starts
+        self._size, self._sum = 0, 0  # of what this one has written, if states are kept
+        self._lost: DiskError | None = None
 
     def append(self, starts: np.ndarray, lists: Mapping[str, np.ndarray]) -> None:
         """Write the lists (m, width) by name of the vertices `starts` (m,). Raises DiskError."""
-        if self._open is None:
+        if self._scratch is None:
             return
+        self._check()
         with writing(FILE):
             if self.file is None:
-                self.file = self._open()
-                self.file.write(msgspec.json.encode(self.head) + b"\n")
-            self.file.write(
-                np.concatenate(
-                    [starts[:, None], *(lists[name] for name in self.head.widths)],
-                    axis=1,
-                    dtype="<i4",
-                ).data
+                self.file = self._scratch.open()
+                if not self._earlier:
+                    self._write(self.file, memoryview(msgspec.json.encode(self.head) + b"\n"))
+            rows = np.concatenate(
+                [starts[:, None], *(lists[name] for name in self.head.widths)],
+                axis=1,
+                dtype="<i4",
             )
+            self._write(self.file, rows.data)
+
+    def _write(self, file: BinaryIO, content: memoryview[Any]) -> None:
+        file.write(content)
+        if self._scratch and self._scratch.name:
+            self._size += content.nbytes
+            self._sum = zlib.crc32(content, self._sum)
 
     def flushed(self) -> BinaryIO | None:
         """The file, with all that has been written; None if there is none."""
+        self._check()
         with writing(FILE):
             if self.file is not None:
                 self.file.flush()
         return self.file
+
+    # ---- as a part of states
+
+    def segments(self) -> list[Segment]:
+        """Where all lists are that have been written so far, if states are kept. DiskError."""
+        self.flushed()
+        if not self._size or not self._scratch:
+            return [*self._earlier]
+        return [*self._earlier, Segment(self._scratch.name, self._size, f"{self._sum:08x}")]
+
+    def go_on(self, segments: Sequence[Segment]) -> None:
+        """Write behind the lists of a state."""
+        self._earlier = [*segments]
+
+    def sync(self) -> None:
+        """Wait until what has been flushed is on the disk; another thread may write meanwhile.
+
+        DiskError. Then the spool takes no more lists: the system forgets what it could not write,
+        and would not tell so again.
+        """
+        try:
+            with writing(FILE):
+                if self.file is not None:
+                    sync_open(self.file.fileno())
+        except DiskError as error:
+            self._lost = error
+            raise
+
+    def _check(self) -> None:
+        """DiskError if the disk has lost something."""
+        if self._lost is not None:
+            raise DiskError(self._lost.what, do=self._lost.do)
+
+    def whole(self) -> BinaryIO | None:
+        """All lists, as one file; None if there are none. DiskError."""
+        file, segments = self.flushed(), self.segments()
+        if not self._earlier:
+            return file
+        assert self._scratch is not None
+        assert self._scratch.folder is not None
+        with writing(FILE):
+            return joined([(self._scratch.folder / each.name, each.size) for each in segments])
 
 
 class SpooledLists:
@@ -107,10 +171,14 @@ class SpooledLists:
             raise _damaged()
 
     @staticmethod
-    def of(paths: Sequence[Path], orders: Mapping[str, np.ndarray]) -> SpooledLists:
-        """The same of the files at `paths`. DiskError if one cannot be opened."""
+    def of(
+        parts: Sequence[Sequence[tuple[Path, int]]], orders: Mapping[str, np.ndarray]
+    ) -> SpooledLists:
+        """The same of the files of each worker, so many bytes of each file. DiskError if one cannot
+        be opened.
+        """
         with writing(FILE), ExitStack() as stack:
-            files = [stack.enter_context(open(path, "rb")) for path in paths]
+            files = [stack.enter_context(joined(each)) for each in parts]
             lists = SpooledLists(files, orders)
             stack.pop_all()
         return lists

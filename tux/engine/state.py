@@ -13,7 +13,7 @@ Random numbers need no state: they are functions of seed, stage, epoch and verte
     totals/CLOCK/N/FIELD what Apply has added to the server's context, by clock
     best/N               the model of the best epoch
 
-and the numbers in `Head`.
+and the numbers in `Head`, which also tells where lists on disk are (`tux.engine.segments`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 
 from tux.base.errors import Refused
+from tux.engine.segments import Segment
 from tux.rows.table import Table
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     best: float | None
     best_epoch: int
     repetitions: list[int]  # of each Repeat, in the order of the program
-    spooled: int  # bytes of the file of lists
+    spooled: int  # bytes of lists on disk
+    lists: list[Segment] = []  # where these are
 
 
 class State(NamedTuple):

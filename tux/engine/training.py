@@ -199,12 +199,12 @@ class Training:
         trained = self.seconds
         if self._timing is not None:
             trained += time.perf_counter() - self._timing
-        spool = worker.spool.flushed() if worker.spool else None
+        lists = worker.spool.segments() if worker.spool else []
         head = Head(
             epoch=worker.epoch,
             turns=turns,
             over=over,
-            clock=worker.clock + started,
+            clock=worker.clock + (loop.scheduled if loop else 0),
             all_clocks=worker.all_clocks + started,
             most_stale=max(worker.most_stale, clocks.most_stale if clocks else 0),
             counts=Counts.of(worker, trained),
@@ -213,7 +213,8 @@ class Training:
             best=self.best if self.best_epoch else None,
             best_epoch=self.best_epoch,
             repetitions=[each.begun for each in self._repeated()],
-            spooled=spool.tell() if spool else 0,
+            spooled=sum(each.size for each in lists),
+            lists=lists,
         )
         best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
         return State(head, arrays_of(worker) | best)
@@ -233,6 +234,10 @@ class Training:
             raise other_program("it has other fields or stages")
         for number, array in enumerate(self._best_model.arrays):
             array[...] = state.arrays[f"best/{number}"]
+        if worker.spool:
+            worker.spool.go_on(head.lists)
+        elif head.lists:
+            raise other_program("it has lists on disk")
         for each, begun in zip(self._repeated(), head.repetitions, strict=True):
             each.begun = begun
         worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
@@ -275,7 +280,7 @@ class Training:
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses, if there are any, and a file for them was given."""
         spool, vertices = self.worker.spool, self.worker.graph.vertices
-        file = spool.flushed() if spool else None
+        file = spool.whole() if spool else None
         return (
             SpooledLists(
                 [file], {name: each.order[: each.n_train] for name, each in vertices.items()}

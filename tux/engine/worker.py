@@ -19,7 +19,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.initial import fill_rows
-from tux.engine.spool import Opener, Spool
+from tux.engine.spool import Scratch, Spool
 from tux.engine.state import added
 from tux.engine.threads import Threads
 from tux.graph.local import Edges, Graph
@@ -55,14 +55,18 @@ class Worker:
         workers: int = 1,
         threads: int = 1,
         racing: bool = False,
+        cuts_few: bool = False,
     ) -> None:
+        """`cuts_few`: where the program allows that functions get the edges of a vertex in shares
+        (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
+        """
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
         self.slack, self.rank, self.workers = slack, rank, workers
-        self.threads, self.racing = Threads(threads), racing
+        self.threads, self.racing, self.cuts_few = Threads(threads), racing, cuts_few
         self.parameters = scalars(program) | vertex_numbers(program, self._known_ids)
         self.syncs: list[Sync] = []
         # opens a file for lists that no stage uses, which a stage writes by `spool`
-        self.scratch: Opener | None = None
+        self.scratch: Scratch | None = None
         self.spool: Spool | None = None
         # by vertex type and ragged field, from other workers: see `tux.engine.model`
         self.received_lists: dict[tuple[str, str], list[Piece]] = {}
@@ -238,7 +242,7 @@ class Worker:
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started
-        self.clock += loop.clock.started
+        self.clock += loop.scheduled
         self.most_stale = max(self.most_stale, loop.clock.most_stale)
 
     @property

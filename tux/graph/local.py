@@ -14,7 +14,8 @@ from tux.arrays.ids import Ids
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
-from tux.graph.parts import Part, TypePart, seeded_order, without_rows
+from tux.graph.orders import seeded_order
+from tux.graph.parts import Part, TypePart, without_rows
 from tux.graph.sorting import InnerSorting, Sorting, counted
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program

@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from tux.arrays.edges import TOGETHER, EdgeData
+from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct
 from tux.arrays.lookup import looked_up
 from tux.base.parallel import spread
-from tux.base.random import key, permutation
+from tux.graph.orders import order_of
 from tux.graph.sorting import counted
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
@@ -246,34 +246,6 @@ def without_rows(part: TypePart) -> TypePart:
         down=nowhere,
         peek_up=nowhere,
         peek_down=nowhere,
-    )
-
-
-def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = None) -> np.ndarray:
-    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at
-    end `side`, whatever its name.
-
-    Vertices with one number in `together` (n,) are neighbours in it; their groups come in a random
-    order too.
-    """
-    order = permutation(key(seed, "order", side), n)
-    if together is None:
-        return order
-    values, group = np.unique(together[order], return_inverse=True)
-    return order[
-        np.argsort(permutation(key(seed, "groups", side), len(values))[group], kind="stable")
-    ]
-
-
-def order_of(data: EdgeData, name: str, seed: int) -> np.ndarray:
-    """The order of the vertices of a type of `data`, those that its vertex field `together`
-    groups side by side.
-    """
-    return seeded_order(
-        seed,
-        data.ends.index(name),
-        len(data.ids[name]),
-        data.vertex_fields.get(name, {}).get(TOGETHER),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -111,26 +112,28 @@ def save(
         part = parts[number]
         into = folder / f"part-{number}"
         into.mkdir()
-        for name, values in _arrays(part).items():
+        for name, values in part_arrays(part).items():
             write_npy(into / f"{name}.npy", values)
-    fields, held = list(parts[0].fields), list(parts[0].test_fields)
-    edges = sum(len(part.src) for part in parts)
-    whole = list(parts[0].topology)
-    manifest = Manifest(
-        FORMAT,
-        len(parts),
-        ends,
-        fields,
-        held,
-        types,
-        edges,
-        digest,
-        partitioner,
-        seed,
-        whole,
-        [*classes],
-        parts[0].has_test,
+    write_manifest(
+        folder,
+        parts=len(parts),
+        ends=ends,
+        fields=[*parts[0].fields],
+        test_fields=[*parts[0].test_fields],
+        types=types,
+        edges=sum(len(part.src) for part in parts),
+        digest=digest,
+        partitioner=partitioner,
+        seed=seed,
+        topology=[*parts[0].topology],
+        classes=[*classes],
+        has_test=parts[0].has_test,
     )
+
+
+def write_manifest(folder: Path, *, test_fields: Sequence[str] = (), **about: Any) -> None:
+    """Write the manifest of a folder in which all else is; `about`: as `Manifest` has it."""
+    manifest = Manifest(format=FORMAT, test_fields=[*test_fields], **about)
     # not synced: the folder of a job does not outlive it, and `tux partition` syncs its own
     with writing(folder / MANIFEST):
         (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
@@ -169,8 +172,8 @@ def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
     return out | {f"topology.{name}": values for name, values in part.topology.items()}
 
 
-def _arrays(part: Part) -> dict[str, np.ndarray]:
-    """The arrays of a part alone by file name; lists of arrays as one array and its bounds."""
+def part_arrays(part: Part) -> dict[str, np.ndarray]:
+    """The arrays of a part alone, by file name; lists of arrays as one array and its bounds."""
     out = {
         "src": part.src,
         "dst": part.dst,
@@ -302,7 +305,7 @@ def digest(folder: Path, number: int) -> str:
 
 def digest_of(parts: Sequence[Part], number: int) -> str:
     """The `digest` that a part will have in a folder."""
-    shared, own = _shared_arrays(parts[0]), _arrays(parts[number])
+    shared, own = _shared_arrays(parts[0]), part_arrays(parts[number])
     files = {Path(f"{name}.npy"): values for name, values in shared.items()}
     files |= {Path(f"part-{number}", f"{name}.npy"): values for name, values in own.items()}
     total = blake2b(digest_size=16)

@@ -14,7 +14,8 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, ProgramError
-from tux.graph.parts import Part, order_of
+from tux.graph.orders import order_of
+from tux.graph.parts import Part
 from tux.program.fields import data
 from tux.program.program import Program
 from tux.program.returns import called

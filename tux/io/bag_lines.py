@@ -32,7 +32,7 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
     rules: Rules | None = None
     begun = b""  # lines before the first that shows whether there are labels
     number, rows, repeated = 1, 0, 0
-    for block in text_blocks(asked.path):
+    for block in text_blocks(asked.path, asked.bad.places):
         if rules is None:
             begun = block = begun + block
             if (rules := _rules(begun, asked, form)) is None:

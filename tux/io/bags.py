@@ -23,6 +23,7 @@ from tux.io.detect import Form, detect
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
+from tux.io.input_files import Source, input_files
 from tux.io.text import Bad, OnBadRow, text_blocks
 
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
@@ -40,7 +41,7 @@ class Bags(NamedTuple):
 
 
 def read_bags(
-    path: str | os.PathLike[str],
+    path: Source,
     ends: tuple[str, str] = ("document", "word"),
     fields: Mapping[str, Any] | None = None,
     *,
@@ -52,8 +53,8 @@ def read_bags(
     unknown: Literal["new", "skip"] = "new",
     on_bad_row: OnBadRow = "stop",
 ) -> Bags:
-    """Read a file of bags as edges between the types `ends`; `fields` maps the edge's one data
-    field, if any, to its dtype [count, i4].
+    """Read a file of bags, or all that `path` stands for (`tux.io.input_files`), as edges between
+    the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [count, i4].
 
     `form` is found by `tux.io.detect`, but for "text". Rows have as ids the document's number, or
     that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
@@ -71,6 +72,7 @@ def read_bags(
     is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
     `DataError` with file and line, and `UsageError` for what does not go together.
     """
+    path = input_files(path)
     wanted = {"count": np.int32} if fields is None else fields
     kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
     chosen = _checked(path, ends, kinds, form or detect(path).bags, stop, against, unknown)
@@ -120,7 +122,7 @@ def bag_edges(
 
 
 def read_held_out(
-    path: str | os.PathLike[str],
+    path: Source,
     ends: tuple[str, str],
     fields: Mapping[str, Any],
     against: Mapping[str, Ids] | None,

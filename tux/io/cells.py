@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
@@ -21,7 +21,7 @@ class TextLayout(NamedTuple):
     separator: str
     width: int  # columns of every line
     picks: list[int]  # 0-based places of the wanted columns
-    skip: int  # lines before the first row
+    header: Sequence[str] = ()  # the names in the first row, if it is one of names
     names: Mapping[str, str] = {}  # see `tux.arrays.edges.EdgeData.columns`
 
     @property

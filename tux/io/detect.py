@@ -13,7 +13,9 @@ from typing import Literal
 
 from tux.arrays import arrow
 from tux.arrays.packed import ENDINGS, head_of, holds_arrays, is_packed
+from tux.base.errors import DataError
 from tux.io.cells import MARK
+from tux.io.input_files import pieces_of
 from tux.io.market import has_banner
 from tux.io.mat import is_mat
 from tux.io.metis import is_metis
@@ -45,6 +47,13 @@ BAGS: dict[Format, Form] = {
     Format.LDA_C: "lda-c",
     Format.SVM: "svm",
 }
+ALONE = {
+    Format.MAT: "a MATLAB file holds a whole matrix, and says how large it is",
+    Format.METIS: "a METIS file is a whole graph, and begins with its sizes",
+    Format.MARKET: "a Matrix Market file is a whole matrix, and begins with its sizes",
+    Format.NPZ: "a .npz file holds a whole matrix, and says how large it is",
+}
+"""Formats of which several files are not one, and why."""
 PARQUET = b"PAR1"  # how such a file begins
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
@@ -61,9 +70,14 @@ PAIR = re.compile(rb"\d+:[^:]+", re.ASCII)
 def detect(path: str | os.PathLike[str]) -> Format:
     """The format of a file: MATLAB and METIS by its name, the others by its first bytes and lines.
 
-    A file that is damaged may be of any format; reading it will tell. Raises `DataError` if the
-    file cannot be opened, or has lines before the banner of Matrix Market.
+    Of `Files` it is that of all of them; whether text holds bags is told by the first lines of the
+    whole. A file that is damaged may be of any format; reading it will tell. Raises `DataError` if
+    a file cannot be opened, or has lines before the banner of Matrix Market; if files are of
+    several formats, or of one of which each file is a whole.
     """
+    if len(pieces := pieces_of(path)) > 1:
+        return _detect_all([piece.path for piece in pieces])
+    path = pieces[0].path if pieces else path
     if is_mat(path):
         return Format.MAT
     if is_metis(path):
@@ -77,6 +91,63 @@ def detect(path: str | os.PathLike[str]) -> Format:
     if has_banner(head, path):
         return Format.MARKET
     return _by_lines(head[:HEAD], len(head) <= HEAD, ending(path) in SAMPLES)
+
+
+def _detect_all(paths: list[str]) -> Format:
+    """The format of several files."""
+    first, kind = paths[0], Format.TEXT
+    heads: list[bytes] = []
+    for path in paths:
+        own, head = _kind(path)
+        if own in ALONE:
+            raise DataError(
+                f"{path} is one of {len(paths):,} files, but {ALONE[own]}",
+                do="Name one such file alone, or convert them to tables of edges.",
+            )
+        if path != first and own is not kind:
+            names = {Format.PARQUET: "Parquet", Format.TEXT: "text"}
+            raise DataError(
+                f"{path} is {names[own]}, but {first} is {names[kind]}",
+                do="All files of one input are of one format.",
+            )
+        if own is Format.TEXT and heads and _sizes(heads[0]) and _sizes(head):
+            raise DataError(
+                f"{path} begins with sizes of its own, as {first} does, so they are two docword "
+                "files",
+                do="Name one of them, or convert them to tables of edges.",
+            )
+        kind = own
+        if sum(map(len, heads)) <= HEAD:
+            heads.append(head)
+    if kind is not Format.TEXT:
+        return kind
+    text = b"".join(head if head.endswith(b"\n") else head + b"\n" for head in heads if head)
+    return _by_lines(text[:HEAD], len(text) <= HEAD, ending(first) in SAMPLES)
+
+
+def _kind(path: str) -> tuple[Format, bytes]:
+    """The format of one of several files, TEXT of all that only lines can tell apart; and the first
+    bytes of text, unpacked.
+    """
+    if is_mat(path) or is_metis(path):
+        return (Format.MAT if is_mat(path) else Format.METIS), b""
+    packed = head_of(path, HEAD + 1)
+    if packed.startswith(PARQUET):
+        return Format.PARQUET, b""
+    if ending(path) == ".npz" or holds_arrays(path, packed):
+        return Format.NPZ, b""
+    head = (_unpacked(path) if is_packed(packed) else packed).removeprefix(MARK)
+    return (Format.MARKET if has_banner(head, path) else Format.TEXT), head
+
+
+def _sizes(head: bytes) -> bool:
+    """Whether lines begin as those of a docword file."""
+    lines = [line for line in head.split(b"\n", 4)[:4] if line.strip()]
+    return (
+        len(lines) == 4
+        and all(SIZE.fullmatch(line) for line in lines[:3])
+        and TRIPLE.fullmatch(lines[3]) is not None
+    )
 
 
 def _by_lines(head: bytes, whole: bool, named: bool) -> Format:

@@ -215,7 +215,7 @@ def read_documents(asked: BagSpec, stop: str | os.PathLike[str] | None = None) -
         counter.count(_text(block, Bad(str(stop), stop=True), 1)[0])
     counter.stops, counter.done = counter.size, 0
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
-    for block in text_blocks(asked.path):
+    for block in text_blocks(asked.path, asked.bad.places):
         text, good = _text(block, asked.bad, number)
         counted = counter.count(text)
         gathered.add(

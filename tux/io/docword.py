@@ -85,7 +85,7 @@ def read_docword(asked: BagSpec) -> Entries:
         [np.empty(0, asked.dtype)],
     ]
     begun, number, filled = b"", 1, 0
-    for block in text_blocks(asked.path):
+    for block in text_blocks(asked.path, asked.bad.places):
         if head is None:
             begun = block = begun + block
             if begun.count(b"\n") < 3:
@@ -113,20 +113,20 @@ def read_docword(asked: BagSpec) -> Entries:
     if head is None:
         raise DataError(
             f"{asked.path} is empty" if not begun.strip() else "the sizes are cut short",
-            where=f"{asked.path}:1",
+            where=asked.bad.places.of(1),
             do=RULE,
         )
     if filled != head.lines:
         raise DataError(
             f"{filled:,} lines of {asked.column}s, but the header says {head.lines:,}",
-            where=f"{asked.path}:3",
+            where=asked.bad.places.of(3),
             do="Is the file cut short?",
         )
     row, column, value = (np.concatenate(piece) for piece in pieces)
     if not believed(head.documents, len(row)):
         raise DataError(
             f"{head.documents:,} {asked.row}s, but only {len(row):,} lines of {asked.column}s",
-            where=f"{asked.path}:1",
+            where=asked.bad.places.of(1),
             do=RULE,
         )
     return Entries(np.arange(1, head.documents + 1), narrow(row), column, value)
@@ -141,19 +141,19 @@ def _head(lines: list[bytes], asked: BagSpec) -> _Head:
         word = line.decode(errors="replace").strip()
         if not (word.isascii() and word.isdigit()):
             raise DataError(
-                f"{short(word)} is no number of {name}", where=f"{asked.path}:{at}", do=RULE
+                f"{short(word)} is no number of {name}", where=asked.bad.places.of(at), do=RULE
             )
         if len(word) > 18 or int(word) > MOST and at < 3:
             raise DataError(
                 f"{short(word)} {name}; at most {MOST:,} can be held",
-                where=f"{asked.path}:{at}",
+                where=asked.bad.places.of(at),
                 do=RULE,
             )
         sizes.append(int(word))
     if asked.columns is not None and asked.columns != sizes[1]:
         raise DataError(
             f"{sizes[1]:,} {asked.column}s, but the vocabulary has {asked.columns:,}",
-            where=f"{asked.path}:2",
+            where=asked.bad.places.of(2),
             do="Name the vocabulary that belongs to this file.",
         )
     return _Head(*sizes)

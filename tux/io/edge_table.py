@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
-from itertools import islice
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from tux.base.errors import DataError
 from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.dense_table import check_edges
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken
+from tux.io.first_lines import FirstLines, check_text, first_lines, rows_of
+from tux.io.input_files import pieces_of
 from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.text import (
     ADVICE,
@@ -35,12 +37,14 @@ from tux.io.text import (
     SMALL,
     WHOLE,
     Bad,
+    Begin,
     OnBadRow,
     blocks,
     cut,
     not_number,
 )
 
+BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
@@ -57,7 +61,7 @@ def read_edge_table(
     """The edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
-    pieces, names = (parquet_pieces if parquet else text_pieces)(bad, wanted)
+    pieces, names = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     if pieces.rows == 0:
         raise DataError(
             f"{path} holds no edge"
@@ -81,37 +85,31 @@ def read_edge_table(
 # ---- the layout of text
 
 
-def _layout(block: bytes, wanted: Wanted, path: str) -> TextLayout | None:
+def _layout(lines: FirstLines, wanted: Wanted) -> TextLayout | None:
     """The layout that the first lines of text show; None if all are comments or blank."""
-    if b"\0" in block:
-        raise DataError(
-            f"{path} is not a text file", do="Text in UTF-8, packed text and Parquet can be read."
-        )
-    rows = list(
-        islice(((at, line) for at, line in enumerate(lines_of(block)) if is_row(line)), SAMPLE)
-    )
+    rows = [line for line in lines_of(lines.text) if is_row(line)]
     if not rows:
         return None
     asked = wanted.asked()
     needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
-    separator, width = separator_of([line for _, line in rows], needed)
+    separator, width = separator_of(rows, needed)
     if width < needed:
         raise DataError(
             f"{width} column{'s' * (width > 1)}, but {needed} are needed "
             f"({', '.join(wanted.labels)})",
-            where=f"{path}:{rows[0][0] + 1}",
+            where=lines.place,
         )
-    layout = TextLayout(separator, width, list(range(len(wanted.kinds))), rows[0][0])
-    table = [cells_of(line, separator) for _, line in rows]
+    layout = TextLayout(separator, width, list(range(len(wanted.kinds))))
+    table = [cells_of(line, separator) for line in rows]
     if any(not name.isdecimal() for name in asked) or _titled(table, wanted):
-        picks = find_columns(table[0], wanted, path)
+        picks = find_columns(table[0], wanted, lines.path)
         names = taken(table[0], picks, wanted)
         if not asked and names:  # the columns are not called as the ends of the edges
-            check_edges(table[1:], picks, path, named=True)
-        return layout._replace(width=len(table[0]), picks=picks, skip=layout.skip + 1, names=names)
+            check_edges(table[1:], picks, lines.path, named=True)
+        return layout._replace(width=len(table[0]), picks=picks, header=table[0], names=names)
     if asked:
         return layout._replace(picks=[int(name) - 1 for name in asked])
-    check_edges(table, layout.picks, path)
+    check_edges(table, layout.picks, lines.path)
     if width > needed:
         return layout._replace(
             names=taken([f"column {place + 1}" for place in range(width)], layout.picks, wanted)
@@ -124,6 +122,16 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
     numbers below (the field, or both ends).
     """
     first, *rest = table
+    below = [all(NUMERIC.fullmatch(cell) for cell in column) for column in zip(*rest, strict=False)]
+    return (
+        bool(first)
+        and not any(map(NUMERIC.fullmatch, first))
+        and (_known(first, wanted) > 1 or sum(below) > (0 if wanted.fields else 1))
+    )
+
+
+def _known(cells: list[str], wanted: Wanted) -> int:
+    """How many cells of a row are names of wanted columns."""
     names = set().union(
         *(
             wanted.names(at, alias=alias)
@@ -131,32 +139,52 @@ def _titled(table: list[list[str]], wanted: Wanted) -> bool:
             for alias in (False, True)
         )
     )
-    below = [all(NUMERIC.fullmatch(cell) for cell in column) for column in zip(*rest, strict=False)]
-    known = sum(plain_name(name) in names for name in first)
-    return (
-        bool(first)
-        and not any(map(NUMERIC.fullmatch, first))
-        and (known > 1 or sum(below) > (0 if wanted.fields else 1))
-    )
+    return sum(plain_name(name) in names for name in cells)
+
+
+def _beginning(layout: TextLayout, wanted: Wanted, first: str) -> Begin:
+    """What is passed over where a file begins: its first row, if it is the header of the layout.
+
+    The function raises `DataError` for another header than that of the file `first`.
+    """
+
+    def begin(block: bytes, path: str) -> int | None:
+        rows = rows_of(block, SAMPLE)
+        table = [cells_of(row.line, layout.separator) for row in rows]
+        if not table or layout.header and table[0] == list(layout.header):
+            return rows[0].end if rows else None
+        names = _known(table[0], wanted) > 1
+        alike = bool(layout.header) and len(table[0]) == layout.width
+        if path != first and (names or alike) and _titled(table, wanted):
+            header = ",".join(layout.header) or "no names of columns"
+            raise DataError(
+                f"the columns of {path} are {cut(','.join(table[0]))}, but {first} begins with "
+                f"{cut(header)}",
+                do="Give all files the same line of names, or none.",
+            )
+        return 0
+
+    return begin
 
 
 # ---- reading
 
 
-def text_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, Mapping[str, str]]:
-    """The columns of a text file, and which these are."""
+def text_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, Mapping[str, str]]:
+    """The columns of files of text, and which these are: those of the `whole` input, of which
+    `bad.path` may be a share.
+    """
     pieces = arrow.Pieces(wanted.kinds)
-    layout: TextLayout | None = None
+    lines = first_lines(whole, SAMPLE)
+    if (layout := _layout(lines, wanted)) is None:
+        return pieces, {}
     number = 1  # of the block's first line
-    for block in blocks(bad.path):
-        lines = count_lines(block)
-        rows, skipped = block, 0
-        if layout is None and (layout := _layout(block, wanted, bad.path)):
-            rows, skipped = b"".join(block.split(b"\n", layout.skip)[layout.skip :]), layout.skip
-        if layout is not None:
-            _add(pieces, rows, number + skipped, layout, wanted, bad)
-        number += lines
-    return pieces, layout.names if layout else {}
+    for block in blocks(bad.path, bad.places, _beginning(layout, wanted, lines.path)):
+        if number == 1:
+            check_text(block, lines.path)
+        _add(pieces, block, number, layout, wanted, bad)
+        number += count_lines(block)
+    return pieces, layout.names
 
 
 def _add(
@@ -190,7 +218,7 @@ def _add(
         good = _good_lines(block, number, layout, wanted, bad)
         if len(good) == len(block):
             raise DataError(
-                f"cannot be read ({error})", where=f"{bad.path}:{number}", do=ADVICE
+                f"cannot be read ({error})", where=bad.places.of(number), do=ADVICE
             ) from None
         _add(pieces, good, number, layout, wanted, bad)
 
@@ -201,11 +229,10 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
     """
     good = []
     for at, line in enumerate(block[:-1].split(b"\n"), number):
+        # columns that are not picked may hold anything, as for Arrow
+        text = line.decode(errors="surrogateescape").removesuffix("\r")
         try:
-            text = line.decode().removesuffix("\r")
             why = _fault(split(text, layout.separator), layout, wanted) if is_row(text) else ""
-        except UnicodeDecodeError:
-            text, why = "?", "the line is not UTF-8 text"
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
@@ -223,6 +250,8 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
         cell = cells[place].strip()
         if not cell:
             return f"{label} is missing"
+        if not cell.isascii() and BYTES.search(cell):
+            return "the line is not UTF-8 text"
         if kind is None:
             continue
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):
@@ -236,14 +265,36 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     return ""
 
 
-def parquet_pieces(bad: Bad, wanted: Wanted) -> tuple[arrow.Pieces, Mapping[str, str]]:
-    """The columns of a Parquet file, and which these are."""
+def parquet_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, Mapping[str, str]]:
+    """The columns of Parquet files, and which these are: those of the first file of the `whole`
+    input, of which `bad.path` may be a share.
+    """
     pieces = arrow.Pieces(wanted.kinds)
-    names = arrow.parquet_names(bad.path)
-    picks = find_columns(names, wanted, bad.path)
+    first = pieces_of(whole)[0].path
+    names = arrow.parquet_names(first)
+    picks = find_columns(names, wanted, first)
     chosen = [names[place] for place in picks]
-    for table, left_out in arrow.parquet_edges(bad.path, chosen, wanted.kinds):
-        for row in left_out:
-            bad.note(int(row), "a value is null, empty or not finite", "row ")
-        pieces.add(table)
+    for piece in pieces_of(bad.path):
+        check_parquet(piece.path, chosen, first)
+        before = arrow.parquet_rows(piece.path, 0, piece.begin) if piece.begin else 0
+        begun = pieces.rows + bad.count
+        bad.places.begin(begun + 1, piece, before + 1)
+        for table, left_out in arrow.parquet_edges(
+            piece.path, chosen, wanted.kinds, piece.begin, piece.end
+        ):
+            for row in left_out:
+                bad.note(begun + int(row), "a value is null, empty or not finite", "row ")
+            pieces.add(table)
     return pieces, taken(names, picks, wanted)
+
+
+def check_parquet(path: str, chosen: Sequence[str], first: str) -> None:
+    """DataError if a file has not the columns that were chosen in the `first` one."""
+    if path == first:
+        return
+    names = arrow.parquet_names(path)
+    if missing := [name for name in chosen if name not in names]:
+        raise DataError(
+            f"{path} has no column {missing[0]!r}, but {first} has",
+            do=f"It has {', '.join(names)}; give all files the same columns.",
+        )

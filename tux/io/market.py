@@ -183,7 +183,7 @@ def _add(
     """
     kinds = pieces.kinds
     try:
-        text = TextLayout(BLANKS, len(kinds), [], 0).cut(block)
+        text = TextLayout(BLANKS, len(kinds), []).cut(block)
         table = arrow.parse_text(text, len(kinds), range(len(kinds)), kinds, BLANKS, quotes=False)
         row, column = (table.column(at).to_numpy() for at in range(2))
         if len(row) and not (

@@ -18,6 +18,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format, detect
 from tux.io.edge_table import read_edge_table
 from tux.io.field_values import field_values
+from tux.io.input_files import Source, input_files
 from tux.io.market import Market, read_market
 from tux.io.mat import read_mat_edges
 from tux.io.metis import Metis, read_metis
@@ -109,7 +110,7 @@ Undirected = Literal["both", "once"]
 
 
 def read_edges(
-    path: str | os.PathLike[str],
+    path: Source,
     ends: tuple[str, str],
     fields: Mapping[str, Any],
     *,
@@ -119,8 +120,8 @@ def read_edges(
     undirected: Undirected = "both",
     format: Format | None = None,
 ) -> EdgeData:
-    """Read a file of edges between vertices of the types `ends`; `fields` maps the edge's data
-    fields to their dtypes.
+    """Read edges between vertices of the types `ends` from a file, or from all that `path` stands
+    for (`tux.io.input_files`); `fields` maps the edge's data fields to their dtypes.
 
     `columns` names the columns of source, target and fields ("a,b,c" by header, or 1-based
     positions), instead of finding them. A column of ids is one of integers of 64 bits, with or
@@ -139,6 +140,7 @@ def read_edges(
     counted. A number of a matrix or a METIS graph that its field cannot hold is an error. Raises
     `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.
     """
+    path = input_files(path)
     format = detect(path) if format is None else format
     match format:
         case Format.MAT:  # `columns` names the matrix

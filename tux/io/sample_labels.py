@@ -18,7 +18,8 @@ from tux.arrays.arrow import STRING
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError, UsageError
 from tux.io.entries import Entries
-from tux.io.text import NUMBER, short, text_blocks
+from tux.io.places import Places
+from tux.io.text import NUMBER, Begin, short, text_blocks
 
 Classes = tuple[str, str]
 Where = Callable[[int], str]
@@ -119,19 +120,25 @@ def read_sample_labels(path: str | os.PathLike[str]) -> SampleLabels:
     return SampleLabels.of(np.array(words, STRING))
 
 
-def line_of(path: str | os.PathLike[str], row: int, begins: re.Pattern[bytes]) -> tuple[int, str]:
-    """The number and text of the `row`-th line (from 1) of those that `begins` finds. Costs a
-    pass over the file up to there.
+class Line(NamedTuple):
+    """A line of the input."""
+
+    place: str  # file:line
+    text: str
+
+
+def line_of(path: str, row: int, begins: re.Pattern[bytes], begin: Begin | None = None) -> Line:
+    """The `row`-th line (from 1) of those that `begins` finds, without what is passed over where
+    files begin (`tux.io.text.blocks`). Costs a pass over the files up to there.
     """
-    line, left = 1, row
-    for block in text_blocks(path):
+    line, left, places = 1, row, Places(path)
+    for block in text_blocks(path, places, begin):
         for found in begins.finditer(block):
             left -= 1
             if not left:
                 at = found.start()
-                return line + block.count(b"\n", 0, at), block[at : block.index(b"\n", at)].decode(
-                    errors="replace"
-                )
+                text = block[at : block.index(b"\n", at)].decode(errors="replace")
+                return Line(places.of(line + block.count(b"\n", 0, at)), text)
         line += block.count(b"\n")
     raise DataError(f"{path} was changed while it was read")
 

@@ -10,6 +10,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec
+from tux.io.input_files import pieces_of
 from tux.io.sample_columns import Heads, Role, Rows, SampleTable, Words, fault, faulty, roles_of
 from tux.io.sample_labels import SampleLabels
 
@@ -20,30 +21,43 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
     """The rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
-    with arrow.parquet_file(asked.path) as file:
-        schema = file.schema_arrow
-        names: list[str] = list(schema.names)
-        what = roles_of(names, heads, asked.path)
-        roles = [
-            what.get(at) or _parquet_kind(schema.field(at), asked.path) for at in range(len(names))
-        ]
-        for at, role in enumerate(roles):
-            if role == "weight" and _parquet_kind(schema.field(at), asked.path) != "number":
-                raise DataError(f"weight {names[at]} is a column of words", where=asked.path)
-        if not {"number", "word"} & set(roles):
-            raise DataError(
-                f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
-            )
-        table, done = SampleTable(asked, names, roles), 0
-        picks = [at for at, role in enumerate(roles) if role != "none"]
-        for batch in file.iter_batches(
-            max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
-        ):
-            arrow.whole(batch)
-            done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
-        if not done:
-            raise DataError(f"{asked.path} holds no {asked.row}")
-    return table.whole(lambda row: f"{asked.path}:row {row}")
+    table: SampleTable | None = None
+    done, (first, *_) = 0, pieces_of(asked.path)
+    for piece in pieces_of(asked.path):
+        with arrow.parquet_file(piece.path) as file:
+            names, roles = _roles(file.schema_arrow, asked, heads, piece.path)
+            table = table or SampleTable(asked, names, roles)
+            if [names, roles] != [table.names, table.roles]:
+                raise DataError(
+                    f"the columns of {piece.path} are other ones than those of {first.path}",
+                    do=f"They are {', '.join(names)}, and {', '.join(table.names)}; give all files "
+                    "the same ones.",
+                )
+            asked.bad.places.begin(done + 1, piece)
+            picks = [at for at, role in enumerate(roles) if role != "none"]
+            for batch in file.iter_batches(
+                max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
+            ):
+                arrow.whole(batch)
+                done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
+    if not done or table is None:
+        raise DataError(f"{asked.path} holds no {asked.row}")
+    return table.whole(lambda row: asked.bad.places.of(row, "row "))
+
+
+def _roles(schema: Any, asked: BagSpec, heads: Heads, path: str) -> tuple[list[str], list[Role]]:
+    """The names of the columns of a file, and what each is."""
+    names: list[str] = list(schema.names)
+    what = roles_of(names, heads, path)
+    roles = [what.get(at) or _parquet_kind(schema.field(at), path) for at in range(len(names))]
+    for at, role in enumerate(roles):
+        if role == "weight" and _parquet_kind(schema.field(at), path) != "number":
+            raise DataError(f"weight {names[at]} is a column of words", where=path)
+    if not {"number", "word"} & set(roles):
+        raise DataError(
+            f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
+        )
+    return names, roles
 
 
 def _parquet_kind(field: Any, path: str) -> Role:

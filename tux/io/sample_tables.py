@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -17,6 +18,7 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.cells import DECIMAL, TextLayout, cells_of, is_row, lines_of, separator_of, split
 from tux.io.entries import BagSpec
+from tux.io.first_lines import first_lines, rows_of
 from tux.io.sample_columns import (
     ABSENT,
     GAPS,
@@ -38,6 +40,8 @@ from tux.io.text import (
     NUMERIC,
     SAMPLE,
     SMALL,
+    Begin,
+    cut,
     not_number,
     short,
     text_blocks,
@@ -53,22 +57,47 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
     """The rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
-    text: _Text | None = None
-    number = 1  # of the block's first line
-    for block in text_blocks(asked.path):
-        rows = block
-        if text is None and (begun := ROW.search(block)):
-            head = block.index(b"\n", begun.start()) + 1
-            rows = block[head:]
-            text = _Text.begun(asked, heads, block[begun.start() : head], rows)
-        if text is not None:
-            text.add(rows, number + block.count(b"\n") - rows.count(b"\n"))
-        number += block.count(b"\n")
-    if text is None:
+    lines = first_lines(asked.path, JUDGED + 1)
+    if (begun := ROW.search(lines.text)) is None:
         raise DataError(
-            f"{asked.path} is empty" if number == 1 else f"{asked.path} holds no {asked.row}"
+            f"{asked.path} holds no {asked.row}" if lines.text else f"{asked.path} is empty"
         )
-    return text.table.whole(lambda row: f"{asked.path}:{line_of(asked.path, row + 1, ROW)[0]}")
+    head = lines.text.index(b"\n", begun.start()) + 1
+    title, rows = lines.text[begun.start() : head], lines.text[head:]
+    text = _Text.begun(asked, heads, title, rows)
+    begin = _beginning(text.table.names, text.layout.separator, text.table.roles, lines.path)
+    number = 1  # of the block's first line
+    for block in text_blocks(asked.path, asked.bad.places, begin):
+        text.add(block, number)
+        number += block.count(b"\n")
+    return text.table.whole(lambda row: line_of(asked.path, row, ROW, begin).place)
+
+
+def _beginning(
+    names: Sequence[str], separator: str, roles: Sequence[Role] = (), first: str = ""
+) -> Begin:
+    """What is passed over where a file begins: the line of names.
+
+    The function raises `DataError` for another such line than that of the file `first`, where
+    `roles` tell that it is no row.
+    """
+
+    def begin(block: bytes, path: str) -> int | None:
+        rows = rows_of(block, 1)
+        cells = cells_of(rows[0].line, separator) if rows else []
+        if not rows or cells == list(names):
+            return rows[0].end if rows else None
+        numbers = "number" in roles or "weight" in roles
+        known = any(NUMBER.fullmatch(cell) or cell in (*GAPS, *TRUTHS) for cell in cells)
+        if path != first and numbers and not known:
+            raise DataError(
+                f"the columns of {path} are {cut(','.join(cells))}, but {first} begins with "
+                f"{cut(','.join(names))}",
+                do="Give all files the same line of names, or the first one alone.",
+            )
+        return 0
+
+    return begin
 
 
 class _Text:
@@ -107,7 +136,7 @@ class _Text:
         ]
         for at, column in enumerate(columns):
             if roles[at] == "word" and _decimal(column):
-                raise _decimal_comma(asked, names[at], at, lines, separator)
+                raise _decimal_comma(asked, names, at, lines, separator)
         if not {"number", "word"} & set(roles):
             raise DataError(
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
@@ -120,7 +149,7 @@ class _Text:
         picks = [at for at, role in enumerate(roles) if role != "none"]
         known = SampleTable(asked, names, roles)
         known.notes = [note for note in notes if note]
-        return cls(known, TextLayout(separator, len(names), picks, 0), gaps)
+        return cls(known, TextLayout(separator, len(names), picks), gaps)
 
     def add(self, block: bytes, number: int) -> None:
         """Append the rows of a block of lines, the first of them line `number`; if it fails by
@@ -144,7 +173,7 @@ class _Text:
                     self._add(self.layout.cut(good), ids[:-1])
             except arrow.Unreadable as error:
                 raise DataError(
-                    f"cannot be read ({error})", where=f"{self.asked.path}:{number}", do=ADVICE
+                    f"cannot be read ({error})", where=self.asked.bad.places.of(number), do=ADVICE
                 ) from None
         self.rows += count
 
@@ -279,18 +308,18 @@ def _decimal(cells: list[str]) -> bool:
 
 
 def _decimal_comma(
-    asked: BagSpec, name: str, at: int, lines: list[str], separator: str
+    asked: BagSpec, names: list[str], at: int, lines: list[str], separator: str
 ) -> DataError:
     """The error about the decimal commas of column `at`; `lines` are the first rows."""
     cells = [cells_of(line, separator) for line in lines]
     row, cell = next(
         (row, each[at])
-        for row, each in enumerate(cells, 2)  # row 1 is that of the names
+        for row, each in enumerate(cells, 1)
         if len(each) > at and DECIMAL.fullmatch(each[at])
     )
     return DataError(
-        f"{name} is {not_number(cell, whole=False)}",
-        where=f"{asked.path}:{line_of(asked.path, row, ROW)[0]}",
+        f"{names[at]} is {not_number(cell, whole=False)}",
+        where=line_of(asked.path, row, ROW, _beginning(names, separator)).place,
         do="Write all numbers with a point.",
     )
 

@@ -23,6 +23,7 @@ from tux.io.bag_lines import read_lines
 from tux.io.bags import known_entries, used
 from tux.io.detect import SAMPLES, Format, detect, ending
 from tux.io.entries import BagSpec, Entries, check_entries
+from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
     Classes,
@@ -59,7 +60,7 @@ class Samples(NamedTuple):
 
 
 def read_samples(
-    path: str | os.PathLike[str],
+    path: Source,
     ends: tuple[str, str] = ("sample", "feature"),
     fields: Mapping[str, Any] | None = None,
     *,
@@ -74,8 +75,9 @@ def read_samples(
     require_labels: bool = True,
     format: Format | None = None,
 ) -> Samples:
-    """Read samples as edges between the types `ends`; `fields` maps the edge's one data field, if
-    any, to its dtype [value, f4].
+    """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
+    between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value,
+    f4].
 
     `form` is found by the file's first bytes and lines; `format` is the file's, if the caller has
     detected it already. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
@@ -102,6 +104,7 @@ def read_samples(
         name: np.dtype(dtype)
         for name, dtype in ({"value": F4} if fields is None else fields).items()
     }
+    path = input_files(path)
     format = detect(path) if format is None else format
     chosen = form or _form(path, format)
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
@@ -121,7 +124,7 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
     """The form of a file of some format, whose name may say libsvm."""
     if format is Format.NPZ:
         return "npz"
-    if format is not Format.PARQUET and ending(path) in SAMPLES:
+    if format is not Format.PARQUET and ending(pieces_of(path)[0].path) in SAMPLES:
         return "svm"
     if format is Format.DOCWORD:
         raise DataError(
@@ -197,18 +200,18 @@ def _read(
         return read_matrix(asked, None if apart is None else len(apart.codes))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
-        return Rows(entries, lambda row: f"{asked.path}:{row}")
+        return Rows(entries, asked.bad.places.of)
     if heads.elsewhere:
         raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
     labels = SampleLabels.of(entries.labels)
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (
-            line_of(asked.path, int(entries.rows[at]), LINE)[1] for at in labels.first().tolist()
+            line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
         )
         labels = labels._replace(
             texts=[re.split(r"[\s#]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
         )
-    return Rows(entries, lambda row: f"{asked.path}:{line_of(asked.path, row, LINE)[0]}", labels)
+    return Rows(entries, lambda row: line_of(asked.path, row, LINE).place, labels)
 
 
 def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, path: str) -> Rows:

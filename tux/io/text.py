@@ -1,4 +1,4 @@
-"""Text that readers share: a file in blocks of lines, bad rows, numbers, and words of a file in
+"""Text that readers share: files in blocks of lines, bad rows, numbers, and words of a file in
 messages.
 """
 
@@ -6,19 +6,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
+from tux.base.parallel import threads
 from tux.base.text import one_line
 from tux.io.cells import DECIMAL, MARK
+from tux.io.input_files import Piece, pieces_of
+from tux.io.places import Places, Range
 
 OnBadRow = Literal["stop", "skip"]
+Begin = Callable[[bytes, str], int | None]
+TEXT = "Text in UTF-8, plain or packed, can be read."
+SIDE_BY_SIDE = 4  # files that are unpacked at the same time, at most
+AHEAD = 4  # blocks of each that wait for the caller, at most
 SAMPLE = 20  # lines that decide the layout
 # bytes of text that are parsed at a time: enough for all cores, little beside the columns
 BLOCK = 16 << 20
@@ -43,30 +52,42 @@ def without_skipping(error: DataError) -> DataError:
 
 @dataclass
 class Bad:
-    """The bad rows of a file: the first one stops the reading, or all are counted."""
+    """The bad rows of some data: the first one stops the reading, or all are counted."""
 
     path: str
     stop: bool
     count: int = 0
     first: str = ""
+    places: Places = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = Places(self.path)
 
     def note(self, number: int, why: str, unit: str = "") -> None:
         """Row or line `number` is bad."""
-        where = f"{self.path}:{unit}{number}"
         if self.stop:
-            raise DataError(why, where=where, do=ADVICE)
+            raise DataError(why, where=self.places.of(number, unit), do=ADVICE)
         self.count += 1
-        self.first = self.first or one_line(f"{where}: {why}")
+        self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 
 
-def blocks(path: str) -> Iterator[bytes]:
+def blocks(
+    path: str | os.PathLike[str], places: Places | None = None, begin: Begin | None = None
+) -> Iterator[bytes]:
     """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed
-    by a newline; no byte order mark.
+    by a newline; no byte order mark. Of `Files`, the texts of all one after the other.
 
-    One piece is unpacked ahead, beside the caller's work on the last. Raises `DataError` if the
+    ``begin(block, path)`` is called with the first lines of each file, until one of them is a row:
+    it returns how many bytes of these are passed over, or None if there is no row. `places` is told
+    where each file begins, and what is passed over. One piece is unpacked ahead, beside the
+    caller's work on the last, and so are the first ones of the next files. Raises `DataError` if a
     file is damaged.
     """
-    pieces = _line_blocks(path)
+    parts = pieces_of(path)
+    if len(parts) == 1 and begin is None and parts[0] == Piece(parts[0].path):
+        pieces = line_blocks(parts[0])
+    else:
+        pieces = _joined(parts, places, begin)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, pieces, b"")
         while block := coming.result():
@@ -74,13 +95,73 @@ def blocks(path: str) -> Iterator[bytes]:
             yield block
 
 
-def _line_blocks(path: str) -> Iterator[bytes]:
-    with arrow.open_stream(path) as stream:
+def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) -> Iterator[bytes]:
+    """The texts of pieces one after the other, in blocks of about `BLOCK` bytes."""
+    gathered: list[bytes] = []
+    size, number = 0, 1  # of what is gathered, and of the line that comes next
+    for part, pieces in zip(parts, _ahead(parts), strict=True):
+        begun, line = begin is None or part.begin > 0, 1
+        if places is not None:
+            places.begin(number, part, line)
+        for at, block in enumerate(pieces):
+            if not at and b"\0" in block and len(parts) > 1:
+                raise DataError(f"{part.path} is not a text file", do=TEXT)
+            if not begun and begin is not None and (cut := begin(block, part.path)) is not None:
+                begun = True
+                if cut and places is not None:
+                    places.begin(number, part, line + block.count(b"\n", 0, cut))
+                block = block[cut:] if cut else block
+            if len(parts) > 1 or not begun:
+                lines = lines_ending(block)
+                number, line = number + lines, line + lines
+            gathered.append(block)
+            size += len(block)
+            if size >= BLOCK:
+                yield b"".join(gathered)
+                gathered, size = [], 0
+    if size:
+        yield b"".join(gathered)
+
+
+def _ahead(parts: Sequence[Piece]) -> Iterator[Iterator[bytes]]:
+    """The blocks of each piece. Of the next few pieces the first blocks are read and unpacked at
+    the same time.
+    """
+    texts = [line_blocks(part) for part in parts]
+    count = min(threads(), SIDE_BY_SIDE)
+    if count < 2 or len(parts) < 2:
+        yield from texts
+        return
+    with ThreadPoolExecutor(count, "tux-files") as pool:
+        coming = deque(pool.submit(_first, text) for text in texts[:count])
+        for at, text in enumerate(texts):
+            first = coming.popleft().result()
+            if at + count < len(texts):
+                coming.append(pool.submit(_first, texts[at + count]))
+            yield chain(first, text)
+
+
+def _first(text: Iterator[bytes]) -> list[bytes]:
+    return list(islice(text, AHEAD))
+
+
+def lines_ending(block: bytes) -> int:
+    """How many lines end in a block."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+
+
+def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
+    """The unpacked text of a piece, as `blocks` gives that of a file, about `size` bytes at a
+    time.
+    """
+    size = size or BLOCK
+    with _opened(part) as stream:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
-            data = stream.read(BLOCK).removeprefix(MARK)
+            data = stream.read(size)
+            data = data if part.begin else data.removeprefix(MARK)
             while data:
-                ahead = stream.read(BLOCK)
+                ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
                     yield b"".join([*begun, data[:cut]])
@@ -89,17 +170,23 @@ def _line_blocks(path: str) -> Iterator[bytes]:
                 data = ahead
         except OSError as error:
             raise DataError(
-                f"{path} is damaged or cut short ({error})", do="Fetch or write the file again."
+                f"{part.path} is damaged or cut short ({error})",
+                do="Fetch or write the file again.",
             ) from None
 
 
-def text_blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
+def _opened(part: Piece) -> Any:
+    whole = part.begin == 0 and part.end is None
+    return arrow.open_stream(part.path) if whole else Range(part.path, part.begin, part.end)
+
+
+def text_blocks(
+    path: str | os.PathLike[str], places: Places | None = None, begin: Begin | None = None
+) -> Iterator[bytes]:
     """As `blocks`. Raises `DataError` for what is no text."""
-    for block in blocks(os.fspath(path)):
+    for block in blocks(path, places, begin):
         if b"\0" in block:
-            raise DataError(
-                f"{path} is not a text file", do="Text in UTF-8, plain or packed, can be read."
-            )
+            raise DataError(f"{path} is not a text file", do=TEXT)
         yield block
 
 

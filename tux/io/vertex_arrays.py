@@ -40,7 +40,7 @@ class Column(NamedTuple):
 
     def lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """The numbers (n, width), and which rows have another number of them, (n,) bool. Width 0:
-        as many as the first row has.
+        as many as the first row that has any, 0 if there is none.
         """
         values = self.values
         if isinstance(values, np.ndarray):
@@ -48,10 +48,10 @@ class Column(NamedTuple):
         assert isinstance(values, Lists)
         counts = values.counts
         there = counts[~self.missing]
-        width = width or (int(there[0]) if len(there) else 0)
+        width = width or next((int(count) for count in there if count), 0)
         good = counts == width
         out = np.zeros((len(counts), width), values.values.dtype)
-        out[good] = values.values[np.repeat(good, counts)].reshape(-1, width)
+        out[good] = values.values[np.repeat(good, counts)].reshape(np.count_nonzero(good), width)
         return out, ~good
 
 

@@ -81,6 +81,12 @@ class Rows:
         """A column of lists as a field (n, width)."""
         values, other = column.lists(wanted.width or 0)
         there = ~column.missing & self.keep
+        if there.any() and not values.shape[1]:
+            raise DataError(
+                f"column {name!r} holds lists without any number",
+                where=self._bad.path,
+                do="Leave the column out, or declare how many numbers the field has.",
+            )
         if there.any() and other[there].all():
             width = len(column.values[0]) if len(self.keep) else 0  # type: ignore[arg-type]
             raise wrong_width(wanted, width, self._kind, self._bad.path)

@@ -92,7 +92,7 @@ def _begun(block: bytes, bad: Bad, choose: Callable[[Head], Kinds]) -> tuple[_Te
     head = Head(names, [row for row in table[title:] if len(row) == width])
     kinds = choose(head)
     places = names or columns_without_names(width)
-    layout = TextLayout(separator, width, [places.index(name) for name in kinds], 0)
+    layout = TextLayout(separator, width, [places.index(name) for name in kinds])
     for at, (name, kind) in zip(layout.picks, kinds.items(), strict=True):
         if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):
             raise DataError(

@@ -5,6 +5,7 @@ ready.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -179,9 +180,10 @@ def start_workers(
     clock: Phases,
     states: States,
     recovery: Recovery | None = None,
+    listens: Callable[[], None] = lambda: None,
 ) -> Any:
     """Several workers, each a process: cut, lay out, compile once for all, and start them as a
-    context, again if one is lost.
+    context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
     """
     from tux.cluster.prepare import crowded, prepare
 
@@ -212,4 +214,5 @@ def start_workers(
             states=states,
             restarts=plan.restarts,
             recovery=recovery,
+            listens=listens,
         )

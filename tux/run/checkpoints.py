@@ -1,5 +1,6 @@
 """The checkpoints of a run: `OUT/checkpoints/000012/`, with one file for each worker
-(`tux.engine.shard`) and the manifest `checkpoint.json`.
+(`tux.engine.shard`) and the manifest `checkpoint.json`. Lists on disk lie beside them, in
+`OUT/checkpoints/lists/`; each checkpoint names those that belong to it (`tux.engine.segments`).
 
 A checkpoint is written under a temporary name beside it. Workers write their files there, each on
 the disk before it is reported; then come the manifest, which holds their digests, and the rename.
@@ -13,7 +14,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +24,12 @@ import msgspec
 from tux.base.disk import replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.parallel import spread
+from tux.engine.segments import NAME as NAME_OF_LISTS
+from tux.engine.segments import Segment, check, of_shard
 from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason
 
 FOLDER = "checkpoints"
+LISTS = "lists"
 MANIFEST = "checkpoint.json"
 VERSION = 1
 LARGEST = 1 << 24  # bytes of a manifest that are read
@@ -53,6 +57,7 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     data: str  # digest
     test: str | None
     parameters: dict[str, Any]
+    options: dict[str, Any]  # as run.json has them
     versions: dict[str, str]
     metrics_bytes: Count  # of metrics.jsonl
     number: Count = 0
@@ -145,6 +150,7 @@ class Checkpoints:
         """
         self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
         self._number = latest(out)
+        self.lists = self.folder / LISTS
         self.remove(found.left_out)
         with writing(self.folder):
             for path in self.folder.glob(".*.part"):
@@ -163,9 +169,18 @@ class Checkpoints:
         return Draft(self, self._number, path)
 
     def remove(self, left_out: Iterable[LeftOut]) -> None:
-        """Remove checkpoints that were left out. DiskError."""
+        """Remove checkpoints that were left out, and lists on disk that no other one names: workers
+        that are no more have written them. DiskError.
+        """
         with writing(self.folder):
             _remove(path for path, _ in left_out)
+        if not self.lists.is_dir():
+            return
+        named = {each.name for _, path in _numbered(self.folder) for each in _segments(path)}
+        with writing(self.lists):
+            for path in self.lists.iterdir():
+                if NAME_OF_LISTS.fullmatch(path.name) and path.name not in named:
+                    path.unlink()
 
     def prune(self) -> None:
         """Remove all but the newest `keep`. What cannot be removed stays."""
@@ -267,8 +282,26 @@ def _whole(path: Path, number: int) -> Checkpoint:
     names = [file.name for file in manifest.shards]
     if manifest.number != number or names != list(map(_shard_name, range(manifest.workers))):
         raise damaged(path / MANIFEST, "it is another checkpoint's")
-    spread(lambda rank: checkpoint.shard(rank).check(), range(manifest.workers))
+    spread(
+        lambda rank: _check(checkpoint.shard(rank), path.parent / LISTS), range(manifest.workers)
+    )
     return checkpoint
+
+
+def _check(held: Shard, lists: Path) -> None:
+    """DataError unless a worker's file is as it was written, with its lists in the folder
+    `lists`.
+    """
+    held.check()
+    check(lists, of_shard(held))
+
+
+def _segments(path: Path) -> Iterator[Segment]:
+    """The lists on disk that a checkpoint names; none if it is damaged, and cannot be used."""
+    with suppress(DataError):
+        checkpoint = Checkpoint(path, _manifest(path / MANIFEST))
+        for rank in range(len(checkpoint.manifest.shards)):
+            yield from of_shard(checkpoint.shard(rank))
 
 
 def _manifest(path: Path) -> Manifest:

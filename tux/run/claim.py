@@ -11,6 +11,7 @@ import secrets
 import socket
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tux.base.disk import check_new, writing
 from tux.base.errors import UsageError
@@ -62,6 +63,26 @@ def reclaim(folder: Path) -> None:
         (folder / LOCK).write_text(f"{os.getpid()} {socket.gethostname()}\n", encoding="utf-8")
 
 
+class Holder(NamedTuple):
+    """The process that has locked a folder. One of another machine counts as living: that cannot be
+    seen from here.
+    """
+
+    process: int
+    host: str
+    lives: bool
+
+
+def holder(folder: Path) -> Holder | None:
+    """Who has locked a folder; None if nobody has, or the lock is just being written."""
+    try:
+        number, _, host = (folder / LOCK).read_text(encoding="utf-8").strip().partition(" ")
+        process = int(number)
+    except (OSError, ValueError):
+        return None
+    return Holder(process, host, host != socket.gethostname() or lives(process))
+
+
 def _is_left(lock: Path) -> bool:
     """Whether a lock is that of a process of this machine that lives no more."""
     try:
@@ -101,13 +122,11 @@ def _lock(folder: Path) -> bool:
 def _claimed(folder: Path) -> UsageError:
     """Whose the lock is, as far as it says, and what to do."""
     do = "name another with --out"
-    try:
-        number, _, host = (folder / LOCK).read_text(encoding="utf-8").strip().partition(" ")
-        process = int(number)
-    except (OSError, ValueError):  # it is just being written, or has just gone
+    by = holder(folder)
+    if by is None:  # it is just being written, or has just gone
         return UsageError(f"another run writes to output folder {folder}", do=do)
-    if host == socket.gethostname() and not lives(process):
-        what = f"output folder {folder} is left from process {process}, which was killed"
+    if not by.lives:
+        what = f"output folder {folder} is left from process {by.process}, which was killed"
         return UsageError(what, do=f"{do}, or remove this one")
-    what = f"another run writes to output folder {folder}: process {process} on {host}"
+    what = f"another run writes to output folder {folder}: process {by.process} on {by.host}"
     return UsageError(what, do=do)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tux.base.errors import ProgramError, TuxError
+from tux.base.errors import Interrupted, ProgramError
 from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
@@ -33,12 +33,6 @@ from tux.run.options import Plan, RunOptions
 from tux.run.watcher import Phases, Watcher
 
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
-
-
-class Interrupted(TuxError):
-    """The user stopped the run (exit code 130)."""
-
-    exit_code = 130
 
 
 class Trainer(Protocol):

@@ -40,6 +40,13 @@ DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
 
 
+WHOLE = (
+    "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
+    "of model/*.parquet can be read without it)"
+)
+"""What to do where `run.json` is damaged."""
+
+
 class App(msgspec.Struct, forbid_unknown_fields=True):
     """Which program it was: a built-in name or ``/path/file.py:Class``, and the digest of its
     source.
@@ -50,13 +57,19 @@ class App(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Where edges came from: an absolute path, "memory" or "generated"; and the digest of ids,
-    edges and fields as read.
+    """Where edges came from: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
+    fields as read.
     """
 
-    path: str
+    path: str | list[str]
     digest: str
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+
+    @property
+    def shown(self) -> str:
+        """The paths as one text."""
+        return self.path if isinstance(self.path, str) else ", ".join(self.path)
 
 
 class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -234,6 +247,11 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
     return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
 
 
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has the record of a run."""
+    return Path(folder, "run.json").exists()
+
+
 def write_run(folder: Path, run: Run) -> None:
     """Write `run.json` of a run's folder, whole. Raises DiskError."""
     with replacing(folder / "run.json") as part:
@@ -255,7 +273,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
             do="name the folder that tux run --out made",
         ) from None
     except DAMAGED as error:
-        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+        raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
 
 
 def read_metrics(

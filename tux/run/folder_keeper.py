@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tux.engine.shard import Digest
 from tux.engine.state import Head
-from tux.run.checkpoints import Checkpoints, Draft, Manifest
+from tux.run.checkpoints import Checkpoints, Draft, Manifest, are_in
 
 
 class FolderKeeper:
@@ -18,6 +18,15 @@ class FolderKeeper:
     def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
         self._checkpoints, self._manifest = checkpoints, manifest
         self._draft: Draft | None = None
+
+    def has_one(self) -> bool:
+        """Whether the folder has a checkpoint, be it whole or damaged."""
+        return are_in(self._checkpoints.folder.parent)
+
+    @property
+    def lists(self) -> Path:
+        """The folder of lists on disk."""
+        return self._checkpoints.lists
 
     def begin(self) -> None:
         """Begin a checkpoint. DiskError."""

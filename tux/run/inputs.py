@@ -18,6 +18,7 @@ from tux.base.text import named
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
+from tux.io.input_files import Source, input_files, named_here, recorded
 from tux.io.read import read_edges
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
@@ -31,7 +32,8 @@ from tux.run.sizes import oddities, sizes_of
 from tux.run.vertex_data import of_folder
 from tux.run.vertex_tables import against, with_held_out, with_vertices
 
-Data = str | os.PathLike[str] | EdgeData
+Data = Source | EdgeData
+"""Edges in memory, or what `tux.io.input_files` says of files."""
 Warn = Callable[[str], None]
 
 
@@ -43,8 +45,8 @@ class Inputs:
 
     train: EdgeData
     test: EdgeData | None = None
-    origin: str = "generated"  # absolute path of the file, "memory" or "generated"
-    test_origin: str = ""
+    origin: str | list[str] = "generated"  # see `tux.run.folder.Origin`
+    test_origin: str | list[str] = ""
     truth: str = ""
     sizes: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
@@ -70,14 +72,14 @@ def load(
     reading = reading or Reading()
     if data is None:
         return _generated(program, test, reading, warn)
-    folder = None if isinstance(data, EdgeData) or not is_partitioned(Path(data)) else Path(data)
+    folder = cut_folder(data)
     train = (
         _stored(folder, program, reading)
         if folder
-        else _with_tables(_read(data, program, None, reading, warn), program, reading, warn)
+        else _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
     )
     held_out = (
-        with_held_out(_read(test, program, train, reading, warn), train, program)
+        with_held_out(_read(_files(test), program, train, reading, warn), train, program)
         if test is not None
         else None
     )
@@ -103,6 +105,19 @@ def load(
     )
 
 
+def cut_folder(data: Data) -> Path | None:
+    """The folder of `tux partition` that the data are, if they are one."""
+    if not isinstance(data, str | os.PathLike):
+        return None
+    folder = Path(named_here(data))
+    return folder if is_partitioned(folder) else None
+
+
+def _files(data: Data) -> str | EdgeData:
+    """The files that data stand for; edges as they are. Raises what `input_files` does."""
+    return data if isinstance(data, EdgeData) else input_files(data)
+
+
 def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
     """Data that are made up. UsageError for what is said of files."""
     flags = [f"--{name}" for name in ({} if test is None else {"test": test}) | reading.named()]
@@ -114,7 +129,11 @@ def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn
 
 
 def _read(
-    source: Data, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+    source: str | EdgeData,
+    program: Program,
+    train: EdgeData | None,
+    reading: Reading,
+    warn: Warn,
 ) -> EdgeData:
     """The edges of a file of the kind that the program's input is; those in memory as they are.
     The ids of `train` come first.
@@ -233,12 +252,12 @@ def judges(program: type[Program]) -> bool:
     return program.evaluate is not Program.evaluate or report.judge is not Report.judge
 
 
-def origin(data: Data | None) -> str:
-    """Where edges came from, to be found again: an absolute path, "standard input", "memory" or
-    "generated".
-    """
+def origin(data: Data | None) -> str | list[str]:
+    """Where edges came from, to be found again. See `tux.run.folder.Origin`."""
     if data is None:
         return "generated"
     if isinstance(data, EdgeData):
         return "memory"
-    return shown(data) if os.fspath(data) == STANDARD else os.path.abspath(data)
+    if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
+        return shown(data)
+    return recorded(data)

@@ -15,6 +15,7 @@ from tux.cluster.keeper import Keeper
 from tux.cluster.worker_marks import PATIENCE, copied_if_small
 from tux.engine.saved import save
 from tux.engine.shares import WHOLE
+from tux.engine.spool import Spool
 from tux.engine.state import State, place
 from tux.protocol.marks import Every
 from tux.run.watcher import Watcher
@@ -27,9 +28,12 @@ class LocalMarks:
 
     keeps = True
 
-    def __init__(self, every: Every, last: int, keeper: Keeper, watch: Watcher) -> None:
-        """`last`: the run's last epoch."""
+    def __init__(
+        self, every: Every, last: int, keeper: Keeper, watch: Watcher, spool: Spool | None = None
+    ) -> None:
+        """`last`: the run's last epoch; `spool`: the worker's lists on disk."""
         self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
+        self._spool = spool
         self._writing: Background[None] = Background()
         self._kept, self._left_out = time.monotonic(), False
 
@@ -74,7 +78,7 @@ class LocalMarks:
 
     def _write(self, state: State) -> None:
         try:
-            digest = save(self._keeper.shard_path(0), state, WHOLE)
+            digest = save(self._keeper.shard_path(0), state, WHOLE, self._spool)
             self._keeper.finish(state.head, [digest])
         except BaseException:
             self._keeper.abandon()
@@ -92,7 +96,5 @@ class LocalMarks:
             self._warn(outcome.error)
 
     def _warn(self, error: DiskError) -> None:
-        self._watch.warn(
-            f"no checkpoint was written: {error.what}; training goes on, and the checkpoint before "
-            "stays"
-        )
+        before = "the one before stays" if self._keeper.has_one() else "there is none before it"
+        self._watch.warn(f"no checkpoint was written: {error.what}; training goes on, and {before}")

@@ -19,6 +19,7 @@ from tux.base.errors import UsageError
 from tux.io.bags import read_bags
 from tux.io.cells import is_row, lines_of
 from tux.io.detect import Format, detect
+from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.text import blocks
 from tux.program.input import Samples
@@ -42,6 +43,7 @@ def read_rows(
 
     `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
     """
+    data = input_files(data)
     format = detect(data)
     reading = _as_in_training(options, data, format, reading, program)
     read = _samples if isinstance(program.input, Samples) else _read

@@ -337,4 +337,5 @@ class Plan:
             "workers": self.workers,
             **({"machines": self.machines} if self.machines > 1 else {}),
             "partitioner": self.partitioner,
+            "deadline": options.deadline,
         }

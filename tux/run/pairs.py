@@ -6,7 +6,6 @@ What training has seen shows it here: the names of its columns, and its ids.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from tux.arrays.edges import EdgeData
@@ -15,18 +14,18 @@ from tux.base.errors import DataError
 from tux.base.text import named
 from tux.io.detect import Format, detect
 from tux.io.edge_columns import plain_name
+from tux.io.input_files import Source, input_files
 from tux.io.read import read_edges
 from tux.io.text import NUMBER, SAMPLE, without_skipping
 from tux.program.program import Program
 from tux.run.folder import Run
 from tux.run.untyped import first_rows
 
-Path = str | os.PathLike[str]
 Warn = Callable[[str], None]
 
 
 def read_pairs(
-    path: Path, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
+    path: Source, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
 ) -> EdgeData:
     """The pairs of a file as edges; `ids` are those of the model, and `columns` names the columns
     of the two ends ("a,b").
@@ -35,6 +34,7 @@ def read_pairs(
     here too. Raises `DataError` for a row that is surely a header of other names, and what
     `read_edges` does; warns of one that may be.
     """
+    path = input_files(path)
     format = detect(path)
 
     def read(columns: str | None) -> EdgeData:
@@ -55,7 +55,7 @@ def read_pairs(
     if _titled(header, rows, program):
         raise DataError(
             f"the first row, {','.join(header)}, is a header and no pair of ids",
-            where=os.fspath(path),
+            where=path,
             do=f"Say {say}, or remove the row.",
         )
     warn(

@@ -10,6 +10,7 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
+from tux.io.input_files import pieces_of
 from tux.io.vertex_table import read_vertices
 from tux.program.program import Program
 from tux.run.options import Reading
@@ -26,6 +27,11 @@ def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
         raise UsageError(
             f"{type(program).__name__} reads points, for which --{next(iter(named))} has no use",
             do="leave it out: columns are found by the names of the fields",
+        )
+    if len(pieces_of(source)) > 1:
+        raise UsageError(
+            f"{source} stands for several files, but points are read from one",
+            do="join them to one file",
         )
     kind = program.edge.ends[0]
     table = read_vertices(

@@ -24,6 +24,7 @@ from tux.base.parallel import cores
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
+from tux.io.input_files import Source
 from tux.program import sources
 from tux.program.input import Points
 from tux.program.program import Program, score_of
@@ -38,7 +39,7 @@ Warn = Callable[[str], None]
 
 def predict(
     folder: str | os.PathLike[str],
-    pairs: str | os.PathLike[str],
+    pairs: Source,
     *,
     columns: str | None = None,
     vertices: Mapping[str, Any] | None = None,
@@ -160,7 +161,7 @@ def writer(path: str | os.PathLike[str]) -> Write:
 
 def predict_rows(
     folder: str | os.PathLike[str],
-    data: str | os.PathLike[str],
+    data: Source,
     reading: Reading | None = None,
     *,
     warn: Warn = lambda text: None,

@@ -10,20 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tux.arrays.piped import STANDARD, shown
+from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
 from tux.engine.state import Head
-from tux.graph.store import is_partitioned
 from tux.program import sources
 from tux.program.program import Program
 from tux.run.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
-from tux.run.folder import Run, read_metrics, read_run
-from tux.run.options import MEMORY, RunOptions
+from tux.run.folder import WHOLE, Run, read_metrics, read_run
+from tux.run.inputs import cut_folder
+from tux.run.options import ALLOWED, MEMORY, RunOptions
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
+
+OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
+"""Options that a run may go on with other values of."""
+
+FILES = ("vocab", "stop", "labels", "vertices")
+"""Options that name files."""
 
 OTHER = "resume with what the run began with, or start a new run"
 
@@ -40,13 +47,13 @@ class Stopped:
     program: Program
 
     @property
-    def data(self) -> str | None:
-        """The file that was trained on; None: generated data."""
+    def data(self) -> str | list[str] | None:
+        """What was trained on, as `Origin` has it; None: generated data."""
         return _file(self.run.data.path)
 
     @property
-    def test(self) -> str | None:
-        """The file of held-out edges, if one was named."""
+    def test(self) -> str | list[str] | None:
+        """What held-out edges were read from, if they were named."""
         return _file(self.run.test.path) if self.run.test is not None else None
 
     def records(self) -> list[dict[str, Any]]:
@@ -62,10 +69,10 @@ class Stopped:
         are now.
         """
         kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
-        test_digest, test_path = (test.digest, test.path) if test else (None, run)
+        test_digest, test_path = (test.digest, test.shown) if test else (None, run)
         now = {
             "the program's source": (kept.program, record.app.digest, run),
-            "the data": (kept.data, record.data.digest, record.data.path),
+            "the data": (kept.data, record.data.digest, record.data.shown),
             "the held-out data": (kept.test, test_digest, test_path),
             "the parameters": (kept.parameters, dict(record.parameters), run),
             "the seed": (kept.seed, record.seed, run),
@@ -84,16 +91,18 @@ def stopped(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
     """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
-    several machines.
+    several machines. `app`: where the program's file is now, if it has moved.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
     its data were in memory, or it was on another number of machines.
     """
     path, run = Path(folder), read_run(folder)
+    _check_options(run.options, path / "run.json")
     machines = run.options.get("machines", 1)
     _check_place(path, machines, place)
     found = newest(folder)
@@ -112,6 +121,7 @@ def stopped(
                 do="run it anew, with a file of the data",
             )
     checkpoint = found.checkpoint
+    _check_unchanged(run, checkpoint.manifest, path / "run.json")
     most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
@@ -122,7 +132,7 @@ def stopped(
         )
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
-    program = sources.find(run.app.name).program(**run.parameters)
+    program = sources.find(app or run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
 
 
@@ -143,6 +153,7 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         data=record.data.digest,
         test=record.test.digest if record.test else None,
         parameters=dict(record.parameters),
+        options=record.options,
         versions=record.versions,
         metrics_bytes=_bytes_of(metrics, head.epoch),
     )
@@ -161,8 +172,46 @@ def _bytes_of(metrics: Path, epochs: int) -> int:
     return size
 
 
-def _file(path: str) -> str | None:
-    return path if os.path.isabs(path) else None
+def _check_options(options: Mapping[str, Any], where: Path) -> None:
+    """DataError if the options in a run's record are not what a run writes."""
+    missing = [name for name in ("epochs", "workers") if options.get(name) is None]
+    wrong = [
+        f"the option {name} is {value!r}, not {ALLOWED[name].form}"
+        for name, value in options.items()
+        if name in ALLOWED and value is not None and ALLOWED[name].read(value) is None
+    ]
+    machines = options.get("machines", 1)
+    if type(machines) is not int or machines < 1:
+        wrong.append(f"the option machines is {machines!r}, not a whole number at least 1")
+    if missing or wrong:
+        what = wrong[0] if wrong else f"it has no option {missing[0]}"
+        raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
+
+
+def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
+    """Refused if the record of the run says something else than the checkpoint does, by name: it
+    was changed by hand. Files may have been moved; what is in them is compared later.
+    """
+    of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
+    for before, now, names in (
+        ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
+        (kept.parameters, run.parameters, sorted({*run.parameters, *kept.parameters})),
+        (kept.options, run.options, sorted(of_options)),
+    ):
+        for name in names:
+            if before.get(name) != now.get(name):
+                raise Refused(
+                    f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
+                    f"{kept.number} was taken",
+                    where=str(where),
+                    do="put back what it was; only epochs, workers, threads, timeout and restarts "
+                    "may be others, by flags of tux run --resume",
+                )
+
+
+def _file(path: str | list[str]) -> str | list[str] | None:
+    found = not isinstance(path, str) or os.path.isabs(path) or is_uri(path)
+    return path if found else None
 
 
 def _check_place(folder: Path, machines: int, place: Place | None) -> None:
@@ -194,7 +243,7 @@ def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
         kept["threads"] = None  # each has its share of the cores again
     if changed["workers"] == 1 and changed["place"] is None:
         kept["restarts"] = None  # none can be lost
-    if is_partitioned(Path(run.data.path)):
+    if cut_folder(run.data.path) is not None:
         kept["partitioner"] = None  # its folder says it
     kept |= {"out": out, "seed": run.seed, "command": run.command}
     return RunOptions(**kept | {name: each for name, each in changed.items() if each is not None})

@@ -5,19 +5,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
+from tux.cluster.answering import answer
 from tux.cluster.keeper import States
 from tux.engine.saved import load
+from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
+from tux.engine.spool import Scratch
 from tux.engine.training import Training
 from tux.engine.worker import Worker
+from tux.graph.store import is_partitioned
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
@@ -94,6 +100,7 @@ def resume(
     deadline: float | None = None,
     place: Place | None = None,
     restarts: int | None = None,
+    app: str | None = None,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -116,6 +123,7 @@ def resume(
             deadline=deadline,
             place=place,
             restarts=restarts,
+            app=app,
             warn=watch.warn,
         )
         begun = before, claimed
@@ -133,16 +141,17 @@ def _run(
     """A run, or what follows the checkpoint of one that has stopped, and its folder."""
     before, folder = begun or (None, None)
     options.of(program)  # what the program has no use for is told before data are read
+    processes = _has_processes(data, options)
+    _check_restarts(options, processes=processes)
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
+        stop_answering = _answering(stack, options.place)
         with clock.phase("load"):
             inputs, program = load_for(program, data, test, options, clock.watch)
             check_exports(program)
             plan = stored(options.of(program), inputs)
-            processes = plan.workers > 1 or bool(options.place or inputs.folder)
-            _check_restarts(options, processes=processes)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
@@ -155,7 +164,9 @@ def _run(
             recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
             with _telling_how_to_go_on(folder):
                 training = stack.enter_context(
-                    start_workers(program, inputs, plan, folder, clock, states, recovery)
+                    start_workers(
+                        program, inputs, plan, folder, clock, states, recovery, stop_answering
+                    )
                 )
         else:
             training = _in_this_process(stack, program, inputs, plan, folder, clock, states)
@@ -191,16 +202,26 @@ def _in_this_process(
     """One worker, at the state from which it goes on; its last state is written when the `stack`
     is left.
     """
-    scratch = (lambda: stack.enter_context(TemporaryFile(dir=folder.path))) if folder else None
-    training = lay_out(program, inputs, plan, clock, scratch)
-    states.check(training.worker)
+    files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
+    training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
     if states.resume:
         training.resume(load(states.resume[0], WHOLE))
     if states.every and states.keeper:
-        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch)
+        spool = training.worker.spool
+        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch, spool)
         training.marks = keeping
         stack.callback(keeping.finish)
     return training
+
+
+def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scratch | None:
+    """Where the worker of this process writes lists; `files` closes their file."""
+    if folder is None:
+        return None
+    if states.keeper is None:
+        return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
+    kept, name = states.keeper.lists, name_of(0, secrets.token_bytes(16))
+    return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
 
 
 @contextmanager
@@ -244,6 +265,23 @@ def _going_on(
     note(record, start, BY_HAND, kept.workers if changed else None)
     watch.say(f"goes on from {start}")
     return before, before.records()
+
+
+def _answering(stack: ExitStack, place: Place | None) -> Callable[[], None]:
+    """On machine 0 of several: other machines are told to wait, until the function is called that
+    this returns, or the `stack` is left.
+    """
+    if place is None or place.rank:
+        return lambda: None
+    stop = answer(place.launcher, place.secret)
+    stack.callback(stop)
+    return stop
+
+
+def _has_processes(data: Data | None, options: RunOptions) -> bool:
+    """Whether workers are processes of their own; those of a partitioned folder always are."""
+    several = options.workers not in (None, 1) or options.place is not None
+    return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
 def _check_restarts(options: RunOptions, *, processes: bool) -> None:

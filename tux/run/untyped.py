@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,8 @@ from tux.base.errors import DataError
 from tux.io.cells import cells_of, separator_of
 from tux.io.detect import Format
 from tux.io.edge_columns import ITEMS, USERS
+from tux.io.first_lines import first_lines, rows_of
+from tux.io.input_files import pieces_of
 from tux.io.market import shape
 from tux.io.mat import mat_shape
 from tux.io.read import read_edges
@@ -27,7 +28,6 @@ DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
 GRAPHS = (Format.MAT, Format.METIS, Format.MARKET)  # which know their number of vertices
-HEAD = 1 << 16  # bytes in which the first rows are looked for
 
 
 class Graph(NamedTuple):
@@ -60,7 +60,7 @@ def read_graph(
     """
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
-        bipartite, why = _by_format(path, format, columns)
+        bipartite, why = by_format(path, format, columns)
     # The number of each edge is read too: it tells whether the first line is a header.
     numbers = columns is None and numbered(path, format)
     fields = {"value": "f4"} if numbers else {}
@@ -89,7 +89,11 @@ def check_one_type(
     both, first, second = _shared(edges)
     if not both:
         return ""
-    names = arrow.parquet_names(path) if parquet else next(iter(first_rows(path, 1)), [])
+    names = (
+        arrow.parquet_names(pieces_of(path)[0].path)
+        if parquet
+        else next(iter(first_rows(path, 1)), [])
+    )
     plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
     user, item = (
         next((name for key, name in plain.items() if key in family), "")
@@ -165,7 +169,7 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
     return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
 
-def _by_format(
+def by_format(
     path: str | os.PathLike[str], format: Format, columns: str | None
 ) -> tuple[bool | None, str]:
     """What the format or the names of the columns say, if anything."""
@@ -176,7 +180,7 @@ def _by_format(
             high, wide = mat_shape(path, columns) if format is Format.MAT else shape(path)
             return high != wide, f"it is a matrix of {high:,} x {wide:,}"
         case Format.PARQUET:
-            names = arrow.parquet_names(path)
+            names = arrow.parquet_names(pieces_of(path)[0].path)
         case _ if format.bags is not None:
             return True, f"it is a {format.bags} file"
         case _:
@@ -229,20 +233,11 @@ def first_rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
     """The cells of the first rows of a text file, cut by the first separator that stands in
     each.
     """
-    with arrow.open_stream(path) as stream:
-        try:
-            text = bytes(stream.read(HEAD)).decode(errors="replace")
-        except OSError:
-            return []  # damaged, which reading it will tell
-    lines = islice(
-        (
-            line.strip("\ufeff \r")
-            for line in text.split("\n")
-            if line.strip()[:1] not in ("", "#", "%")
-        ),
-        count,
-    )
-    return [[cell.strip(' "') for cell in _cells(line)] for line in lines]
+    try:
+        rows = rows_of(first_lines(path, count).text, count)
+    except DataError:
+        return []  # damaged, which reading it will tell
+    return [[cell.strip(' "') for cell in _cells(row.line.strip(" "))] for row in rows]
 
 
 def _cells(line: str) -> list[str]:

@@ -1,4 +1,5 @@
-"""Whether a program computes the same on several workers, and as plain Python, as on one worker.
+"""Whether a program computes the same on several workers, as plain Python, and with the edges of
+its vertices in shares, as on one worker.
 
 Every setting trains two epochs on a sample of the data, all workers in this process. Fields of
 vertices and of the context are compared with those of one worker.
@@ -27,6 +28,7 @@ from tux.run.begin import load_for
 from tux.run.inputs import Data, Inputs
 from tux.run.options import RunOptions
 from tux.run.watcher import Silent, Watcher
+from tux.stages.schedules import has_shares
 from tux.stages.suspects import Suspect, changed_in_place, suspects
 
 MOST_EDGES = 2_000
@@ -46,14 +48,21 @@ class Setting:
     partitioner: str = "bicut"
     slack: int = 0
     jit: bool = True
+    shares: bool = False  # of each vertex's edges, as many as the program allows
 
     def __str__(self) -> str:
+        if self.shares:
+            return "1 worker (edges in shares)"
         if self.workers == 1:
             return "1 worker" if self.jit else "1 worker (plain Python)"
         return f"{self.workers} workers ({self.partitioner}, slack {self.slack})"
 
+    def is_of(self, slack: int, jit: bool = True, shares: bool = False) -> bool:
+        """Whether it is one of a group of settings."""
+        return (self.slack, self.jit, self.shares) == (slack, jit, shares)
 
-ONE, PLAIN = Setting(), Setting(jit=False)
+
+ONE, PLAIN, SHARES = Setting(), Setting(jit=False), Setting(shares=True)
 SEVERAL = [
     Setting(workers, partitioner, slack)
     for slack in (0, 2)
@@ -101,12 +110,12 @@ class Verified:
         """Whether several workers were compared at all."""
         return any(setting.workers > 1 for setting in self.compared)
 
-    def of(self, slack: int, jit: bool = True) -> list[Difference]:
+    def of(self, slack: int, jit: bool = True, shares: bool = False) -> list[Difference]:
         """The differences in one group of settings, those of rounding left out."""
         return [
             each
             for each in self.differences
-            if (each.setting.slack, each.setting.jit) == (slack, jit) and not each.is_rounding
+            if each.setting.is_of(slack, jit, shares) and not each.is_rounding
         ]
 
 
@@ -142,7 +151,7 @@ def verify(
     compared: list[Setting] = []
     refused: dict[Setting, TuxError] = {}
     failed: dict[Setting, TuxError] = {}
-    for setting in (PLAIN, *SEVERAL):
+    for setting in (PLAIN, *([SHARES] if has_shares(program) else []), *SEVERAL):
         watch.phase(str(setting))
         try:
             workers = _workers(program, inputs, setting, options.seed)
@@ -183,6 +192,7 @@ def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
 def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Training]:
     """The workers of a setting, prepared. TuxError if they cannot run the program."""
     common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
+    common |= {"cuts_few": setting.shares}
     if setting.workers == 1:
         graph = Graph.whole(program, inputs.train, inputs.test, seed)
         return [Training(Worker(program, graph, **common))]

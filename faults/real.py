@@ -1,0 +1,57 @@
+"""A fault to a run on real data: MovieLens 1M."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from faults.recovery import after_worker, now
+from faults.room import Room
+from faults.scenario import Scenario, Seen
+
+WITHIN = 30.0
+"""Seconds after which training must have gone on."""
+FLAGS: dict[str, object] = {"--epochs": 12, "--checkpoint-every": 2, "--threads": 1}
+
+
+def files() -> list[Path]:
+    """Ratings, and those that are held out, where they are."""
+    folder = Path(os.environ.get("TUX_TEST_DATA", ""), "ratings", "ml-1m")
+    names = (folder / f"ml-1m.{name}.dat.gz" for name in ("train", "probe"))
+    return [path for path in names if path.is_file()]
+
+
+def no_data() -> str:
+    """Why there are no real data here; "" if there are."""
+    return "" if len(files()) == 2 else "TUX_TEST_DATA names no folder with ratings/ml-1m"
+
+
+def killed(room: Room) -> Seen:
+    """A worker is killed at any moment after two epochs."""
+    room.whole = room.whole.other("ml-1m", "mf", *files(), FLAGS)
+    room.flags = {"--workers": 2, **FLAGS}
+    rank, command = room.draw.randrange(2), room.train()
+    room.until(lambda: room.epochs() >= 2 or command.process.poll() is not None, "two epochs")
+    time.sleep(room.draw.uniform(0.0, 1.0))
+    pid = command.workers()[rank]
+    os.kill(pid, signal.SIGKILL)
+    seen = after_worker(room, command, now(pid), rank)
+    if seen.recovered is not None and seen.recovered > WITHIN:
+        return seen._replace(wrong=(*seen.wrong, f"training goes on after {seen.recovered:.0f} s"))
+    return seen
+
+
+def scenarios() -> list[Scenario]:
+    """All of this file."""
+    return [
+        Scenario(
+            "killed-ml-1m",
+            "MF of MovieLens 1M: a worker killed at any moment of training",
+            f"noticed; goes on within {WITHIN:.0f} s, to the same bytes",
+            killed,
+            limit=300.0,
+            missing=no_data,
+        )
+    ]

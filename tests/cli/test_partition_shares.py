@@ -1,0 +1,93 @@
+"""``tux partition --workers``: the folder that one process writes, and what is refused."""
+
+import numpy as np
+import pytest
+from loaded import files
+
+from tux.arrays.arrow import write_parquet
+from tux.cli.main import main
+
+RNG = np.random.default_rng(6)
+ROWS = [(int(u), int(v), int(r)) for u, v, r in RNG.integers(0, 40, (600, 3))]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of its own, with a folder of two files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ratings").mkdir()
+    for name, rows in (("a.csv", ROWS[:350]), ("b.csv", ROWS[350:])):
+        lines = [f"u{u},{v},{r}\n" for u, v, r in rows]
+        (tmp_path / "ratings" / name).write_text("user,item,rating\n" + "".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def tux(capsys):
+    """Run ``tux partition``; returns exit code, standard output and standard error."""
+
+    def run(words):
+        code = main(["partition", *words.split()])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run
+
+
+def test_the_folder_is_that_of_one_process(tux, here):
+    code, out, err = tux("ratings shares --workers 3 --parts 2")
+    assert code == 0, err
+    assert "600 edges, 40 sources and 40 targets, 2 parts" in out
+    assert "cut by aweto, for tux run APP shares" in out
+    assert tux("ratings --parts 2 --method aweto --out one")[0] == 0
+    assert files(here / "shares") == files(here / "one")
+
+
+def test_parquet_in_shares(tux, here):
+    columns = {
+        name: np.array([row[at] for row in ROWS]) for at, name in enumerate(("a", "b", "weight"))
+    }
+    write_parquet(here / "edges.parquet", columns)
+    code, out, err = tux("edges.parquet shares --workers 2 --one-type --seed 3")
+    assert code == 0, err
+    assert "cut by dbh" in out
+    assert tux("edges.parquet one --parts 2 --method dbh --one-type --seed 3")[0] == 0
+    assert files(here / "shares") == files(here / "one")
+
+
+def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
+    path = here / "ratings" / "b.csv"
+    path.write_text(path.read_text() + "u1,2\n")
+    code, _, err = tux("ratings shares --workers 2")
+    assert code == 3
+    assert "ratings/b.csv:252" in err
+    assert "--on-bad-row" not in err
+    assert [path.name for path in here.iterdir()] == ["ratings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("ratings --workers 2", "without a folder"),
+        ("ratings there --workers 2 --method ne", "ne needs to see all edges"),
+        ("ratings there --workers 2 --method nee", "no partitioner nee"),
+        ("ratings there --workers 2 --method dbh,random", "one method"),
+        ("ratings there --workers 2 --method all", "one method"),
+        ("ratings there --workers 2 --cap 1.1", "--cap needs all edges"),
+        ("ratings there --workers 2 --out here", "two folders"),
+        ("ratings there", "required: --parts"),
+        ("none.csv there --workers 2", "no such file"),
+        ("ratings ratings --workers 2", "exists"),
+        ("- there --workers 2", "only once"),
+        ("links.txt there --workers 2", "say --bipartite or --one-type"),
+        ("graph.metis there --workers 2 --one-type", "metis file"),
+    ],
+)
+def test_what_is_refused(tux, here, words, told):
+    (here / "links.txt").write_text("1 2\n2 3\n")
+    (here / "graph.metis").write_text("2 1\n2\n1\n")
+    code, _, err = tux(words)
+    assert code in (2, 3)
+    assert told in err
+    assert not (here / "there").exists()

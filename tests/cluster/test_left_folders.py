@@ -1,0 +1,108 @@
+"""Folders of jobs whose processes were killed at once are removed by the next job; no others."""
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tux.cluster import job_folder
+from tux.cluster.left_folders import OWNER, Owner, remove_left, sign
+
+
+def dead():
+    """The number of a process that has ended."""
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Make what a killed job has left: ``left("0123abcd", process=...)``; its folder and parts."""
+
+    def make(name, mode=0o700, **changed):
+        folder = tmp_path / f"tux-job-{name}"
+        parts = tmp_path / f"{folder.name}.parts"
+        for each in (folder, parts):
+            each.mkdir(mode=0o700)
+            (each / "file").write_text("x")
+        sign(folder, parts)
+        owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=Owner)
+        assert (owner.process, owner.host) == (os.getpid(), socket.gethostname())
+        owner = msgspec.structs.replace(owner, **{"process": dead(), **changed})
+        (folder / OWNER).write_bytes(msgspec.json.encode(owner))
+        folder.chmod(mode)
+        return folder, parts
+
+    return make
+
+
+def there(*folders):
+    return [folder.exists() for folder in folders]
+
+
+def test_what_a_dead_process_has_left_is_removed(tmp_path, left):
+    folders = left("00000000")
+    remove_left(str(tmp_path))
+    assert there(*folders) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"process": os.getpid()},
+        {"process": 0},
+        {"host": "another"},
+        {"space": "pid:[1]"},
+        {"mode": 0o755},
+    ],
+)
+def test_others_stay(tmp_path, left, changed):
+    folders = left("00000001", **changed)
+    remove_left(str(tmp_path))
+    assert there(*folders) == [True, True]
+
+
+def test_a_folder_of_another_user_stays(tmp_path, left, monkeypatch):
+    folders, me = left("00000002"), os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    remove_left(str(tmp_path))
+    assert there(*folders) == [True, True]
+
+
+def test_folders_without_an_owner_and_links_stay(tmp_path, left):
+    damaged, _ = left("00000003")
+    (damaged / OWNER).write_text("{")
+    unsigned, parts = left("00000004")
+    (unsigned / OWNER).unlink()
+    elsewhere = tmp_path / "elsewhere"
+    folder, _ = left("00000005")
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    remove_left(str(tmp_path))
+    assert there(damaged, unsigned, parts, folder, elsewhere) == [True] * 5
+
+
+def test_only_parts_of_its_own_name_are_removed_with_a_folder(tmp_path, left):
+    precious = tmp_path / "precious"
+    precious.mkdir(mode=0o700)
+    folder, parts = left("00000006", parts=str(precious))
+    remove_left(str(tmp_path))
+    assert there(folder, parts, precious) == [False, True, True]
+
+
+def test_the_next_job_removes_them(tmp_path, left, monkeypatch):
+    monkeypatch.setattr(job_folder.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(job_folder, "_for_sockets", lambda usual: usual)
+    folder, _ = left("00000007")
+    made, _ = job_folder.make(None)
+    try:
+        assert there(folder, made) == [False, True]
+        remove_left(str(tmp_path))  # its process lives
+        assert made.exists() and (Path(made) / OWNER).exists()
+    finally:
+        job_folder.remove(made)

@@ -1,0 +1,163 @@
+"""Loading in shares makes the files that one process makes, byte for byte."""
+
+import numpy as np
+import pytest
+from loaded import cut_up, files, in_shares, one_process
+
+from tux.arrays.arrow import STRING, Coded
+from tux.base.errors import UsageError
+from tux.loading.plan import IN_SHARES, Plan, Share
+from tux.loading.turns import IN_TURNS
+from tux.partition import PARTITIONERS
+from tux.partition.some_edges import BY_ENDS
+
+SAME, TWO = ("page", "page"), ("user", "item")
+
+
+def ids(rng, kind, numbers):
+    """Ids of some kind, one for each of these numbers."""
+    if kind == "strings":
+        return np.array([f"{number * 7919 % 1000}é{number}" for number in numbers], STRING)
+    if kind == "long":
+        return np.array([f"https://a.very.long.address/{n}" for n in numbers], STRING)
+    scale = {"dense": 1, "negative": -3, "sparse": 10**15, "wide": 2**40}[kind]
+    return numbers.astype(np.int64) * scale + (kind == "negative") * 50
+
+
+def random_graph(rng, kinds):
+    """Columns of ids and of two fields, of a graph with heavy vertices and repeated edges."""
+    m, n = int(rng.integers(1, 300)), int(rng.integers(1, 60))
+    first = (n * rng.random(m) ** 3).astype(np.int64)
+    second = rng.integers(0, n, m)
+    if rng.random() < 0.3:
+        second[: m // 3] = first[: m // 3]  # self-loops, where the types are one
+    src, dst = (ids(rng, kind, each) for kind, each in zip(kinds, (first, second), strict=True))
+    fields = {"value": rng.random(m).astype(np.float32), "often": rng.integers(0, 9, m)}
+    return src, dst, fields
+
+
+@pytest.mark.parametrize("partitioner", IN_SHARES)
+@pytest.mark.parametrize("ends", [SAME, TWO])
+def test_the_files_are_those_of_one_process(tmp_path, partitioner, ends):
+    rng = np.random.default_rng([len(ends[0]), len(partitioner)])
+    kinds = ["dense", "negative", "sparse", "strings", "long", "wide"]
+    for at, n in enumerate((1, 2, 3, 5)):
+        first, second = rng.choice(kinds, 2)
+        src, dst, fields = random_graph(rng, (first, second))
+        k, seed = int(rng.integers(1, 9)), int(rng.integers(100))
+        expected, folder = tmp_path / f"one-{at}", tmp_path / f"shares-{at}"
+        edges = one_process(expected, ends, src, dst, fields, k, partitioner, seed)
+        plan = Plan(ends, n, k, partitioner, seed, bipartite=ends[0] != ends[1])
+        loaded = in_shares(folder, plan, cut_up(rng, src, dst, fields, n))
+        assert files(folder) == files(expected), (n, k, first, second)
+        if partitioner == "pds":  # edges of equal ends may be in several parts
+            assert all(own.repeated is None for own in loaded)
+        else:
+            assert sum(sum(own.repeated) for own in loaded) == edges.duplicates
+
+
+def test_a_column_is_of_one_kind_over_all_shares(tmp_path):
+    """Integers in some shares, strings in others; negative here, beyond int64 there."""
+    texts = ["7", "-3", "12", "x7", "007", "7", "100", "x7"]
+    numbers = np.array([7, -3, 12], np.int32)
+    shares = [
+        Share(numbers, numbers[::-1]),
+        Share(np.empty(0, np.int64), np.empty(0, np.int64)),
+        Share(Coded(np.array([0, 1, 2]), np.array(["x7", "007", "7"], STRING)), numbers),
+        Share(np.array(["100", "x7"], STRING), np.array([2**63 + 1, 5], np.uint64)),
+    ]
+    src = np.array(texts, STRING)
+    dst = np.array(["12", "-3", "7", "7", "-3", "12", str(2**63 + 1), "5"], STRING)
+    for ends in (SAME, TWO):
+        name = f"{len(set(ends))}"
+        edges = one_process(tmp_path / name, ends, src, dst, {}, 3, "dbh", 5)
+        assert all(each.values.dtype.kind == "T" for each in edges.ids.values())
+        plan = Plan(ends, 4, 3, "dbh", 5, bipartite=ends == TWO)
+        given = [Share(share.src, share.dst) for share in shares]
+        in_shares(tmp_path / f"{name}-shares", plan, given)
+        assert files(tmp_path / f"{name}-shares") == files(tmp_path / name)
+
+
+def test_ids_of_64_bits_without_a_sign(tmp_path):
+    src = np.array([2**64 - 1, 3, 2**63, 3, 9], np.uint64)
+    dst = np.array([1, 2, 3, 4, 5])
+    edges = one_process(tmp_path / "one", SAME, src, dst, {}, 2, "random", 0)
+    assert edges.ids["page"].values.dtype == np.uint64
+    shares = [Share(src[at : at + 2], dst[at : at + 2]) for at in (0, 2, 4)]
+    in_shares(tmp_path / "shares", Plan(SAME, 3, 2, "random"), shares)
+    assert files(tmp_path / "shares") == files(tmp_path / "one")
+
+
+@pytest.mark.parametrize("ends", [SAME, TWO])
+def test_vertices_without_edges(tmp_path, ends):
+    """They get a home where masters are fewest, and no other row."""
+    rng = np.random.default_rng(3)
+    src, dst = rng.integers(0, 30, 80), rng.integers(0, 30, 80)
+    vertices = {ends[0]: np.arange(-5, 60), ends[1]: np.arange(-9, 40)}
+    one_process(tmp_path / "one", ends, src, dst, {}, 4, "grid", 1, vertices)
+    for n in (1, 3):
+        shares = cut_up(rng, src, dst, {}, n)
+        shares[-1].vertices = vertices
+        in_shares(tmp_path / f"{n}", Plan(ends, n, 4, "grid", 1, bipartite=ends == TWO), shares)
+        assert files(tmp_path / f"{n}") == files(tmp_path / "one")
+
+
+def test_whole_vertices_of_one_type_have_no_routes(tmp_path):
+    """No vertex is cut where there is one part."""
+    src, dst = np.arange(9), np.arange(9)[::-1]
+    one_process(tmp_path / "one", SAME, src, dst, {}, 1, "dbh", 0)
+    shares = [Share(src[:4], dst[:4]), Share(src[4:], dst[4:])]
+    in_shares(tmp_path / "shares", Plan(SAME, 2, 1, "dbh"), shares)
+    assert files(tmp_path / "shares") == files(tmp_path / "one")
+
+
+def test_no_loader_gets_more_than_a_few_times_its_share(tmp_path):
+    """What a loader gets in a round is bounded by the largest of its share, its part and its range
+    of ids; and no round brings it the whole graph, whatever the number of loaders.
+    """
+    rng = np.random.default_rng(8)
+    m, n = 60_000, 6
+    src, dst = (5000 * rng.random(m) ** 2).astype(np.int64), rng.integers(0, 20_000, m)
+    fields = {"value": rng.random(m).astype(np.float32)}
+    most = [0] * n
+
+    def watch(me, inbox):
+        size = sum(array.nbytes for message in inbox for array in message)
+        most[me] = max(most[me], size)
+
+    bounds = np.arange(n + 1) * m // n
+    shares = [
+        Share(src[lo:hi], dst[lo:hi], {"value": fields["value"][lo:hi]})
+        for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+    loaded = in_shares(
+        tmp_path / "shares", Plan(TWO, n, n, "dbh", 0, bipartite=True), shares, watch
+    )
+    assert sum(sum(own.edges) for own in loaded) == m
+    row = 4 + 4 + 4
+    part = max(max(own.edges) for own in loaded) * row
+    assert part < 1.5 * m / n * row
+    # an id comes once from each share that has it, with two counts; a draw with three numbers
+    assert max(most) <= 2 * max(part, m / n * row), (most, part)
+
+
+@pytest.mark.parametrize("name", sorted(set(PARTITIONERS) - set(IN_SHARES)))
+def test_a_partitioner_that_needs_all_edges_is_refused(name):
+    with pytest.raises(UsageError) as caught:
+        Plan(SAME, 2, 2, name).check()
+    assert name in caught.value.what
+    assert "tux partition" in caught.value.do
+    assert "dbh" in caught.value.do
+
+
+def test_each_partitioner_of_the_list_has_its_rule():
+    assert set(IN_SHARES) == {*BY_ENDS, *IN_TURNS}
+
+
+@pytest.mark.slow
+def test_more_ids_than_a_row_group_of_parquet(tmp_path):
+    rng = np.random.default_rng(8)
+    src, dst = rng.integers(0, 1 << 50, 1_200_000), rng.integers(0, 9, 1_200_000)
+    one_process(tmp_path / "one", SAME, src, dst, {}, 3, "source", 1)
+    in_shares(tmp_path / "shares", Plan(SAME, 4, 3, "source", 1), cut_up(rng, src, dst, {}, 4))
+    assert files(tmp_path / "shares") == files(tmp_path / "one")

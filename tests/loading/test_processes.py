@@ -1,0 +1,115 @@
+"""Loaders as processes of one machine, which exchange files."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loaded import files, one_process
+
+from tux.arrays.arrow import STRING
+from tux.base.errors import DataError, DeadlinePassed, PeerLost, UsageError
+from tux.loading.mailbox import Mailbox
+from tux.loading.plan import Plan
+from tux.run.loader_process import LoadingJob
+from tux.run.loading import load_in_shares
+
+TWO = ("user", "item")
+COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+
+
+def job(path, n, parts=3, partitioner="dbh"):
+    plan = Plan(TWO, n, parts, partitioner, 4, bipartite=True)
+    return LoadingJob(plan, str(path), {"value": "<f4"})
+
+
+def test_processes_write_what_one_process_writes(tmp_path):
+    rng = np.random.default_rng(0)
+    m = 2000
+    src = rng.integers(0, 90, m)
+    dst = np.array([f"item {n}".replace(" ", "-") for n in rng.integers(0, 50, m)], STRING)
+    value = rng.integers(0, 9, m).astype(np.float32)
+    lines = [f"{a} {b} {c}\n" for a, b, c in zip(src, dst, value, strict=True)]
+    (tmp_path / "edges").write_text("".join(lines))
+    edges = one_process(tmp_path / "one", TWO, src, dst, {"value": value}, 3, "dbh", 4)
+    graph = load_in_shares(tmp_path / "shares", job(tmp_path / "edges", 3), COMMAND)
+    assert files(tmp_path / "shares") == files(tmp_path / "one")
+    assert graph.digest == edges.digest()
+    assert sum(graph.edges) == m
+    assert graph.repeated == edges.duplicates
+    assert all(each.peak > 0 for each in graph.ended)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["edges", "one", "shares"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "words"),
+    [
+        ({1500: "no", 300: "no", 1990: "no"}, DataError, "edges:301"),
+        ({1500: "die"}, PeerLost, "SIGKILL"),
+    ],
+)
+def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words):
+    lines = [bad.get(at, f"{at} b{at % 7} 1") + "\n" for at in range(2000)]
+    (tmp_path / "edges").write_text("".join(lines))
+    with pytest.raises(error) as caught:
+        load_in_shares(tmp_path / "shares", job(tmp_path / "edges", 3), COMMAND)
+    assert words in str(caught.value)
+    assert os.listdir(tmp_path) == ["edges"]
+
+
+def test_refused_before_anything_is_read(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "file").touch()
+    with pytest.raises(UsageError, match="exists"):
+        load_in_shares(tmp_path / "there", job(tmp_path / "none", 2), COMMAND)
+    with pytest.raises(UsageError, match="ne needs to see all edges"):
+        load_in_shares(tmp_path / "out", job(tmp_path / "none", 2, partitioner="ne"), COMMAND)
+
+
+def one_round(message):
+    """A loader of one round."""
+    return (yield [message])
+
+
+def test_a_mailbox_carries_arrays_and_removes_its_files(tmp_path):
+    message = [np.arange(5), np.empty((0, 3), np.float32), np.ones((2, 3), np.bool_)]
+    copies = [array.copy() for array in message]
+    (got,) = Mailbox(tmp_path, 1, 0).carry(one_round(message))
+    for one, other in zip(got, copies, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    assert os.listdir(tmp_path) == ["round-0.0"]
+
+
+def test_a_wait_for_another_loader_has_an_end(tmp_path):
+    def loader():
+        yield [[], []]
+
+    with pytest.raises(DeadlinePassed, match="loader 1 has not come to round 0"):
+        Mailbox(tmp_path, 2, 0, deadline=0.05).carry(loader())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:20],
+        lambda content: content[:-64],
+        lambda content: b"\xff" * 8 + content[8:],
+        lambda content: content.replace(b'"<i8"', b'"|O8"'),
+        lambda content: content.replace(b"[5]", b"[-]"),
+        lambda content: content.replace(b"[5]", b"[9]"),
+    ],
+)
+def test_a_damaged_message_is_refused(tmp_path, damage):
+    box = Mailbox(tmp_path, 1, 0)
+    box.carry(one_round([np.arange(5)]))
+    path = box.path(0, 0)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DataError, match="damaged"):
+        box._receive(0, 0)

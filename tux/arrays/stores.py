@@ -1,0 +1,131 @@
+"""Files that are named by a URI, such as s3://bucket/name: opened, listed and measured by the file
+systems of Apache Arrow.
+
+Plain names are files of this machine, and file:// names them too. pyarrow is imported inside the
+functions, and only for a URI.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tux.base.errors import DataError, UsageError
+
+URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+HERE = "file"
+SECRET = re.compile(r"[^/@]*:[^/@]+@")  # a password before the name of a host
+
+
+class Entry(NamedTuple):
+    """What a folder holds: a file, or a folder below it."""
+
+    path: str
+    size: int
+    folder: bool
+    name: str  # below the folder that was asked for
+
+
+def is_uri(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a URI of another file system than this machine's own."""
+    found = URI.fullmatch(os.fspath(path))
+    return found is not None and found[1].lower() != HERE
+
+
+def local(path: str | os.PathLike[str]) -> str:
+    """The same path, of a file:// URI the path that it names. UsageError if that is on another
+    host.
+    """
+    from urllib.parse import unquote
+
+    name = os.fspath(path)
+    found = URI.fullmatch(name)
+    if found is None or found[1].lower() != HERE:
+        return name
+    host, slash, rest = found[2].partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise UsageError(f"{name} is no file of this machine", do="write file:///folder/name")
+    return "/" + unquote(rest)
+
+
+def without_secrets(path: str) -> str:
+    """The same URI. UsageError if there is a password in it, which messages and run.json would
+    show.
+    """
+    found = URI.fullmatch(path)
+    if found is not None and SECRET.match(found[2]):
+        raise UsageError(
+            f"a URI of {found[1]} with a password in it",
+            do="leave the password out, and give it in the environment or in the settings of the "
+            "file system",
+        )
+    return path
+
+
+@contextmanager
+def of_store(path: str) -> Iterator[tuple[Any, str]]:
+    """The file system of pyarrow that a URI names, and the path there. What it raises inside the
+    block becomes a `DataError` that names the URI.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    try:
+        yield file_system(path)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {path}", do="Check the name.") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{path} cannot be read: {said}") from None
+
+
+def file_system(path: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path there, as pyarrow finds them."""
+    from pyarrow import fs  # type: ignore[import-untyped]
+
+    return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]
+
+
+def open_store(path: str) -> Any:
+    """The file that a URI names, to read and to seek in. Raises `DataError`."""
+    with of_store(path) as (store, name):
+        return store.open_input_file(name)
+
+
+def split_options(uri: str) -> tuple[str, str]:
+    """A URI without its options, and these, as in ?region=eu-west-1."""
+    base, mark, options = uri.partition("?")
+    return base, mark + options
+
+
+def entry(path: str) -> Entry:
+    """What a URI names. Raises `DataError` if there is nothing."""
+    from pyarrow import fs
+
+    with of_store(path) as (store, name):
+        info = store.get_file_info(name)
+    if info.type == fs.FileType.NotFound:
+        raise DataError(f"no such file: {path}", do="Check the name.")
+    return Entry(path, info.size or 0, info.type == fs.FileType.Directory, info.base_name)
+
+
+def entries(path: str, *, below: bool = False) -> list[Entry]:
+    """What the folder of a URI holds, in order of names; with `below` what its folders hold too.
+    Nothing if there is no such folder. Raises `DataError`.
+    """
+    from urllib.parse import quote
+
+    from pyarrow import fs
+
+    base, options = split_options(path)
+    with of_store(path) as (store, name):
+        root = name.rstrip("/")
+        found = store.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=below))
+    listed = []
+    for info in found:
+        inner = info.path[len(root) :].lstrip("/")
+        uri = f"{base.rstrip('/')}/{quote(inner)}{options}"
+        listed.append(Entry(uri, info.size or 0, info.type == fs.FileType.Directory, inner))
+    return sorted(listed, key=lambda each: each.name)

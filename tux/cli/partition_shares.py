@@ -1,0 +1,173 @@
+"""``tux partition --workers N``: one method, by several processes that load the graph in shares."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from tux.arrays import stores
+from tux.arrays.piped import STANDARD
+from tux.base import disk
+from tux.base.errors import DataError, UsageError
+from tux.base.parallel import cores
+from tux.base.text import plural
+from tux.cli import show
+from tux.io.detect import Format, detect
+from tux.io.input_files import Files, Piece, input_files, listed, pieces_of
+from tux.io.input_shares import read_share, shares
+from tux.io.text import without_skipping
+from tux.loading.plan import IN_SHARES, Plan
+from tux.run.loader_process import LoadingJob
+from tux.run.loading import LoadedGraph, load_in_shares
+from tux.run.untyped import ONE, TWO, by_format, numbered
+
+NOT_IN_SHARES = {
+    "imports": "--import",
+    "cap": "--cap",
+    "label": "--label",
+    "weight": "--weight",
+    "labels": "--labels",
+    "vertices": "--vertices",
+    "json": "--json",
+    "plot": "--plot",
+    "assignment": "--assignment",
+}
+"""Flags that need all edges in one process."""
+
+METHODS = {True: "aweto", False: "dbh"}
+"""The method where none is named: for two types of vertices, and for one."""
+
+COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
+
+
+def partition_in_shares(args: Namespace) -> None:
+    """Do what the flags say. Raises UsageError, DataError, DiskError and PeerLost."""
+    _check(args)
+    with show.watcher() as watch:
+        watch.phase(f"looking at {args.graph}")
+        job, why = _job(args)
+        watch.say(f"cut by {job.plan.partitioner}, in shares by {plural(args.workers, 'process')}")
+        try:
+            graph = load_in_shares(args.out, job, COMMAND, watch.phase)
+        except DataError as error:
+            raise without_skipping(error) from None
+    for text in _told(args, job, why, graph):
+        show.say(text)
+    show.say(f"{args.out}: cut by {job.plan.partitioner}, for tux run APP {args.out}")
+
+
+def _check(args: Namespace) -> None:
+    """What can be known to be wrong before anything is read."""
+    for name, flag in NOT_IN_SHARES.items():
+        if getattr(args, name) is not None:
+            raise UsageError(
+                f"{flag} needs all edges in one process", do="leave --workers or it out"
+            )
+    if not args.out:
+        raise UsageError("--workers without a folder to write", do="name it with --out DIR")
+    if args.method and args.method not in IN_SHARES:
+        methods = args.method.split(",")
+        if args.method == "all" or len(methods) > 1:
+            raise UsageError(
+                f"--method {args.method} with --workers: one method can be named",
+                do=f"name one of {', '.join(IN_SHARES)}; or leave --workers out to compare methods",
+            )
+        _plan(args, bipartite=False, method=args.method).check()
+    disk.check_folder(os.path.abspath(args.out))
+    disk.check_new(Path(args.out))
+
+
+def _plan(args: Namespace, *, bipartite: bool, method: str) -> Plan:
+    ends = TWO if bipartite else ONE
+    return Plan(ends, args.workers, args.parts, method, args.seed, bipartite)
+
+
+def _job(args: Namespace) -> tuple[LoadingJob, str]:
+    """What the loaders are told, and why there are as many types of vertices as are said there."""
+    for file in listed(args.graph):
+        if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
+            raise UsageError(
+                f"{file.path} can be read only once, so not in shares",
+                do="write it to a file first, or leave --workers out",
+            )
+    source = input_files(args.graph)
+    format = detect(source)
+    if format not in (Format.TEXT, Format.PARQUET):
+        raise UsageError(
+            f"{args.graph} is a {format.value} file, which is read whole",
+            do="leave --workers out: shares are those of tables of edges, text or Parquet",
+        )
+    bipartite, why = args.bipartite, ""
+    if not args.bipartite and not args.one_type:
+        told, why = by_format(source, format, args.columns)
+        if told is None:
+            raise UsageError(
+                f"whether the vertices of {args.graph} are of one type or two is not known before "
+                "it is read",
+                do="say --bipartite or --one-type",
+            )
+        bipartite = told
+    plan = _plan(args, bipartite=bipartite, method=args.method or METHODS[bipartite])
+    plan.check()
+    pieces = [list(share.pieces) for share in shares(args.graph, args.workers, format)]
+    many = args.columns.count(",") > 1 if args.columns else _numbered(source, format)
+    fields = {"value": "<f4"} if many else {}
+    threads = max(1, cores() // args.workers)
+    job = LoadingJob(plan, args.graph, fields, args.columns, threads, format.value, pieces)
+    return job, why
+
+
+def _numbered(source: str, format: Format) -> bool:
+    """Whether the edges seem to have a number each; of Parquet, no row is read to know that."""
+    if format is not Format.PARQUET:
+        return numbered(source, format)
+    nothing = Files.of(source, [Piece(pieces_of(source)[0].path, 0, 0)])
+    try:
+        read_share(nothing, source, ONE, {"value": "f4"}, format=format)
+    except DataError:
+        return False
+    return True
+
+
+def _can_be_read_again(path: str) -> bool:
+    """Whether a path is no pipe; one that is not there is told by reading it."""
+    try:
+        return path != STANDARD and not stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return path != STANDARD
+
+
+def _told(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
+    """Lines about the graph and its cut."""
+    edges, k = sum(graph.edges), job.plan.parts
+    types = {name: graph.ended[0].loaded.types[name] for name in job.plan.types}
+    sizes = " and ".join(
+        f"{each.ids:,} {'vertices' if name == 'vertex' else name + 's'}"
+        for name, each in types.items()
+    )
+    name = os.path.basename(args.graph)
+    lines = [f"{name}: {plural(edges, 'edge')}, {sizes}, {plural(k, 'part')}"]
+    if why:
+        lines.append(f"vertices of {'two types' if job.plan.bipartite else 'one type'}, as {why}")
+    rows = sum(sum(each.loaded.types[name].rows) for each in graph.ended for name in types)
+    replicas = rows / max(sum(each.ids for each in types.values()), 1)
+    largest = max(graph.edges) * k / edges
+    lines.append(f"RF {replicas:.3f}, the largest part has {largest:.3f} of the mean")
+    most = max(graph.ended, key=lambda each: each.peak)
+    part = max(_part_sizes(Path(args.out), k))
+    lines.append(
+        f"memory: at most {most.peak / 1e6:,.0f} MB in a process, {most.before / 1e6:,.0f} of them "
+        f"before it read; the largest part has {part / 1e6:,.1f} MB"
+    )
+    return lines
+
+
+def _part_sizes(folder: Path, parts: int) -> list[int]:
+    """The bytes of each part's files."""
+    return [
+        sum(path.stat().st_size for path in (folder / f"part-{part}").iterdir())
+        for part in range(parts)
+    ]

@@ -1,0 +1,249 @@
+"""What DATA stands for: one file, or many that are read one after the other as if they were one.
+
+    ratings.csv                 a file
+    ratings/                    a folder of files
+    ratings/part-*.csv          a pattern: * and ? stand for characters of a name, ** for folders
+    s3://bucket/ratings/        a URI that `pyarrow.fs` knows, of a file, a folder or a pattern
+    ["a.csv", "b.csv"]          several of these, from Python
+
+Files of a folder or a pattern are in order of their paths. Those whose names, or whose folders'
+names below what is given, begin with a point or with _ are passed over, and empty files too.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from tux.arrays import stores
+from tux.arrays.piped import STANDARD
+from tux.base.errors import DataError, UsageError
+from tux.base.text import plural
+
+Path = str | os.PathLike[str]
+Source = Path | Sequence[Path]
+PATTERN = re.compile(r"[*?\[]")
+PASSED_OVER = (".", "_")  # how names of files begin that are no data, as Spark's _SUCCESS
+
+
+class InputFile(NamedTuple):
+    """One file of the input, and how many bytes it has on its disk."""
+
+    path: str
+    size: int
+
+
+class Piece(NamedTuple):
+    """A part of a file: bytes of text, or row groups of Parquet, from `begin` up to `end`; without
+    an `end`, up to that of the file.
+    """
+
+    path: str
+    begin: int = 0
+    end: int | None = None
+
+
+class Files(str):
+    """What messages call several files, with the pieces of files that it stands for.
+
+    It is a string, so that it can be named wherever one file can; `pieces_of` gives the pieces.
+    """
+
+    pieces: tuple[Piece, ...]
+
+    @classmethod
+    def of(cls, name: str, pieces: Sequence[Piece]) -> Files:
+        """These pieces under a name."""
+        files = cls(name)
+        files.pieces = tuple(pieces)
+        return files
+
+
+def pieces_of(path: Path) -> tuple[Piece, ...]:
+    """The pieces of files that a path stands for."""
+    return path.pieces if isinstance(path, Files) else (Piece(os.fspath(path)),)
+
+
+def input_files(data: Source) -> str:
+    """The one file that `data` stands for, or its files as `Files`.
+
+    Raises `DataError` if there is none or all are empty, and `UsageError` for what can name none.
+    """
+    if isinstance(data, Files):
+        return data
+    if isinstance(data, str | os.PathLike):
+        path = named_here(data)
+        if _is_file(path):
+            return path
+    files = listed(data)
+    if len(files) == 1:
+        return files[0].path
+    return Files.of(shown(data), [Piece(file.path) for file in files])
+
+
+def listed(data: Source) -> list[InputFile]:
+    """The files that `data` stands for, in order, without empty ones if there are several. Raises
+    what `input_files` does.
+    """
+    if not isinstance(data, str | os.PathLike):
+        if not data:
+            raise UsageError("no file is named", do="name one at least")
+        found = [file for each in data for file in _found(named_here(each))]
+    else:
+        found = _found(named_here(data))
+    if len(found) < 2:
+        return found
+    if not (filled := [file for file in found if file.size]):
+        raise DataError(f"all {len(found):,} files of {shown(data)} are empty")
+    return filled
+
+
+def holds_files(folder: str) -> bool:
+    """Whether a folder of this machine holds files that are data by their names."""
+    return any(_counts(each.name) and not each.folder for each in _entries(folder))
+
+
+def named_here(path: Path) -> str:
+    """A path as it is looked up, that of a file:// URI without the scheme. UsageError for a URI
+    with a password in it.
+    """
+    name = stores.local(path)
+    return stores.without_secrets(name) if stores.is_uri(name) else name
+
+
+def shown(data: Source) -> str:
+    """What messages call the data."""
+    if isinstance(data, str | os.PathLike):
+        return os.fspath(data)
+    first = os.fspath(data[0])
+    return first if len(data) == 1 else f"{first} and {plural(len(data) - 1, 'other')}"
+
+
+def recorded(data: Source) -> str | list[str]:
+    """The data as they can be found again from any folder: absolute paths, patterns and URIs."""
+    if not isinstance(data, str | os.PathLike):
+        return [_absolute(path) for path in data]
+    return _absolute(data)
+
+
+def _absolute(path: Path) -> str:
+    name = named_here(path)
+    return name if stores.is_uri(name) else os.path.abspath(name)
+
+
+def _is_file(path: str) -> bool:
+    """Whether a path is that of one file, or of none: reading it will tell."""
+    if path == STANDARD or stores.is_uri(path) or os.path.isdir(path):
+        return path == STANDARD
+    return not PATTERN.search(path) or os.path.lexists(path)
+
+
+def _found(path: str) -> list[InputFile]:
+    """The files of one path."""
+    if stores.is_uri(path):
+        return _of_store(path)
+    if _is_file(path):
+        return [InputFile(path, _size(path))]
+    if os.path.isdir(path):
+        return _of_folder(path, _entries(path))
+    files = [
+        InputFile(name, _size(name))
+        for name in sorted(glob.glob(path, recursive=True))
+        if _counts(os.path.relpath(name, _root(path))) and not os.path.isdir(name)
+    ]
+    if not files:
+        raise DataError(
+            f"no file is called as the pattern {path} says",
+            do="Check the pattern, and the folder you are in.",
+        )
+    return files
+
+
+def _size(path: str) -> int:
+    """The bytes of a file; 1 of what has no size, such as a pipe, or cannot be looked at, which
+    reading it will tell.
+    """
+    try:
+        return os.stat(path).st_size if os.path.isfile(path) else 1
+    except OSError:
+        return 1
+
+
+def _entries(folder: str) -> Iterator[stores.Entry]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be read: {error.strerror}") from None
+    for name in names:
+        path = os.path.join(folder, name)
+        yield stores.Entry(path, _size(path), os.path.isdir(path), name)
+
+
+def _of_folder(folder: str, entries: Iterable[stores.Entry]) -> list[InputFile]:
+    """The files among what a folder holds. DataError if there is none, or a folder among them,
+    which may stand for anything.
+    """
+    counted = [each for each in entries if _counts(each.name)]
+    if inner := next((each.name for each in counted if each.folder), None):
+        raise DataError(
+            f"the folder {folder} holds folders, such as {inner}",
+            do="Name the files with a pattern, such as '*/*.csv' below it.",
+        )
+    if not counted:
+        raise DataError(
+            f"the folder {folder} holds no file of data",
+            do="Files whose names begin with a point or with _ are passed over.",
+        )
+    return [InputFile(each.path, each.size) for each in counted]
+
+
+def _counts(path: str) -> bool:
+    """Whether a path below what is given has no name that is passed over."""
+    return not any(
+        name.startswith(PASSED_OVER) for name in path.split("/") if name not in (".", "..")
+    )
+
+
+def _root(pattern: str) -> str:
+    """The folder above the first name of a pattern that is one."""
+    names = pattern.split("/")
+    at = next(at for at, name in enumerate(names) if PATTERN.search(name))
+    return "/".join(names[:at]) or ("/" if pattern.startswith("/") else ".")
+
+
+def _of_store(uri: str) -> list[InputFile]:
+    """The files of a URI. In its pattern ? stands for nothing: options begin with it."""
+    base, options = stores.split_options(uri)
+    if not PATTERN.search(base):
+        found = stores.entry(uri)
+        if not found.folder:
+            return [InputFile(uri, found.size)]
+        return _of_folder(uri, stores.entries(uri))
+    root = _root(base)
+    try:
+        matches = re.compile(_expression(base[len(root) :].lstrip("/")))
+    except re.error as error:
+        raise UsageError(f"{uri} is no pattern of names: {error}", do="correct it") from None
+    files = [
+        InputFile(each.path, each.size)
+        for each in stores.entries(root + options, below=True)
+        if not each.folder and _counts(each.name) and matches.fullmatch(each.name)
+    ]
+    if not files:
+        raise DataError(f"no file is called as the pattern {uri} says", do="Check the pattern.")
+    return files
+
+
+def _expression(pattern: str) -> str:
+    """A pattern of names as a regular expression, in which ** stands for any folders, also none."""
+    return "".join(map(_part, re.findall(r"\*\*/|\*\*|\*|\[!?\]?[^\]]*\]|.", pattern)))
+
+
+def _part(part: str) -> str:
+    if part.startswith("[") and len(part) > 1:
+        inner = part[1:-1].replace("\\", r"\\")
+        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
+    return {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}.get(part, re.escape(part))

@@ -1,0 +1,163 @@
+"""Parts as their hosts put them together: rows, masters and routes, from the edges that came and
+from what the owners of positions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tux.arrays.ids import Ids
+from tux.graph.parts import Part, TypePart
+from tux.loading.homes import Placed, held_by, homes_of
+from tux.loading.numbering import Sizes
+from tux.loading.placing import CHUNK, Edges
+from tux.loading.plan import Keep, Plan
+from tux.loading.rounds import Message, Messages, Rounds
+from tux.partition.replicas import Replicas
+
+NONE = np.empty(0, np.int32)
+
+
+def assembled(
+    plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes], keep: Keep
+) -> Rounds[list[Part]]:
+    """The parts that this loader hosts, of the edges in `hosted`, which is emptied; without what
+    all parts share. Keeps the ranges of homes and numbers that this loader owns.
+    """
+    own, held = yield from _told_held(plan, me, hosted, sizes)
+    placed = yield from homes_of(plan, me, held)
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    for name, each in placed.items():
+        keep(f"home.{name}", each.home)
+        keep(f"number.{name}", each.number)
+        _tell_hosts(plan, each, int(sizes[name].positions[me]), outbox)
+    inbox = yield outbox
+    feeds = [iter(message) for message in inbox]
+    types: list[dict[str, TypePart]] = [{} for _ in hosted]
+    for name, each in placed.items():
+        for p, mine, positions in zip(plan.hosted(me), types, own[name], strict=True):
+            mine[name] = _type_part(plan, p, name, positions, feeds, each.cut)
+    parts: list[Part] = []
+    while hosted:
+        parts.append(_part(plan, hosted.pop(0), types[len(parts)]))
+    return parts
+
+
+def _told_held(
+    plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes]
+) -> Rounds[tuple[dict[str, list[np.ndarray]], dict[str, Replicas]]]:
+    """Tell the owners which positions the parts hold that this loader hosts: these, by type and
+    part; and who holds the positions that this loader owns.
+    """
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    own: dict[str, list[np.ndarray]] = {}
+    for name in plan.types:
+        own[name] = []
+        for edges in hosted:
+            ends = (edges.src, edges.dst)
+            sides = [ends[side] for side in (0, 1) if plan.ends[side] == name]
+            positions, counts = _counted(np.concatenate(sides))
+            own[name].append(positions)
+            cuts = np.searchsorted(positions, sizes[name].positions)
+            for message, lo, hi in zip(outbox, cuts[:-1], cuts[1:], strict=True):
+                message += [positions[lo:hi], counts[lo:hi]]
+    inbox = yield outbox
+    feeds, held = [iter(message) for message in inbox], {}
+    for name in plan.types:
+        lo, hi = sizes[name].positions[me : me + 2]
+        held[name] = held_by(feeds, plan, int(lo), int(hi))
+    return own, held
+
+
+def _counted(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones, ascending, and how often each occurs; memory follows `positions`, however
+    many vertices there are.
+    """
+    positions = np.sort(positions)
+    new = np.ones(len(positions), np.bool_)
+    np.not_equal(positions[1:], positions[:-1], out=new[1:])
+    first = np.flatnonzero(new)
+    return positions[first], np.diff(first, append=len(positions))
+
+
+def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
+    """Add to each host's message what its parts need of the vertices from position `lo` on: the
+    homes of those that they hold, those without edges that have their home there, their masters,
+    and how many of these each worker holds and which.
+    """
+    counts = placed.held.counts
+    vertex = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    part, alone = placed.held.part, np.flatnonzero(counts == 0).astype(np.int32)
+    by_part = _Grouped(part, plan.parts)
+    by_home = _Grouped(placed.home, plan.parts)
+    lonely = _Grouped(placed.home[alone], plan.parts)
+    if placed.cut:
+        vertex = np.concatenate([vertex, alone])
+        part = np.concatenate([part, placed.home[alone]])
+        order = np.lexsort((vertex, part, placed.home[vertex]))
+        masters_of = _Grouped(placed.home[vertex[order]], plan.parts)
+    for to in range(plan.loaders):
+        for p in plan.hosted(to):
+            own = by_home.of(p)
+            message: Message = [np.add(own, lo, dtype=np.int32)]
+            if placed.cut:
+                down = order[masters_of.of(p)]
+                message += [
+                    placed.home[vertex[by_part.of(p)]],
+                    np.add(alone[lonely.of(p)], lo, dtype=np.int32),
+                    np.bincount(part[down], minlength=plan.parts),
+                    placed.number[vertex[down]],
+                ]
+            outbox[to] += message
+
+
+class _Grouped:
+    """Where each key from 0 to n-1 stands in an array of keys, ascending."""
+
+    def __init__(self, keys: np.ndarray, n: int) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        self._bounds = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=n))])
+
+    def of(self, key: int) -> np.ndarray:
+        return self._order[self._bounds[key] : self._bounds[key + 1]]
+
+
+def _type_part(
+    plan: Plan,
+    p: int,
+    name: str,
+    positions: np.ndarray,
+    feeds: list[Iterator[np.ndarray]],
+    cut: bool,
+) -> TypePart:
+    """One vertex type of part `p`, whose edges are at `positions`, as the owners tell it."""
+    told = [[next(feed) for _ in range(5 if cut else 1)] for feed in feeds]
+    masters = np.concatenate([own[0] for own in told])
+    rows, up, down = masters, [NONE] * plan.parts, [NONE] * plan.parts
+    if cut:
+        home = np.concatenate([own[1] for own in told])
+        alone = np.concatenate([own[2] for own in told])
+        rows = np.concatenate([positions, alone])
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        home = np.concatenate([home, np.full(len(alone), p, np.int16)])[order]
+        by_home = _Grouped(home, plan.parts)
+        up = [by_home.of(h).astype(np.int32) for h in range(plan.parts)]
+        lists = [np.split(own[4], np.cumsum(own[3])[:-1]) for own in told]
+        down = [np.concatenate(pieces) for pieces in zip(*lists, strict=True)]
+    nowhere = [NONE] * plan.parts
+    bare = Ids(np.empty(0, np.int64)), NONE, 0
+    routes = up, down, nowhere, nowhere
+    return TypePart(
+        name, *bare, cut, rows, len(rows), masters, *routes, np.empty(0, np.int16), NONE
+    )
+
+
+def _part(plan: Plan, edges: Edges, types: dict[str, TypePart]) -> Part:
+    """A part of these edges, their ends as rows."""
+    for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
+        for lo in range(0, len(end), CHUNK):
+            end[lo : lo + CHUNK] = np.searchsorted(types[name].rows, end[lo : lo + CHUNK])
+    return Part(types, (NONE, NONE), edges.src, edges.dst, edges.fields, NONE, NONE, {})

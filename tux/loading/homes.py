@@ -1,0 +1,196 @@
+"""Masters, by the same rule and in the same order as in one process: `tux.partition.masters`.
+
+The owner of a range of positions knows which parts hold each vertex. A vertex that one part holds
+has no choice. The others are chosen for one after the other, as each choice changes the loads that
+the next one looks at: by falling number of replicas, then by position. So they are dealt out in
+that order to the loaders, about the same number of replicas each, and the loads go from loader to
+loader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tux.arrays.ragged import taken
+from tux.loading.plan import Plan
+from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told_numbers
+from tux.partition.masters import Loads, choose, filled, loads_of
+from tux.partition.replicas import Replicas, of_counts
+
+
+@dataclass
+class Placed:
+    """Where the vertices of one type and of one owner's range are. `held`: by part, the vertices
+    there and their edges; a vertex without edges is at its `home` (n,) alone. `number` (n,): a
+    vertex's number among its home's masters. `cut`: whether several parts hold a vertex of the
+    type.
+    """
+
+    held: Replicas
+    home: np.ndarray
+    number: np.ndarray
+    cut: bool
+
+
+@dataclass
+class _Totals:
+    """Of one type over all loaders: vertices with edges, and replicas beside their masters; by
+    owner the vertices of each number of replicas (loaders, parts + 1).
+    """
+
+    vertices: int
+    mirrors: int
+    counts: np.ndarray
+    loads: Loads
+
+
+def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str, Placed]]:
+    """The masters of the vertices in this loader's range, by type; `held`: who holds them."""
+    totals = yield from _totals(plan, held)
+    homes = {name: np.full(len(each.counts), -1, np.int16) for name, each in held.items()}
+    sent: Messages = [[] for _ in range(plan.loaders)]
+    dealt = {}
+    for name, each in held.items():
+        dealt[name] = _dealt(plan, me, each, totals[name])
+        for message, vertices in zip(sent, dealt[name], strict=True):
+            message += _lists(each, vertices)
+    got = yield sent
+    answers = yield from _chosen(plan, me, [iter(message) for message in got], totals)
+    for name, each in held.items():
+        home, counts = homes[name], each.counts
+        whole = np.flatnonzero(counts == 1)
+        home[whole] = each.part[each.first[whole]]
+        for vertices, feed in zip(dealt[name], answers, strict=True):
+            home[vertices] = next(feed)
+        alone = totals[name].counts[:, 0]
+        before, mine = int(alone[:me].sum()), int(alone[me])
+        filling = np.cumsum(filled(totals[name].loads.mastered, int(alone.sum())))
+        home[counts == 0] = np.searchsorted(filling, before + np.arange(mine), side="right")
+    numbers = yield from _numbers(plan, me, homes)
+    return {
+        name: Placed(held[name], home, numbers[name], totals[name].mirrors > 0)
+        for name, home in homes.items()
+    }
+
+
+def held_by(feeds: list[Iterator[np.ndarray]], plan: Plan, lo: int, hi: int) -> Replicas:
+    """Who holds the vertices at positions lo .. hi-1, told by the hosts of the parts."""
+    counted = [
+        (next(feed) - np.int32(lo), next(feed))
+        for host, feed in enumerate(feeds)
+        for _ in plan.hosted(host)
+    ]
+    return of_counts(counted, hi - lo)
+
+
+def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:
+    """What all loaders know of each type before masters are chosen."""
+    mine = []
+    for each in held.values():
+        mine += [np.bincount(each.counts, minlength=plan.parts + 1), *loads_of(each, plan.parts)]
+    got = yield from told_numbers(plan.loaders, np.concatenate(mine))
+    k, out = plan.parts, {}
+    for at, name in enumerate(held):
+        own = got[:, at * (3 * k + 1) : (at + 1) * (3 * k + 1)]
+        counts = own[:, : k + 1]
+        mastered, rows = own[:, k + 1 :].sum(axis=0).reshape(2, k)
+        cut = int(counts[:, 2:].sum())
+        vertices = cut + int(counts[:, 1].sum())
+        out[name] = _Totals(vertices, int(rows.sum()) - cut, counts, Loads(mastered, rows))
+    return out
+
+
+def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndarray]:
+    """By loader, the vertices of this range for which it chooses."""
+    order = np.argsort(-held.counts, kind="stable")
+    order = order[: len(order) - int(totals.counts[me, :2].sum())]
+    replicas = np.arange(plan.parts + 1)
+    # where the vertices of each owner and number begin among all replicas in their order
+    weights = (totals.counts * replicas)[:, :1:-1].T
+    begin = (np.cumsum(weights) - weights.ravel()).reshape(weights.shape)[::-1, me]
+    counts = held.counts[order]
+    first = np.searchsorted(-counts, -counts, side="left")
+    before = begin[counts - 2] + (np.arange(len(order)) - first) * counts
+    whose = before * plan.loaders // max(int(weights.sum()), 1)
+    return np.split(order, np.searchsorted(whose, np.arange(1, plan.loaders)))
+
+
+def _lists(held: Replicas, vertices: np.ndarray) -> Message:
+    """Who holds some vertices, as a message."""
+    counts = held.counts[vertices]
+    first = held.first[vertices]
+    return [counts, taken(held.part, first, counts).values, taken(held.edges, first, counts).values]
+
+
+def _chosen(
+    plan: Plan, me: int, feeds: list[Iterator[np.ndarray]], totals: dict[str, _Totals]
+) -> Rounds[list[Iterator[np.ndarray]]]:
+    """Choose masters when it is this loader's turn; the answers of all for what this one sent. The
+    loads of `totals` become those of all masters with edges.
+    """
+    begun = {name: _Turn.of(feeds) for name in totals}
+    for turn in range(plan.loaders):
+        if turn == me:
+            for name, own in begun.items():
+                own.choose(totals[name])
+        loads = [np.stack(each.loads) for each in totals.values()]
+        outbox: Messages = [[] for _ in range(plan.loaders)]
+        if turn == plan.loaders - 1:
+            for own in begun.values():
+                for message, homes in zip(outbox, own.answers(), strict=True):
+                    message.append(homes)
+        if turn == me:
+            last = turn == plan.loaders - 1
+            for to in range(plan.loaders) if last else (turn + 1,):
+                outbox[to] += loads
+        inbox = yield outbox
+        if turn == plan.loaders - 1 or turn + 1 == me:
+            for each, load in zip(totals.values(), inbox[turn][-len(totals) :], strict=True):
+                each.loads = Loads(*np.array(load))
+    return [iter(message) for message in inbox]
+
+
+@dataclass
+class _Turn:
+    """The vertices for which one loader chooses, as they came, and in their order."""
+
+    held: Replicas
+    order: np.ndarray
+    senders: np.ndarray  # where those of each sender begin
+    home: np.ndarray
+
+    @staticmethod
+    def of(feeds: list[Iterator[np.ndarray]]) -> _Turn:
+        arrived = [(next(feed), next(feed), next(feed)) for feed in feeds]
+        counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
+        held = Replicas(bounds_of(counts), part, edges)
+        senders = bounds_of(np.array([len(own) for own, _, _ in arrived]))
+        order = np.argsort(-counts, kind="stable")  # those of equal number came by position
+        return _Turn(held, order, senders, np.full(len(counts), -1, np.int16))
+
+    def choose(self, totals: _Totals) -> None:
+        """Choose for all, and add to the loads."""
+        loads, means = totals.loads, (totals.vertices, totals.mirrors)
+        choose(self.held, self.order, loads, *means, self.home)
+
+    def answers(self) -> list[np.ndarray]:
+        """The homes for each sender, in the order in which it sent its vertices."""
+        return np.split(self.home, self.senders[1:-1])
+
+
+def _numbers(plan: Plan, me: int, homes: dict[str, np.ndarray]) -> Rounds[dict[str, np.ndarray]]:
+    """The number of each vertex among all masters of its home, by position, (n,) int32."""
+    mine = [np.bincount(home, minlength=plan.parts) for home in homes.values()]
+    got = yield from told_numbers(plan.loaders, np.stack(mine))
+    before_here = got[:me].sum(axis=0)
+    out: dict[str, np.ndarray] = {}
+    for (name, home), counts, before in zip(homes.items(), mine, before_here, strict=True):
+        order = np.argsort(home, kind="stable")
+        number = np.empty(len(home), np.int32)
+        starts = np.cumsum(counts) - counts
+        number[order] = np.arange(len(home)) + np.repeat(before - starts, counts)
+        out[name] = number
+    return out

@@ -1,0 +1,67 @@
+"""Ids of many shares in one kind: int64 if all fit, else uint64 if all fit, else strings, as
+`tux.arrays.ids.Ids` has them; and ids as messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.integers import LAST
+from tux.loading.rounds import Message, bounds_of
+
+NEGATIVE, LARGE, STRINGS = range(3)
+"""What of a share's ids decides the kind of all: some are below 0, beyond int64, or strings."""
+
+
+def signs(values: np.ndarray) -> list[bool]:
+    """Which of these there are among the ids of a share, which are ascending."""
+    if values.dtype.kind == "T":
+        return [False, False, True]
+    if not len(values):
+        return [False, False, False]
+    return [int(values[0]) < 0, int(values[-1]) > LAST, False]
+
+
+def kind_of(signs: np.ndarray) -> np.dtype:
+    """The kind of all ids, where each share (n, 3) has told its signs."""
+    negative, large, strings = (bool(column.any()) for column in signs.T)
+    if strings or (negative and large):
+        return STRING
+    return np.dtype(np.uint64 if large else np.int64)
+
+
+def in_kind(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+    """Ascending ids as others of a kind, ascending again, and the place of each among these; None
+    where it is the same.
+    """
+    if values.dtype.kind == kind.kind:
+        return values, None
+    if kind.kind != "T":
+        return values.astype(kind), None
+    texts = values.astype(STRING)
+    order = np.argsort(texts, kind="stable")
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return texts[order], places
+
+
+def packed(values: np.ndarray) -> Message:
+    """Ids as arrays of numbers: themselves, or the lengths of strings and their bytes."""
+    if values.dtype.kind != "T":
+        return [values]
+    texts = [text.encode() for text in values.tolist()]
+    lengths = np.fromiter(map(len, texts), np.int32, len(texts))
+    return [lengths, np.frombuffer(b"".join(texts), np.uint8)]
+
+
+def unpacked(message: Iterator[np.ndarray], kind: np.dtype) -> np.ndarray:
+    """The next ids of a message, of a kind, that `packed` has made arrays of."""
+    if kind.kind != "T":
+        return next(message)
+    lengths, content = next(message), next(message)
+    text, bounds = content.tobytes(), bounds_of(lengths).tolist()
+    return np.array([text[lo:hi].decode() for lo, hi in pairwise(bounds)], STRING)

@@ -1,0 +1,142 @@
+"""Messages between loaders of one machine, as files of a folder that they share: what does not fit
+into memory lies on the disk, and is mapped where it is read.
+
+The file of a round and a sender holds its messages to all, behind a table of them. It appears under
+its name when it is whole. The sender removes it when everybody has come to the next round.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from math import prod
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from tux.base.disk import writing
+from tux.base.errors import DataError, DeadlinePassed
+from tux.loading.rounds import Message, Messages, Result, Rounds
+
+DEADLINE = 3600.0
+"""Seconds that a loader waits for the others to come to a round: they may read that much longer."""
+LONGEST_NAP, ALIGNED = 0.02, 64
+KINDS = "biuf"
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """One array of a message in the table: its type as numpy names it, and where it begins."""
+
+    dtype: str
+    shape: list[int]
+    begin: int
+
+
+class Mailbox:
+    """The messages of loader `me` of `loaders`; `folder` is the same for all."""
+
+    def __init__(
+        self,
+        folder: Path,
+        loaders: int,
+        me: int,
+        deadline: float = DEADLINE,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.folder, self.loaders, self.me = folder, loaders, me
+        self.deadline, self._alive = deadline, alive
+
+    def carry(self, loader: Rounds[Result]) -> Result:
+        """Run a loader to its end. Raises DiskError, and DeadlinePassed if another does not come to
+        a round. Its messages are emptied as soon as they are on the disk.
+        """
+        number, inbox = 0, None
+        while True:
+            try:
+                outbox = next(loader) if inbox is None else loader.send(inbox)
+            except StopIteration as ended:
+                return ended.value  # type: ignore[no-any-return]
+            self._send(number, outbox)
+            for message in outbox:
+                message.clear()
+            inbox = [self._receive(number, sender) for sender in range(self.loaders)]
+            if number:
+                with suppress(OSError):
+                    self.path(number - 1, self.me).unlink()
+            number += 1
+
+    def path(self, number: int, sender: int) -> Path:
+        """The file of a round."""
+        return self.folder / f"round-{number}.{sender}"
+
+    def _send(self, number: int, outbox: Messages) -> None:
+        at, table = 0, []
+        for message in outbox:
+            entries = []
+            for array in message:
+                entries.append(Entry(array.dtype.str, [*array.shape], at))
+                at += -(-array.nbytes // ALIGNED) * ALIGNED
+            table.append(entries)
+        path = self.path(number, self.me)
+        part = path.with_name(f"{path.name}.part")
+        with writing(path), open(part, "wb") as file:
+            head = msgspec.json.encode(table)
+            file.write(len(head).to_bytes(8, "little") + head)
+            base = self._base(len(head))
+            for message, entries in zip(outbox, table, strict=True):
+                for array, entry in zip(message, entries, strict=True):
+                    file.seek(base + entry.begin)
+                    file.write(np.ascontiguousarray(array).data)
+            file.truncate(base + at)
+            file.close()
+            os.replace(part, path)
+
+    def _receive(self, number: int, sender: int) -> Message:
+        path = self.path(number, sender)
+        self._wait(path, number, sender)
+        try:
+            with open(path, "rb") as file:
+                size = int.from_bytes(file.read(8), "little")
+                total = os.fstat(file.fileno()).st_size
+                head = file.read(size if size <= total else 0)
+            table = msgspec.json.decode(head, type=list[list[Entry]])
+            base = self._base(size)
+            return [self._mapped(path, entry, base, total) for entry in table[self.me]]
+        except (OSError, msgspec.DecodeError, IndexError, ValueError, TypeError) as error:
+            raise DataError(
+                f"a message between loaders is damaged: {error}",
+                where=str(path),
+                do="load again; if that repeats, look at the disk",
+            ) from None
+
+    @staticmethod
+    def _mapped(path: Path, entry: Entry, base: int, total: int) -> np.ndarray:
+        dtype, shape = np.dtype(entry.dtype), tuple(entry.shape)
+        end = base + entry.begin + prod(shape) * dtype.itemsize
+        if dtype.kind not in KINDS or min((entry.begin, *shape)) < 0 or end > total:
+            raise ValueError(f"{dtype} of shape {shape} at {entry.begin}")
+        if not prod(shape):
+            return np.empty(shape, dtype)
+        return np.asarray(np.memmap(path, dtype, "r", base + entry.begin, shape))
+
+    @staticmethod
+    def _base(head: int) -> int:
+        """Where the arrays begin behind a table of so many bytes."""
+        return -(-(8 + head) // ALIGNED) * ALIGNED
+
+    def _wait(self, path: Path, number: int, sender: int) -> None:
+        """Until a file is there. DeadlinePassed if it does not come."""
+        limit, nap = time.monotonic() + self.deadline, 0.0005
+        while not path.exists():
+            self._alive()
+            if time.monotonic() > limit:
+                raise DeadlinePassed(
+                    f"loader {sender} has not come to round {number} within {self.deadline:.0f} s",
+                    where=f"loader {self.me}",
+                    do="look whether its machine or its disk stands still, and load again",
+                )
+            time.sleep(nap)
+            nap = min(2 * nap, LONGEST_NAP)

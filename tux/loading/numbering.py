@@ -1,0 +1,271 @@
+"""The numbers of vertices, as one process gives them: the index of an id is its rank among all ids
+of its type in ascending order, its position that in the type's seeded order.
+
+Each loader owns a range of the ids and a range of the positions of each type. An owner is told the
+ids of a share once, in ascending order, and answers with numbers in that order: no id travels
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tux.arrays.ids import MOST, Ids
+from tux.arrays.lookup import looked_up
+from tux.base.errors import DataError
+from tux.base.random import draws
+from tux.graph.orders import order_key
+from tux.graph.sorting import counted
+from tux.loading.kinds import in_kind, kind_of, packed, signs, unpacked
+from tux.loading.plan import Keep, Plan, Share
+from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told, told_numbers
+from tux.loading.splitters import ranges, sampled, splitters
+
+
+@dataclass
+class Local:
+    """The vertices of one type in a share, ascending by id. `degrees`: edges at either end of the
+    graph, in this share until the owners have answered, then in all; 0 at an end of another type.
+    """
+
+    values: np.ndarray
+    degrees: tuple[np.ndarray, np.ndarray]
+    index: np.ndarray
+    position: np.ndarray
+
+
+@dataclass
+class Sizes:
+    """What all loaders know of one type: where their ranges of indices and of positions begin,
+    (n + 1,) each; and of either end the vertices that have edges there, and one more than the
+    largest index of these.
+    """
+
+    indices: np.ndarray
+    positions: np.ndarray
+    present: np.ndarray
+    largest: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """All vertices of the type."""
+        return int(self.indices[-1])
+
+
+@dataclass
+class Numbered:
+    """A share whose ids are numbers: `codes` (m,) of either end are places in the `types`."""
+
+    codes: tuple[np.ndarray, np.ndarray]
+    types: dict[str, Local]
+    sizes: dict[str, Sizes]
+
+
+@dataclass
+class _Range:
+    """The ids of one type that a loader owns: of each share, the place of each of its ids there."""
+
+    places: list[np.ndarray]
+    degrees: tuple[np.ndarray, np.ndarray]
+
+
+def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
+    """Number the vertices of a share; `share` is emptied. Keeps the ranges of ids, of the order and
+    of the degrees that this loader owns.
+    """
+    types, codes = _distinct(plan, share)
+    told_signs = np.array([signs(types[name].values) for name in plan.types])
+    known = yield from told_numbers(plan.loaders, told_signs)
+    for at, name in enumerate(plan.types):
+        kind = kind_of(known[:, at].astype(bool))
+        codes = _in_kind(plan, name, types[name], kind, codes)
+    slices = yield from _ranges(plan, types)
+    owned = yield from _owned(plan, types, slices, keep)
+    sizes = yield from _sizes(plan, owned)
+    positions = yield from _positions(plan, me, owned, sizes, keep)
+    yield from _answered(plan, me, types, slices, owned, sizes, positions)
+    return Numbered(codes, types, sizes)
+
+
+def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndarray, np.ndarray]]:
+    """The distinct ids of each type, and each row's place among them."""
+    columns, share.src, share.dst = (share.src, share.dst), np.empty(0), np.empty(0)
+    types, codes = {}, [np.empty(0, np.int32)] * 2
+    none = np.empty(0, np.int32)
+    for name in plan.types:
+        sides = [side for side in (0, 1) if plan.ends[side] == name]
+        further = [share.vertices[name]] if name in share.vertices else []
+        ids, found = Ids.over([*(columns[side] for side in sides), *further])
+        degrees = [np.zeros(len(ids), np.int32) for _ in range(2)]
+        for side, places in zip(sides, found, strict=False):
+            codes[side] = places
+            degrees[side] = counted(places, len(ids)).astype(np.int32)
+        types[name] = Local(ids.values, (degrees[0], degrees[1]), none, none)
+    return types, (codes[0], codes[1])
+
+
+def _in_kind(
+    plan: Plan, name: str, local: Local, kind: np.dtype, codes: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the ids of a type their common kind; the codes of either end as they are then."""
+    local.values, places = in_kind(local.values, kind)
+    if places is None:
+        return codes
+    for counts in local.degrees:
+        counts[places] = counts.copy()
+    first, second = (
+        looked_up(places, each) if plan.ends[side] == name else each
+        for side, each in enumerate(codes)
+    )
+    return first, second
+
+
+def _ranges(plan: Plan, types: dict[str, Local]) -> Rounds[dict[str, list[slice]]]:
+    """By type and owner, which of this share's ids are in the owner's range."""
+    message: Message = []
+    for name in plan.types:
+        sample, weight = sampled(types[name].values, plan.loaders)
+        message += [*packed(sample), np.array([weight])]
+    got = yield from told(plan.loaders, message)
+    feeds, out = [iter(each) for each in got], {}
+    for name in plan.types:
+        kind = types[name].values.dtype
+        samples = [(unpacked(feed, kind), float(next(feed)[0])) for feed in feeds]
+        found = splitters(samples, plan.loaders)
+        out[name] = ranges(types[name].values, found, plan.loaders)
+    return out
+
+
+def _owned(
+    plan: Plan, types: dict[str, Local], slices: dict[str, list[slice]], keep: Keep
+) -> Rounds[dict[str, _Range]]:
+    """Send each owner the ids of its range and their degrees here; merge those that come."""
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    for name in plan.types:
+        local = types[name]
+        for message, own in zip(outbox, slices[name], strict=True):
+            message += [*packed(local.values[own]), *(counts[own] for counts in local.degrees)]
+    kinds = {name: types[name].values.dtype for name in plan.types}
+    for local in types.values():
+        local.values = local.values[:0]
+    inbox = yield outbox
+    feeds, owned = [iter(message) for message in inbox], {}
+    for name, kind in kinds.items():
+        arrived = [(unpacked(feed, kind), next(feed), next(feed)) for feed in feeds]
+        ids, places = Ids.over([values for values, _, _ in arrived])
+        degrees = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int32)
+        for (_, *counts), at in zip(arrived, places, strict=True):
+            for total, more in zip(degrees, counts, strict=True):
+                total[at] += more  # each id is there once
+        keep(f"ids.{name}", ids.values.astype(kind))
+        owned[name] = _Range(places, degrees)
+    return owned
+
+
+def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
+    """Tell all how many ids this loader owns; where everyone's begin. The positions' bounds are not
+    known yet.
+    """
+    mine = []
+    for name in plan.types:
+        degrees = owned[name].degrees
+        some = [np.flatnonzero(counts) for counts in degrees]
+        last = [int(at[-1]) + 1 if len(at) else 0 for at in some]
+        mine += [len(degrees[0]), len(some[0]), len(some[1]), *last]
+    got = (yield from told_numbers(plan.loaders, mine)).reshape(plan.loaders, -1, 5)
+    out = {}
+    for at, name in enumerate(plan.types):
+        counts, present, last_ones = got[:, at, 0], got[:, at, 1:3], got[:, at, 3:]
+        indices = bounds_of(counts)
+        if indices[-1] > MOST:
+            raise DataError(
+                f"{indices[-1]:,} different vertices of one type; at most {MOST:,} can be held"
+            )
+        largest = np.where(last_ones > 0, indices[:-1, None] + last_ones, 0).max(axis=0)
+        out[name] = Sizes(indices, indices, present.sum(axis=0), largest)
+    return out
+
+
+def _positions(
+    plan: Plan, me: int, owned: dict[str, _Range], sizes: dict[str, Sizes], keep: Keep
+) -> Rounds[dict[str, np.ndarray]]:
+    """The position of each id that this loader owns, from the owners of ranges of positions, of
+    whom this loader is one.
+    """
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    receivers = {}
+    for name in plan.types:
+        lo, hi = sizes[name].indices[me : me + 2]
+        index = np.arange(lo, hi)
+        draw = draws(order_key(plan.seed, plan.ends.index(name)), index)
+        # numbers below 2^64 / n to the first of n, and so on
+        whose = ((draw >> np.uint64(32)) * np.uint64(plan.loaders)) >> np.uint64(32)
+        receivers[name] = [np.flatnonzero(whose == to) for to in range(plan.loaders)]
+        columns = draw, index.astype(np.int32), *owned[name].degrees
+        for message, at in zip(outbox, receivers[name], strict=True):
+            message += [column[at] for column in columns]
+    inbox = yield outbox
+    outbox = [[] for _ in range(plan.loaders)]
+    feeds = [iter(message) for message in inbox]
+    for name in plan.types:
+        counts = [0]
+        draw, index, first, second = _joined(feeds, 4, counts)
+        order = np.argsort(draw, kind="stable")  # those of equal numbers came by index
+        keep(f"order.{name}", index[order].astype(np.int64))
+        for side, degrees in enumerate((first, second)):
+            if plan.ends[side] == name:
+                keep(f"degrees.{side}", degrees[order])
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        for message, own in zip(outbox, np.split(rank, np.cumsum(counts)[1:-1]), strict=True):
+            message += [np.array([len(order)]), own]
+    inbox = yield outbox
+    feeds, out = [iter(message) for message in inbox], {}
+    for name in plan.types:
+        answers = [(int(next(feed)[0]), next(feed)) for feed in feeds]
+        bounds = bounds_of(np.array([count for count, _ in answers]))
+        sizes[name].positions = bounds
+        position = np.empty(len(owned[name].degrees[0]), np.int32)
+        for first, places, (_, rank) in zip(bounds, receivers[name], answers, strict=False):
+            position[places] = rank + np.int32(first)
+        out[name] = position
+    return out
+
+
+def _answered(
+    plan: Plan,
+    me: int,
+    types: dict[str, Local],
+    slices: dict[str, list[slice]],
+    owned: dict[str, _Range],
+    sizes: dict[str, Sizes],
+    positions: dict[str, np.ndarray],
+) -> Rounds[None]:
+    """Answer each share with index, position and degrees of its ids; take the answers for this."""
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    for name in plan.types:
+        first, own = np.int32(sizes[name].indices[me]), owned[name]
+        for message, places in zip(outbox, own.places, strict=True):
+            message += [places + first, positions[name][places]]
+            message += [counts[places] for counts in own.degrees]
+            places.resize(0, refcheck=False)
+    inbox = yield outbox
+    feeds = [iter(message) for message in inbox]
+    for local in types.values():
+        local.index, local.position, *degrees = _joined(feeds, 4)
+        local.degrees = degrees[0], degrees[1]
+
+
+def _joined(
+    feeds: list[Iterator[np.ndarray]], count: int, lengths: list[int] | None = None
+) -> list[np.ndarray]:
+    """The next `count` columns of each message, each column joined; adds to `lengths` how long they
+    are in each message.
+    """
+    columns = [[next(feed) for _ in range(count)] for feed in feeds]
+    if lengths is not None:
+        lengths += [len(own[0]) for own in columns]
+    return [np.concatenate([own[at] for own in columns]) for at in range(count)]

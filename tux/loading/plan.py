@@ -1,0 +1,78 @@
+"""What loaders are told before they begin, and what each of them begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tux.arrays.arrow import Column
+from tux.base.errors import UsageError
+from tux.partition import PARTITIONERS
+from tux.partition.capacity import check_parts
+from tux.partition.some_edges import BY_ENDS
+
+IN_SHARES = (*BY_ENDS, "pds", "aweto")
+"""The partitioners by which edges can be placed of which each loader sees a share."""
+
+Keep = Callable[[str, np.ndarray], None]
+"""Takes an array that the loader has no more use of, under the name of its file."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The same for all loaders: the types at the `ends`, `loaders` and `parts` in number, and how
+    edges are cut.
+
+    `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
+    `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto".
+    """
+
+    ends: tuple[str, str]
+    loaders: int
+    parts: int
+    partitioner: str
+    seed: int = 0
+    bipartite: bool = False
+    favourite: str = "auto"
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The vertex types, each once."""
+        return tuple(dict.fromkeys(self.ends))
+
+    def hosted(self, loader: int) -> range:
+        """The parts that a loader puts together."""
+        bounds = [at * self.parts // self.loaders for at in (loader, loader + 1)]
+        return range(*bounds)
+
+    def check(self) -> None:
+        """UsageError for a partitioner that cannot place edges of which it sees only a share."""
+        check_parts(self.parts)
+        if self.partitioner not in PARTITIONERS:
+            raise UsageError(
+                f"there is no partitioner {self.partitioner}", do=f"use one of {_names()}"
+            )
+        if self.partitioner not in IN_SHARES:
+            raise UsageError(
+                f"{self.partitioner} needs to see all edges, so they cannot be loaded in shares",
+                do=f"use one of {_names()}; or cut the graph in one process, by tux partition "
+                "without --workers",
+            )
+
+
+def _names() -> str:
+    return ", ".join(IN_SHARES)
+
+
+@dataclass
+class Share:
+    """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
+    each. `vertices`: by type, further ids, of vertices that may have no edge.
+    """
+
+    src: Column
+    dst: Column
+    fields: Mapping[str, np.ndarray] = field(default_factory=dict)
+    vertices: Mapping[str, Column] = field(default_factory=dict)

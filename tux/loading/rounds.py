@@ -1,0 +1,72 @@
+"""How loaders talk: in rounds. In each round every loader sends one message to every loader, itself
+too, and then gets those that were sent to it.
+
+A loader is a generator: it yields its messages, by receiver, and is sent those of the others, by
+sender. What carries them, memory, files or sockets, is no concern of it. A message is a list of
+arrays of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+Message = list[np.ndarray]
+Messages = list[Message]
+Result = TypeVar("Result")
+Rounds = Generator[Messages, Messages, Result]
+"""What a loader does, round by round, and what it has in the end."""
+
+Watch = Callable[[int, Messages], None]
+"""Called for each loader and round with its number and what it got."""
+
+
+def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> list[Result]:
+    """Run the loaders of one job in this process, side by side; their results, in order.
+
+    RuntimeError if they do not all take the same number of rounds.
+    """
+    inboxes: list[Messages] = []
+    while True:
+        sent: list[Messages] = []
+        results: list[Result] = []
+        for at, loader in enumerate(loaders):
+            try:
+                sent.append(loader.send(inboxes[at]) if inboxes else next(loader))
+            except StopIteration as ended:
+                results.append(ended.value)
+        if len(results) == len(loaders):
+            return results
+        if results:
+            raise RuntimeError(f"{len(results)} of {len(loaders)} loaders have ended")
+        inboxes = [[mine[to] for mine in sent] for to in range(len(loaders))]
+        for at, inbox in enumerate(inboxes):
+            if watch:
+                watch(at, inbox)
+
+
+def told(n: int, message: Message) -> Rounds[Messages]:
+    """Tell all loaders the same; what each has told."""
+    return (yield [message] * n)
+
+
+def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
+    """Tell all loaders some whole numbers, as many as the others; what each has told (n, ...)."""
+    got = yield from told(n, [np.asarray(numbers, np.int64)])
+    return np.stack([message[0] for message in got])
+
+
+def drained(message: Message) -> Iterator[np.ndarray]:
+    """The arrays of a message that has no other receiver; each leaves it when it is taken, so that
+    its memory can be given back.
+    """
+    message.reverse()
+    while message:
+        yield message.pop()
+
+
+def bounds_of(counts: np.ndarray) -> np.ndarray:
+    """Where the things of each of n owners begin, one owner's after the other's, (n + 1,)."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
