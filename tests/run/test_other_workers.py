@@ -3,6 +3,7 @@ is refused.
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,35 @@ def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
     for name, field in (("user", "met"), ("item", "met")):
         assert np.array_equal(column(result, name, field), column(whole, name, field))
     assert [record["n"] for record in read_metrics("part")] == [70, 140, 210]
+
+
+def killed(*arguments, **named):
+    raise SystemError("killed")
+
+
+def test_a_run_that_is_to_end_before_its_checkpoint_goes_back_to_the_end_of_an_epoch(
+    here, monkeypatch
+):
+    """Else what is half done would be the model of the epoch before."""
+    whole = train("whole", Meetings(), epochs=2)
+    stop_within("part", Meetings(), 3, 2)
+    shutil.copytree("part", "two")
+    shutil.copytree("part", "none")
+    told = Told()
+    result = resume("part", epochs=2, watch=told)
+    assert any("within epoch 3, and the run is to end with epoch 2" in x for x in told.warnings)
+    assert np.array_equal(column(result, "item", "most"), column(whole, "item", "most"))
+    assert [record["n"] for record in read_metrics("part")] == [70, 140]
+    monkeypatch.setattr("tux.run.session.start_workers", killed)
+    with pytest.raises(SystemError, match="killed"):
+        resume("two", epochs=2, workers=2)
+    kept = newest("two").checkpoint.manifest
+    assert (kept.workers, kept.epoch, kept.turns) == (2, 2, 0)
+    for each in sorted(Path("none", "checkpoints").glob("0*"))[:-1]:
+        shutil.rmtree(each)
+    with pytest.raises(UsageError, match="within epoch 3, and there is none at the end") as refused:
+        resume("none", epochs=2)
+    assert refused.value.do == "go on with more: --epochs N, with N above 2"
 
 
 def test_else_the_end_of_an_epoch_is_gone_back_to(here):
