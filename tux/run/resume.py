@@ -135,6 +135,7 @@ def stopped(
     found, checkpoint = _not_behind(path, most, found, found.checkpoint, warn)
     _check_unchanged(run, checkpoint.manifest, path / "run.json")
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
     program = sources.find(app or run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
@@ -225,7 +226,8 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
         (kept.options, run.options, sorted(of_options)),
     ):
         for name in names:
-            if before.get(name) != now.get(name):
+            both = before.get(name), now.get(name)
+            if both[0] != both[1] and not (name == "partitioner" and "auto" in both):
                 raise Refused(
                     f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
                     f"{kept.number} was taken",
@@ -233,6 +235,14 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
                     do="put back what it was; only epochs, workers, threads, timeout and restarts "
                     "may be others, by flags of tux run --resume",
                 )
+
+
+def _keep_partitioner(run: Run, kept: Manifest) -> None:
+    """Where the run was to choose a partitioner, it has the one that has cut the checkpoint. Its
+    record has "auto" until it has begun on several workers.
+    """
+    if run.options.get("partitioner") == "auto" and "partitioner" in kept.options:
+        run.options["partitioner"] = kept.options["partitioner"]
 
 
 def _file(path: str | list[str]) -> str | list[str] | None:
