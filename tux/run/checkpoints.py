@@ -26,7 +26,7 @@ from tux.base.errors import DataError, DiskError
 from tux.base.parallel import spread
 from tux.engine.segments import NAME as NAME_OF_LISTS
 from tux.engine.segments import Segment, check, of_shard
-from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason
+from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason, unreadable
 
 FOLDER = "checkpoints"
 LISTS = "lists"
@@ -103,7 +103,7 @@ def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
     taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
-    DataError if the folder cannot be read.
+    DataError if the folder cannot be read; DiskError if a file cannot that may be whole.
     """
     left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
@@ -276,11 +276,15 @@ def _sealed(manifest: Manifest) -> bytes:
 
 
 def _whole(path: Path, number: int) -> Checkpoint:
-    """A checkpoint all of whose files are as they were written; else DataError."""
+    """A checkpoint all of whose files are as they were written; else DataError. DiskError if one
+    cannot be read.
+    """
     manifest = _manifest(path / MANIFEST)
     checkpoint = Checkpoint(path, manifest)
     names = [file.name for file in manifest.shards]
-    if manifest.number != number or names != list(map(_shard_name, range(manifest.workers))):
+    # a list as long as `workers` says might not fit in memory
+    as_told = len(names) == manifest.workers and names == [*map(_shard_name, range(len(names)))]
+    if manifest.number != number or not as_told:
         raise damaged(path / MANIFEST, "it is another checkpoint's")
     spread(
         lambda rank: _check(checkpoint.shard(rank), path.parent / LISTS), range(manifest.workers)
@@ -305,7 +309,9 @@ def _segments(path: Path) -> Iterator[Segment]:
 
 
 def _manifest(path: Path) -> Manifest:
-    """The manifest in a file, if it is what was written; else DataError."""
+    """The manifest in a file, if it is what was written; else DataError. DiskError if it cannot be
+    read.
+    """
     try:
         with open(path, "rb") as file:
             sealed = msgspec.json.decode(file.read(LARGEST), type=Sealed)
@@ -314,5 +320,7 @@ def _manifest(path: Path) -> Manifest:
         if hashed(bytes(sealed.manifest)) != sealed.sum:
             raise damaged(path, "it is not what was written")
         return msgspec.json.decode(sealed.manifest, type=Manifest)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise damaged(path, reason(error)) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise damaged(path, str(error)) from None
