@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tux.base.disk import replacing, sync, writing
+from tux.base.disk import PART, beside, replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.parallel import spread
 from tux.engine.segments import NAME as NAME_OF_LISTS
@@ -34,7 +33,6 @@ MANIFEST = "checkpoint.json"
 VERSION = 1
 LARGEST = 1 << 24  # bytes of a manifest that are read
 NAME = re.compile(r"\d{6,}", re.ASCII)
-LEFT = re.compile(r"\.\d{6,}\.[0-9a-f]{8}\.part", re.ASCII)
 
 
 class ShardFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -154,7 +152,7 @@ class Checkpoints:
         self.remove(found.left_out)
         with writing(self.folder):
             for path in self.folder.glob(".*.part"):
-                if LEFT.fullmatch(path.name):
+                if PART.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
 
     def begin(self) -> Draft:
@@ -164,7 +162,7 @@ class Checkpoints:
                 self.folder.mkdir(parents=True)
                 sync(self.folder.parent)
             self._number += 1
-            path = _hidden(self.folder / f"{self._number:06d}")
+            path = beside(self.folder / f"{self._number:06d}")
             path.mkdir()
         return Draft(self, self._number, path)
 
@@ -230,11 +228,6 @@ def _shard_name(rank: int) -> str:
     return f"worker-{rank:04d}.shard"
 
 
-def _hidden(path: Path) -> Path:
-    """A temporary name beside `path`, which `LEFT` recognises."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-
-
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
     """The folders of checkpoints with their numbers, in ascending order."""
     try:
@@ -253,7 +246,7 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
 def _remove(paths: Iterable[Path]) -> None:
     """Remove checkpoints, each at once: a folder with a number is never half removed."""
     for path in paths:
-        hidden = _hidden(path)
+        hidden = beside(path)
         path.rename(hidden)
         sync(path.parent)
         shutil.rmtree(hidden, ignore_errors=True)
