@@ -198,12 +198,12 @@ def test_interrupt(tux, here, ratings):
     assert code == 130
     assert err.splitlines()[-2:] == [
         "error: interrupted after 1 epoch",
-        "  out/metrics.jsonl holds them; no model was written",
+        "  out/metrics.jsonl holds their records; no model was written",
     ]
     assert len((here / "out" / "metrics.jsonl").read_text().splitlines()) == 1
     assert not (here / "out" / "model").exists()
     code, out, _ = tux("info", "out")
-    assert code == 0 and "interrupted in epoch 2; 1 epoch done, no model written" in out
+    assert code == 0 and "interrupted after 1 epoch, no model written" in out
 
 
 @pytest.mark.parametrize(("times", "slow"), [(1, False), (3, False), (1, True)])

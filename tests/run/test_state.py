@@ -69,15 +69,15 @@ def test_info_tells_the_state_of_a_run_and_how_it_goes_on(here):
     assert info("out")["state"].startswith("killed: process ")
     assert info("out")["state"].endswith(f"is gone; 3 epochs done; {goes_on}")
     locked("bare", dead())
-    assert info("bare")["state"].endswith("it cannot go on, as it has no checkpoint: run it anew")
+    assert info("bare")["state"].endswith(
+        "it cannot go on, as it has no checkpoint: run it anew with another --out"
+    )
     locked("out", os.getpid())
     running = f"running: process {os.getpid()} on {socket.gethostname()}; 3 epochs done"
     assert info("out")["state"] == running
     Path("out/.lock").unlink()
     rewrite("out", lambda noted: noted.update(interrupted=4))
-    assert info("out")["state"] == (
-        f"interrupted in epoch 4; 3 epochs done, no model written; {goes_on}"
-    )
+    assert info("out")["state"] == (f"interrupted after 3 epochs, no model written; {goes_on}")
 
 
 def test_info_tells_each_time_that_a_run_went_on(here):
@@ -190,3 +190,14 @@ def test_a_record_is_whole_also_with_incarnations(here):
     with RunFolder.of_stopped("out") as folder:
         folder.write_run(record)
     assert info("out")["went on, 1"] == "from checkpoint 1, clock 3 of epoch 3, on 4 workers: why"
+
+
+def test_a_run_without_its_record_is_still_told_as_a_run(here):
+    train("out", epochs=1)
+    Path("out/run.json").unlink()
+    with pytest.raises(DataError) as caught:
+        info("out")
+    assert "run.json" in str(caught.value) or "run.json" in caught.value.where
+    Path("out/metrics.jsonl").unlink()
+    with pytest.raises(DataError):
+        info("out")

@@ -37,7 +37,7 @@ PAUSE = 1.0
 PATIENCE = 30.0
 """Seconds in which a stage ends that is to end."""
 
-LOST_EXECUTOR = "ExecutorLostFailure"
+ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
 
 
 class Spark(Backend):
@@ -147,8 +147,7 @@ class Spark(Backend):
         """What a task needs, where that is more than Spark gives to any task; else None."""
         from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 
-        context = self._session.sparkContext
-        if wanted.cores <= int(context.getConf().get("spark.task.cpus", "1")):
+        if wanted.cores <= int(self._session.sparkContext.getConf().get("spark.task.cpus", "1")):
             return None
         needs = TaskResourceRequests().cpus(wanted.cores)
         return ResourceProfileBuilder().require(needs).build
@@ -158,9 +157,11 @@ class Spark(Backend):
         calls = self._calls
         assert calls is not None
         while True:
-            if calls.lost is not None:
-                raise calls.lost
             there = [calls.machines[rank] for rank in sorted(calls.machines)]
+            if calls.lost is not None:
+                if calls.lost.what == ENDED and not there:
+                    break  # Spark leaves out the stage of a DataFrame that it knows to be empty
+                raise calls.lost
             if sum(each.ready for each in there) == wanted.machines:
                 break
             if time.monotonic() - calls.moved > wanted.deadline:
@@ -171,7 +172,7 @@ class Spark(Backend):
                     do="end other jobs of the application, or wait for them",
                 )
             time.sleep(0.05)
-        if self._frames and not there[0].rows:
+        if self._frames and not sum(each.rows for each in there):
             raise DataError("the DataFrame has no rows", do="look at its filters")
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
@@ -200,9 +201,9 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
     try:
         context.setJobGroup(group, "tux run", interruptOnCancel=True)
         stage.collect()
-        calls.lose("Spark has ended the stage")
+        calls.lose(ENDED)
     except Exception as error:
-        calls.lose(f"Spark has ended the stage: {_reason(str(error))}")
+        calls.lose(f"{ENDED}: {_reason(str(error))}")
 
 
 def _reason(text: str) -> str:

@@ -67,12 +67,19 @@ class Spool:
         self._size, self._sum = 0, 0  # of what this one has written, if states are kept
         self._lost: DiskError | None = None
 
+    @property
+    def _place(self) -> str:
+        """What messages call the file."""
+        if self._scratch is None or self._scratch.folder is None:
+            return FILE
+        return f"{FILE} in {self._scratch.folder}"
+
     def append(self, starts: np.ndarray, lists: Mapping[str, np.ndarray]) -> None:
         """Write the lists (m, width) by name of the vertices `starts` (m,). Raises DiskError."""
         if self._scratch is None:
             return
         self._check()
-        with writing(FILE):
+        with writing(self._place):
             if self.file is None:
                 self.file = self._scratch.open()
                 if not self._earlier:
@@ -93,7 +100,7 @@ class Spool:
     def flushed(self) -> BinaryIO | None:
         """The file, with all that has been written; None if there is none."""
         self._check()
-        with writing(FILE):
+        with writing(self._place):
             if self.file is not None:
                 self.file.flush()
         return self.file
@@ -118,7 +125,7 @@ class Spool:
         and would not tell so again.
         """
         try:
-            with writing(FILE):
+            with writing(self._place):
                 if self.file is not None:
                     sync_open(self.file.fileno())
         except DiskError as error:
@@ -137,7 +144,7 @@ class Spool:
             return file
         assert self._scratch is not None
         assert self._scratch.folder is not None
-        with writing(FILE):
+        with writing(self._place):
             return joined([(self._scratch.folder / each.name, each.size) for each in segments])
 
 

@@ -182,7 +182,9 @@ def _train(
         if folder:
             with ending_ignored():
                 folder.write_run(run)
-        held = f"{folder.path / 'metrics.jsonl'} holds them; " if folder and records else ""
+        held = (
+            f"{folder.path / 'metrics.jsonl'} holds their records; " if folder and records else ""
+        )
         more = f"; {_how_to_go_on(folder)}" if folder and _how_to_go_on(folder) else ""
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}",

@@ -141,9 +141,10 @@ class RunFolder:
         metrics = self.path / "metrics.jsonl"
         there = metrics.stat().st_size if metrics.exists() else 0
         if there < size:
+            has = f"has {there:,} bytes" if metrics.exists() else "is missing"
             raise DataError(
-                f"{metrics} has {there:,} bytes, and the checkpoint was taken after {size:,}",
-                do="put the whole file back, or run it anew",
+                f"{metrics} {has}, and the checkpoint was taken after {size:,} bytes of it",
+                do="put the whole file back, or run it anew with another --out",
             )
         if there > size:
             with writing(metrics):
@@ -248,8 +249,12 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
 
 
 def is_run(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder has the record of a run."""
-    return Path(folder, "run.json").exists()
+    """Whether a folder has the record of a run, or what a run has left without it."""
+    path = Path(folder)
+    return (path / "run.json").exists() or (
+        (path / "metrics.jsonl").exists()
+        and ((path / "checkpoints").exists() or (path / "model").exists())
+    )
 
 
 def write_run(folder: Path, run: Run) -> None:

@@ -20,7 +20,7 @@ def state(folder: Path, run: Run, epochs: int) -> str:
         return f"running: process {by.process} on {by.host}; {done}"
     if run.interrupted is not None:
         model = "" if run.results else ", no model written"
-        how = f"interrupted in epoch {run.interrupted}; {done}{model}"
+        how = f"interrupted after {plural(epochs, 'epoch')}{model}"
     elif run.results:
         return f"ended; {done}"
     elif by is not None:
@@ -29,7 +29,7 @@ def state(folder: Path, run: Run, epochs: int) -> str:
         how = f"ended with an error; {done}"
     if are_in(folder):
         return f"{how}; to go on: tux run --resume {folder}"
-    return f"{how}; it cannot go on, as it has no checkpoint: run it anew"
+    return f"{how}; it cannot go on, as it has no checkpoint: run it anew with another --out"
 
 
 def went_on(each: Incarnation) -> str:
