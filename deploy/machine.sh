@@ -43,8 +43,8 @@ if [ "$rank" -gt 0 ]; then
 elif [ "$attempt" -gt 0 ]; then
     rm -f "$run/.lock" # of the attempt before, whose processes have all ended
 fi
-# without -A: a checkpoint that was being written has a name that begins with a dot
-if [ "$rank" -eq 0 ] && [ -n "$(ls "$run/checkpoints" 2> /dev/null)" ]; then
+# A checkpoint has a number for its name; lists, and a checkpoint that was being written, have others.
+if [ "$rank" -eq 0 ] && [ -n "$(ls -d "$run"/checkpoints/[0-9]* 2> /dev/null)" ]; then
     # shellcheck disable=SC2086 # several words
     exec tux run --resume "$run" $meeting
 fi

@@ -158,6 +158,22 @@ def test_a_missing_app_is_told():
     assert done.returncode == 2 and "machine.sh RUN APP DATA" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("there", "goes_on"), [("lists", False), (".000001.74fe461b.part", False), ("000001", True)]
+)
+def test_machine_sh_goes_on_from_a_checkpoint_and_from_nothing_else(tmp_path, there, goes_on):
+    (tmp_path / "run1" / "checkpoints" / there).mkdir(parents=True)
+    (tmp_path / "tux").write_text("#!/bin/sh\necho tux $*\n")
+    (tmp_path / "tux").chmod(0o755)
+    slurm = {"SLURM_PROCID": "0", "SLURM_LAUNCH_NODE_IPADDR": "10.0.0.1", "SLURM_JOB_ID": "7"}
+    environment = os.environ | slurm | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [MACHINE, "run1", "mf"], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    argv = "--resume run1" if goes_on else "mf --out run1"
+    assert done.stdout == f"tux run {argv} --rdzv 10.0.0.1:29407\n", done.stderr
+
+
 def flags(folder):
     """A small job; without compiling, it begins at once."""
     rows = "".join(f"{u},{i},{(u * i) % 5 + 1}\n" for u in range(8) for i in range(8))

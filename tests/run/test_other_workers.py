@@ -3,6 +3,7 @@ is refused.
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from tux.base.errors import Refused, UsageError
 from tux.base.parallel import cores
 from tux.cli.main import main
 from tux.run.checkpoints import newest
-from tux.run.folder import Incarnation, read_metrics, read_run
+from tux.run.folder import Incarnation, read_metrics, read_run, write_run
 from tux.run.keeping import LocalMarks
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
@@ -140,6 +141,67 @@ def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
     for name, field in (("user", "met"), ("item", "met")):
         assert np.array_equal(column(result, name, field), column(whole, name, field))
     assert [record["n"] for record in read_metrics("part")] == [70, 140, 210]
+
+
+def killed(*arguments, **named):
+    raise SystemError("killed")
+
+
+def test_a_run_that_is_to_end_before_its_checkpoint_goes_back_to_the_end_of_an_epoch(
+    here, monkeypatch
+):
+    """Else what is half done would be the model of the epoch before."""
+    whole = train("whole", Meetings(), epochs=2)
+    stop_within("part", Meetings(), 3, 2)
+    shutil.copytree("part", "two")
+    shutil.copytree("part", "none")
+    told = Told()
+    result = resume("part", epochs=2, watch=told)
+    assert any("within epoch 3, and the run is to end with epoch 2" in x for x in told.warnings)
+    assert np.array_equal(column(result, "item", "most"), column(whole, "item", "most"))
+    assert [record["n"] for record in read_metrics("part")] == [70, 140]
+    monkeypatch.setattr("tux.run.session.start_workers", killed)
+    with pytest.raises(SystemError, match="killed"):
+        resume("two", epochs=2, workers=2)
+    kept = newest("two").checkpoint.manifest
+    assert (kept.workers, kept.epoch, kept.turns) == (2, 2, 0)
+    for each in sorted(Path("none", "checkpoints").glob("0*"))[:-1]:
+        shutil.rmtree(each)
+    with pytest.raises(UsageError, match="within epoch 3, and there is none at the end") as refused:
+        resume("none", epochs=2)
+    assert refused.value.do == "go on with more: --epochs N, with N above 2"
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_recommended_partitioner_is_that_of_the_checkpoint(here, monkeypatch, begun):
+    """A run that was killed before its first checkpoint on more workers goes on, whether or not
+    run.json has these workers by then.
+    """
+    train("part", Meetings(), epochs=2, partitioner="auto", workers=1)
+    with monkeypatch.context() as patched:
+        patched.setattr("tux.run.session.start_workers", killed)
+        with pytest.raises(SystemError, match="killed"):
+            resume("part", epochs=3, workers=2)
+    options = newest("part").checkpoint.manifest.options
+    assert options["partitioner"] == "aweto" and read_run("part").options["partitioner"] == "auto"
+    if begun:  # in run.json, too
+        record = read_run("part")
+        record.options = options
+        write_run(Path("part"), record)
+    result = resume("part", epochs=4, workers=None if not begun else 1)
+    assert read_run("part").options["partitioner"] == "aweto"
+    whole = train("whole", Meetings(), epochs=4)
+    assert np.array_equal(column(result, "item", "most"), column(whole, "item", "most"))
+
+
+def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, monkeypatch):
+    """The newer one, of more workers, may be damaged."""
+    train("part", Meetings(), epochs=2, partitioner="auto", workers=1)
+    record = read_run("part")
+    record.options |= {"partitioner": "aweto", "workers": 2}
+    write_run(Path("part"), record)
+    resume("part", epochs=3, workers=1)
+    assert read_run("part").options["partitioner"] == "aweto"
 
 
 def test_else_the_end_of_an_epoch_is_gone_back_to(here):

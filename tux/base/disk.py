@@ -60,7 +60,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     file is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
     """
     final = Path(path)
-    part = _beside(final)
+    part = beside(final)
     try:
         with writing(final):
             yield part
@@ -76,7 +76,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """As `replacing`, for a folder of files that is not there yet; folders above it are made."""
     final = Path(path)
-    part = _beside(final)
+    part = beside(final)
     try:
         with writing(final):
             make_folder(final.parent)
@@ -122,7 +122,8 @@ def remove_parts(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _beside(final: Path) -> Path:
+def beside(final: Path) -> Path:
+    """A temporary name beside `final`, which `PART` recognises."""
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
 
 

@@ -62,7 +62,9 @@ class DeadlinePassed(TuxError):
 
 
 class DiskError(TuxError):
-    """A file or folder that cannot be written (exit code 6)."""
+    """A file or folder that cannot be written, or a checkpoint's file that cannot be read though it
+    may be whole (exit code 6).
+    """
 
     exit_code = 6
 

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from tux.base.disk import sync
-from tux.engine.shard import PIECE, Count, Shard, damaged, hashed, reason
+from tux.engine.shard import PIECE, Count, Shard, damaged, hashed, unreadable
 
 NAME = re.compile(r"\d{4,}-[0-9a-f]{16}", re.ASCII)
 
@@ -67,7 +67,9 @@ def of_shard(held: Shard) -> list[Segment]:
 
 
 def check(folder: Path, segments: Sequence[Segment]) -> None:
-    """Read all bytes of the segments. DataError if one is not what was written."""
+    """Read all bytes of the segments. DataError if one is not what was written; DiskError
+    if one cannot be read.
+    """
     for each in segments:
         path, total, left = folder / each.name, 0, each.size
         try:
@@ -75,7 +77,7 @@ def check(folder: Path, segments: Sequence[Segment]) -> None:
                 while left and (piece := file.read(min(PIECE, left))):
                     total, left = zlib.crc32(piece, total), left - len(piece)
         except OSError as error:
-            raise damaged(path, reason(error)) from None
+            raise unreadable(path, error) from None
         if left:
             raise damaged(path, f"{each.size - left:,} bytes instead of {each.size:,}")
         if f"{total:08x}" != each.crc32:

@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 
 from tux.base.disk import replacing
-from tux.base.errors import DataError, ProgramError
+from tux.base.errors import DataError, DiskError, ProgramError, TuxError
 
 MAGIC = b"tux shard 1\n"
 LONGEST = 1 << 24  # bytes of the second line
@@ -35,6 +35,8 @@ KEPT = re.compile(r"[<>|](b1|[iu][1248]|f[248])")
 """The dtypes of arrays that are kept, as numpy writes them: not those of objects, text, times,
 records or complex numbers, nor long double, whose bytes mean something else on other processors.
 """
+
+NOT_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 State = Mapping[str, np.ndarray]
@@ -88,29 +90,33 @@ class Shard(Mapping[str, np.ndarray]):
         return name in self._entries
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """An array. DataError if it is damaged."""
+        """An array. DataError if it is damaged; DiskError if it cannot be read."""
         entry = self._entries[name]
         raw = np.zeros(0, np.uint8)
         if entry.size:
             try:
                 size = _padded(entry.size)
                 raw = np.memmap(self.path, np.uint8, "r", self._start + entry.offset, (size,))
-            except (OSError, ValueError) as error:  # it has been removed, or is shorter now
-                raise damaged(self.path, reason(error)) from None
+            except ValueError as error:  # it is shorter now
+                raise damaged(self.path, str(error)) from None
+            except OSError as error:
+                raise unreadable(self.path, error) from None
         self._check(entry, (raw[low : low + PIECE].data for low in range(0, len(raw), PIECE)))
         array = np.asarray(raw)[: entry.size].view(entry.dtype).reshape(entry.shape)
         array.flags.writeable = False
         return array
 
     def check(self) -> None:
-        """Read all arrays, a piece at a time. DataError if one is damaged."""
+        """Read all arrays, a piece at a time. DataError if one is damaged; DiskError if one cannot
+        be read.
+        """
         try:
             with open(self.path, "rb") as file:
                 for entry in self._entries.values():
                     file.seek(self._start + entry.offset)
                     self._check(entry, _read(file.fileno(), file.tell(), _padded(entry.size)))
         except OSError as error:
-            raise damaged(self.path, reason(error)) from None
+            raise unreadable(self.path, error) from None
 
     def _check(self, entry: Entry, pieces: Iterable[Any]) -> None:
         """DataError unless the bytes of an array, with its padding, are those written."""
@@ -154,7 +160,7 @@ def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) 
 
 def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
     """The file that `write` has written and described so. DataError if it is another one, or its
-    head is damaged.
+    head is damaged; DiskError if it cannot be read.
     """
     path = Path(path)
     try:
@@ -166,7 +172,7 @@ def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
             line = opening[len(MAGIC) :]
             opening += file.read(_padded(len(opening)) - len(opening))
     except OSError as error:
-        raise damaged(path, reason(error)) from None
+        raise unreadable(path, error) from None
     if hashed(opening) != digest.sum or not opening.startswith(MAGIC):
         raise damaged(path, "its head is not what was written")
     try:
@@ -182,9 +188,9 @@ def hashed(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
-def reason(error: Exception) -> str:
+def reason(error: OSError) -> str:
     """What an error says, without the name of the file."""
-    return getattr(error, "strerror", None) or str(error)
+    return error.strerror or str(error)
 
 
 def damaged(path: Path, why: str) -> DataError:
@@ -193,6 +199,22 @@ def damaged(path: Path, why: str) -> DataError:
         f"{path.name} of a checkpoint is damaged: {why}",
         where=str(path),
         do="copy the folder again, or use an older checkpoint",
+    )
+
+
+def unreadable(path: Path, error: OSError) -> TuxError:
+    """The error about a file of a checkpoint that the system did not read. It is damaged if it is
+    not there; else the error may pass, as that of too many open files does, and the file may be
+    whole.
+    """
+    why = reason(error)
+    if isinstance(error, NOT_THERE):
+        return damaged(path, why)
+    return DiskError(
+        f"{path.name} of a checkpoint cannot be read: {why}",
+        where=str(path),
+        do="try again when the cause is gone; if the disk has lost the file, remove it: an older "
+        "checkpoint is used then",
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,12 +20,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tux.base.disk import replacing, sync, writing
+from tux.base.disk import PART, beside, replacing, sync, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.parallel import spread
 from tux.engine.segments import NAME as NAME_OF_LISTS
 from tux.engine.segments import Segment, check, of_shard
-from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason
+from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason, unreadable
 
 FOLDER = "checkpoints"
 LISTS = "lists"
@@ -34,7 +33,6 @@ MANIFEST = "checkpoint.json"
 VERSION = 1
 LARGEST = 1 << 24  # bytes of a manifest that are read
 NAME = re.compile(r"\d{6,}", re.ASCII)
-LEFT = re.compile(r"\.\d{6,}\.[0-9a-f]{8}\.part", re.ASCII)
 
 
 class ShardFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -103,7 +101,7 @@ def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
     taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
-    DataError if the folder cannot be read.
+    DataError if the folder cannot be read; DiskError if a file cannot that may be whole.
     """
     left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
@@ -154,7 +152,7 @@ class Checkpoints:
         self.remove(found.left_out)
         with writing(self.folder):
             for path in self.folder.glob(".*.part"):
-                if LEFT.fullmatch(path.name):
+                if PART.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
 
     def begin(self) -> Draft:
@@ -164,7 +162,7 @@ class Checkpoints:
                 self.folder.mkdir(parents=True)
                 sync(self.folder.parent)
             self._number += 1
-            path = _hidden(self.folder / f"{self._number:06d}")
+            path = beside(self.folder / f"{self._number:06d}")
             path.mkdir()
         return Draft(self, self._number, path)
 
@@ -230,11 +228,6 @@ def _shard_name(rank: int) -> str:
     return f"worker-{rank:04d}.shard"
 
 
-def _hidden(path: Path) -> Path:
-    """A temporary name beside `path`, which `LEFT` recognises."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-
-
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
     """The folders of checkpoints with their numbers, in ascending order."""
     try:
@@ -253,7 +246,7 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
 def _remove(paths: Iterable[Path]) -> None:
     """Remove checkpoints, each at once: a folder with a number is never half removed."""
     for path in paths:
-        hidden = _hidden(path)
+        hidden = beside(path)
         path.rename(hidden)
         sync(path.parent)
         shutil.rmtree(hidden, ignore_errors=True)
@@ -276,11 +269,15 @@ def _sealed(manifest: Manifest) -> bytes:
 
 
 def _whole(path: Path, number: int) -> Checkpoint:
-    """A checkpoint all of whose files are as they were written; else DataError."""
+    """A checkpoint all of whose files are as they were written; else DataError. DiskError if one
+    cannot be read.
+    """
     manifest = _manifest(path / MANIFEST)
     checkpoint = Checkpoint(path, manifest)
     names = [file.name for file in manifest.shards]
-    if manifest.number != number or names != list(map(_shard_name, range(manifest.workers))):
+    # a list as long as `workers` says might not fit in memory
+    as_told = len(names) == manifest.workers and names == [*map(_shard_name, range(len(names)))]
+    if manifest.number != number or not as_told:
         raise damaged(path / MANIFEST, "it is another checkpoint's")
     spread(
         lambda rank: _check(checkpoint.shard(rank), path.parent / LISTS), range(manifest.workers)
@@ -305,7 +302,9 @@ def _segments(path: Path) -> Iterator[Segment]:
 
 
 def _manifest(path: Path) -> Manifest:
-    """The manifest in a file, if it is what was written; else DataError."""
+    """The manifest in a file, if it is what was written; else DataError. DiskError if it cannot be
+    read.
+    """
     try:
         with open(path, "rb") as file:
             sealed = msgspec.json.decode(file.read(LARGEST), type=Sealed)
@@ -314,5 +313,7 @@ def _manifest(path: Path) -> Manifest:
         if hashed(bytes(sealed.manifest)) != sealed.sum:
             raise damaged(path, "it is not what was written")
         return msgspec.json.decode(sealed.manifest, type=Manifest)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise damaged(path, reason(error)) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise damaged(path, str(error)) from None

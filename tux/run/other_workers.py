@@ -94,7 +94,9 @@ def _written(
             save(draft.shard_path(rank), redistribution.state(rank), part)
             for rank, part in enumerate(new.digests)
         ]
-        manifest = msgspec.structs.replace(before.checkpoint.manifest, workers=plan.all_workers)
+        manifest = msgspec.structs.replace(
+            before.checkpoint.manifest, workers=plan.all_workers, options=plan.record()
+        )
         return draft.finish(manifest, sums)
 
 

@@ -99,7 +99,8 @@ def stopped(
     several machines. `app`: where the program's file is now, if it has moved.
 
     DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
-    its data were in memory, or it was on another number of machines.
+    its data were in memory, it was on another number of machines, or no checkpoint is at or before
+    the end of the last of the `epochs`.
     """
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
@@ -120,9 +121,10 @@ def stopped(
                 f"the data of {folder} came from standard input, and cannot be read again",
                 do="run it anew, with a file of the data",
             )
-    checkpoint = found.checkpoint
-    _check_unchanged(run, checkpoint.manifest, path / "run.json")
-    most, ended = run.options["epochs"] if epochs is None else epochs, checkpoint.manifest.epoch
+    most, ended = (
+        run.options["epochs"] if epochs is None else epochs,
+        found.checkpoint.manifest.epoch,
+    )
     # where it was killed at the end, or the disk was full, model or results are still to be written
     whole = run.results is not None and (path / "model").exists()
     if ended > most or (ended == most and whole):
@@ -130,10 +132,35 @@ def stopped(
             f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
             do=f"go on with more: --epochs N, with N above {ended}",
         )
+    found, checkpoint = _not_behind(path, most, found, found.checkpoint, warn)
+    _check_unchanged(run, checkpoint.manifest, path / "run.json")
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    _keep_partitioner(run, checkpoint.manifest)
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
     program = sources.find(app or run.app.name).program(**run.parameters)
     return Stopped(path, run, found, checkpoint, options, program)
+
+
+def _not_behind(
+    path: Path, most: int, found: Found, newest_one: Checkpoint, warn: Callable[[str], None]
+) -> tuple[Found, Checkpoint]:
+    """What is gone on from where the run is to end with epoch `most`: the newest checkpoint, or the
+    newest one at the end of an epoch if that one is from within the epoch after. UsageError if
+    there is none.
+    """
+    kept = newest_one.manifest
+    if (kept.epoch, kept.turns) <= (most, 0):
+        return found, newest_one
+    within = f"checkpoint {kept.number} was taken within epoch {kept.epoch + 1}"
+    at_end = newest(path, at_end=True)
+    if at_end.checkpoint is None:
+        raise UsageError(
+            f"{within}, and there is none at the end of an epoch",
+            where=str(newest_one.path),
+            do=f"go on with more: --epochs N, with N above {kept.epoch}",
+        )
+    warn(f"{within}, and the run is to end with epoch {most}: it is left out")
+    return at_end, at_end.checkpoint
 
 
 def states_of(checkpoint: Checkpoint) -> list[Saved]:
@@ -199,7 +226,8 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
         (kept.options, run.options, sorted(of_options)),
     ):
         for name in names:
-            if before.get(name) != now.get(name):
+            both = before.get(name), now.get(name)
+            if both[0] != both[1] and not (name == "partitioner" and "auto" in both):
                 raise Refused(
                     f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
                     f"{kept.number} was taken",
@@ -207,6 +235,14 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
                     do="put back what it was; only epochs, workers, threads, timeout and restarts "
                     "may be others, by flags of tux run --resume",
                 )
+
+
+def _keep_partitioner(run: Run, kept: Manifest) -> None:
+    """Where the run was to choose a partitioner, it has the one that has cut the checkpoint. Its
+    record has "auto" until it has begun on several workers.
+    """
+    if run.options.get("partitioner") == "auto" and "partitioner" in kept.options:
+        run.options["partitioner"] = kept.options["partitioner"]
 
 
 def _file(path: str | list[str]) -> str | list[str] | None:
