@@ -1,5 +1,5 @@
 # make demo: a fresh machine to a first training run.  make test: linter, type checker, and all tests but the slow ones.
-# make test-slow: only the tests marked slow.  make test-all: both.
+# make test-slow, make test-long: only the tests marked so.  make test-all: all.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-all test-clusters test-cpus bench simulate faults fuzz clean
+.PHONY: demo test test-slow test-long test-all test-clusters test-cpus bench simulate faults fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -26,7 +26,11 @@ test: $(VENV)/installed-test
 test-slow: $(VENV)/installed-test
 	$(PYTEST) -m slow
 
-test-all: test test-slow
+# What takes longest; CI leaves it out.
+test-long: $(VENV)/installed-test
+	$(PYTEST) -m long
+
+test-all: test test-slow test-long
 
 # Back-ends on clusters of Ray (and Spark) that run on this machine, one test at a time.
 test-clusters: $(VENV)/installed-clusters

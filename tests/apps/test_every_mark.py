@@ -96,7 +96,7 @@ def interrupted(app, k, folder, **options):
     return places
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("app", "k"), SLOW)
 def test_an_app_goes_on_from_every_mark_to_the_same_bytes(app, k, tmp_path):
     places = interrupted(app, k, tmp_path)
@@ -139,7 +139,7 @@ WITH_SLACK = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("app", WITH_SLACK)
 def test_quality_is_that_of_runs_that_do_not_stop(app, tmp_path):
     program, data, epochs, partitioner, metric = WITH_SLACK[app]

@@ -129,7 +129,7 @@ def copy(source, target):
         shutil.copy(source, target)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_steps_of_the_image_give_a_tux_that_trains(tmp_path):
     build, last = stages()
     root = tmp_path / "image"

@@ -190,7 +190,7 @@ def alone(folder, *argv):
     return model(where / "out")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_nodes_train_as_two_local_workers_do(submit, tmp_path):
     few, run = [*flags(tmp_path), "--epochs", 20], tmp_path / "run1"
     job = submit(run, *few)
@@ -204,7 +204,7 @@ def test_two_nodes_train_as_two_local_workers_do(submit, tmp_path):
     assert "plain text" not in job.said()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_slurm_starts_again_goes_on(submit, tmp_path):
     many = [*flags(tmp_path), "--epochs", 150]
     run = tmp_path / "run1"
@@ -221,7 +221,7 @@ def test_a_job_that_slurm_starts_again_goes_on(submit, tmp_path):
     assert model(run) == alone(tmp_path, *many) and len(read_run(run).incarnations) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_had_no_checkpoint_begins_anew(submit, tmp_path):
     few, run = [*flags(tmp_path), "--epochs", 20], tmp_path / "run1"
     (run / "checkpoints" / ".000001.74fe461b.part").mkdir(parents=True)
@@ -232,7 +232,7 @@ def test_a_job_that_had_no_checkpoint_begins_anew(submit, tmp_path):
     assert (tmp_path / "run1.before-1" / "metrics.jsonl").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_end_of_the_time_leaves_a_model(submit, tmp_path):
     """Slurm sends SIGTERM to the tasks of all nodes."""
     run = tmp_path / "run1"

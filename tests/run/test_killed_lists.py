@@ -15,7 +15,7 @@ HARD = 240.0  # seconds after which a command counts as hung
 FLAGS = ["--no-jit", "--walks", 500, "--length", 8, "--epochs", 2, "--threads", 1]
 EVERY = ["--checkpoint-every", "0.1s"]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
