@@ -195,7 +195,7 @@ def test_what_info_tells_of_it(folder):
 
 
 def test_a_folder_that_is_none(tmp_path):
-    with pytest.raises(DataError, match="is a folder, not a file"):
+    with pytest.raises(DataError, match="holds no file of data"):
         run(MF(), tmp_path)
 
 

@@ -29,6 +29,7 @@ MANIFEST = Manifest(
     data="d",
     test=None,
     parameters={},
+    options={},
     versions={},
     metrics_bytes=0,
 )
