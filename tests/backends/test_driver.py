@@ -8,7 +8,7 @@ from tux.apps.mf.mf import MF
 from tux.backends import driver
 from tux.backends.contract import MachineLost, Order
 from tux.backends.run import run
-from tux.base.errors import DeadlinePassed, TuxError, UsageError
+from tux.base.errors import DeadlinePassed, Refused, TuxError, UsageError
 from tux.cli.main import main
 from tux.run.folder import App, Origin, Run, read_run, write_run
 from tux.run.options import RunOptions
@@ -164,6 +164,14 @@ def test_the_folder_is_brought_back(tmp_path):
     assert [each.name for each in out.parent.iterdir()] == ["out"]
     with pytest.raises(UsageError, match="exists"):
         Said().started(backend, 1, out=out)
+
+
+@pytest.mark.parametrize("name", ["../run.json", "/tmp/run.json", "model/../../x"])
+def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
+    backend = Scripted({0: [[([], 0)]]}, files={name: b"x"})
+    with pytest.raises(Refused, match="under the name"):
+        Said().started(backend, 1, out=tmp_path / "out")
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("flag", ["--rdzv=h:1", "--node-rank=0", "--insecure", "--verify"])

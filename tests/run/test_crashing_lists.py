@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from crashing_disk import Crash, CrashingDisk
+from keeping_job import UNKNOWN
 
 from tux.engine import segments
 from tux.engine.saved import load, save
@@ -20,19 +21,7 @@ from tux.engine.state import Counts, Head, State
 from tux.run.checkpoints import Checkpoints, Manifest, newest
 from tux.run.resume import states_of
 
-MANIFEST = Manifest(
-    epoch=1,
-    turns=0,
-    workers=1,
-    seed=7,
-    program="p",
-    data="d",
-    test=None,
-    parameters={},
-    options={},
-    versions={},
-    metrics_bytes=0,
-)
+MANIFEST = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
 HEAD = Head(1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, [], 0)
 
 

@@ -8,25 +8,14 @@ import os
 import msgspec
 import numpy as np
 import pytest
+from keeping_job import UNKNOWN
 
 from tux.base.errors import DiskError
 from tux.engine import shard
 from tux.run import checkpoints
 from tux.run.checkpoints import Checkpoints, Found, Manifest, newest
 
-SETTINGS = Manifest(
-    epoch=1,
-    turns=0,
-    workers=1,
-    seed=7,
-    program="p",
-    data="d",
-    test=None,
-    parameters={},
-    options={},
-    versions={},
-    metrics_bytes=0,
-)
+SETTINGS = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ class Machine(ABC):
 
     def take(self, data: Any, name: str) -> None:
         """Have the machine write data of the engine's own (`Backend.taken`) to a Parquet file of
-        this name in its folder; the same bytes on all machines. Raises MachineLost.
+        this name in its folder; the same bytes on all machines. Raises MachineLost. Only a
+        back-end whose `taken` takes data is asked.
         """
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tux.backends.contract import LEASE, Backend, Machine, MachineLost, Wanted
 from tux.backends.remote_run import OUT, RemoteRun, has_ended, rename_in, renamed
 from tux.base.disk import new_folder, writing
-from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
+from tux.base.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
 from tux.base.signals import ending_deferred, ending_ignored
 from tux.cluster.restarts import Restarts
 from tux.run.checkpoints import are_in, latest
@@ -277,9 +277,18 @@ class Driver:
             return None
         with new_folder(out) as part:
             for name, size in files:
-                _copy(machine, f"{OUT}/{name}", part / name, size)
+                _copy(machine, f"{OUT}/{name}", _below(part, name), size)
             rename_in(part, names, self._run.command)
         return None
+
+
+def _below(folder: Path, name: str) -> Path:
+    """The file of that name below a folder. Refused for a name that leads out of it: it comes from
+    another machine.
+    """
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise Refused(f"machine 0 has sent a file under the name {name!r}")
+    return folder / name
 
 
 def _copy(machine: Machine, path: str, here: Path, size: int) -> None:
