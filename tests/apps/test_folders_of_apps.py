@@ -135,6 +135,7 @@ def test_what_is_told_of_samples(samples, tux):
     )
 
 
+@pytest.mark.slow
 def test_the_other_class_may_be_named_first(samples, tux):
     assert tux("partition train.svm --parts 1 --method bicut --out parts")[0] == 0
     one = fit(BlockPG(intercept=True, l1=0.5), "parts", "test.svm")

@@ -219,6 +219,7 @@ def test_without_a_test_there_is_no_perplexity():
     assert "test_perplexity" not in record and "loglik_per_token" in record
 
 
+@pytest.mark.slow
 def test_what_is_learned_foretells_new_documents():
     """Better than nothing learned, and not far from the truth."""
     known = oracle.corpus(400, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=3)

@@ -74,6 +74,7 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     assert two.left() == []
 
 
+@pytest.mark.slow
 def test_divergence_names_vertex_field_and_value(tux, files):
     code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
     what, do = unwarned(err).splitlines()

@@ -196,7 +196,8 @@ def whole(folder, why):
     assert re.fullmatch(why, noted.why) and noted.checkpoint == 0
 
 
-@pytest.mark.parametrize("lost", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [0, 1])
 def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
     """As soon as the machine that has lost it tells the other one."""
     running = two_that_train(start, "--out", "out", "--restarts", 1)

@@ -89,6 +89,7 @@ def test_quality_does_not_depend_on_the_number_of_workers(mf):
             )
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(mf):
     first, second = mf("--workers", 2), mf("--workers", 2, again=1)
     names = sorted(path.name for path in (first / "model").iterdir())
@@ -174,6 +175,7 @@ def test_all_workers_stop_when_the_program_has_converged(tux, files):
     assert code == 0 and 2 < len(lines) < 50
 
 
+@pytest.mark.slow
 def test_more_workers_than_edges_and_plain_python(start):
     """One rating: most workers have no edge, and no vertex of one type or the other."""
     run = start(

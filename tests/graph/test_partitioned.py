@@ -134,6 +134,7 @@ def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
     assert len(digests) == 2
 
 
+@pytest.mark.slow
 def test_one_part_is_one_worker(folder):
     result = run(MF(rank=2), folder(k=1), options=RunOptions(epochs=1, jit=False))
     assert result.records[-1]["bytes_sent"] == 0

@@ -132,6 +132,7 @@ def stop_within(out, program, epoch, clocks):
             train(out, program, epochs=3, checkpoint_every="1s")
 
 
+@pytest.mark.slow
 def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
     whole = train("whole", Meetings(), epochs=3)
     stop_within("part", Meetings(), 1, 2)
@@ -204,6 +205,7 @@ def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, mo
     assert read_run("part").options["partitioner"] == "aweto"
 
 
+@pytest.mark.slow
 def test_else_the_end_of_an_epoch_is_gone_back_to(here):
     stop_within("part", Rotated(), 2, 3)
     told = Told()
