@@ -82,6 +82,11 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return joining.number(self._shared, b"")
 
     @property
+    def loading(self) -> int:
+        """The number under which other machines ask to load their shares of the data."""
+        return joining.number(self._shared, b"", loading=True)
+
+    @property
     def _shared(self) -> bytes:
         """What all machines of the job know."""
         return self.secret or self.launcher.encode()

@@ -16,7 +16,7 @@ import msgspec
 
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.disk import check_new, new_folder, writing
-from tux.base.errors import DataError, PeerLost
+from tux.base.errors import PeerLost
 from tux.base.processes import is_stopped
 from tux.base.signals import handle_ending
 from tux.cluster.control import as_error
@@ -25,7 +25,15 @@ from tux.cluster.local_workers import how_ended
 from tux.cluster.worker_process import failure_of
 from tux.loading.folder import join
 from tux.loading.mailbox import DEADLINE
-from tux.run.loader_process import JOB, Ended, LoadingJob, ended_path, job_folder, spool_of
+from tux.run.loader_process import (
+    JOB,
+    Ended,
+    LoadingJob,
+    check_edges,
+    ended_path,
+    job_folder,
+    spool_of,
+)
 
 KILLED = "load again; if it took too much memory, more --workers take less each"
 NAP = 0.02
@@ -71,8 +79,7 @@ def load_in_shares(
                 spool_of(graph, number).mkdir()
             (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
         ended = _run(graph, job.plan.loaders, command, phase)
-        if not any(sum(each.loaded.edges) for each in ended):
-            raise DataError(f"{job.data} holds no edge")
+        check_edges(job, ended)
         phase("joining what the parts share")
         spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
         loaded = [each.loaded for each in ended]
