@@ -3,6 +3,7 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
+from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import Spool, Spooled, join, join_ranges, ranges_of
 from tux.loading.loader import loader
 from tux.loading.plan import Share
@@ -55,7 +56,7 @@ def cut_up(rng, src, dst, fields, n):
     ]
 
 
-def on_machines(folder, plan, shares, each):
+def on_machines(folder, plan, shares, each, *, held_out=False):
     """The folders, one of each machine, that loaders write, of which `each` machine has so many;
     and the digest that all of them know.
     """
@@ -64,6 +65,7 @@ def on_machines(folder, plan, shares, each):
     for own in folders:
         own.mkdir()
     joiners, names = range(0, plan.loaders, each), list(shares[0].fields)
+    dtypes = {name: array.dtype.str for name, array in shares[0].fields.items()}
     loaded = [None] * plan.loaders
 
     def steps(at, share):
@@ -71,9 +73,15 @@ def on_machines(folder, plan, shares, each):
         spool.mkdir()
         loaded[at] = yield from loader(plan, at, share, Spool(folders[at // each], spool))
         kept = Spooled(spool)
-        ranges = yield from ranges_shared(plan, at, joiners, ranges_of(kept))
+        own = ranges_of(kept)
+        if held_out:
+            own |= rows_of(folders[at // each], plan, at)
+        ranges = yield from ranges_shared(plan, at, joiners, own)
         digest = yield from digest_shared(plan, at, kept, ranges, loaded, names)
         if at in joiners:
+            if held_out:
+                here = range(at, at + each)
+                write_elsewhere(folders[at // each], plan, ranges, dtypes, here)
             join_ranges(folders[at // each], ranges, plan, loaded, names, digest)
         else:
             assert not ranges

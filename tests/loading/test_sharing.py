@@ -5,6 +5,9 @@ import pytest
 from loaded import cut_up, files, of_machine, on_machines, one_process
 
 from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.graph.parts import hold_out
+from tux.graph.store import load, part_arrays
 from tux.loading.plan import IN_SHARES, Plan
 
 ONE, TWO = ("page", "page"), ("user", "item")
@@ -66,3 +69,25 @@ def test_only_the_first_loader_gets_the_rows_and_one_column_of_one_share_at_a_ti
     assert sum(got[0][:-1]) == 2 * m * 4  # the columns, each once
     assert all(sum(sizes[:-1]) == 0 for sizes in got[1:])
     assert {sizes[-1] for sizes in got} == {32}  # the digest
+
+
+def test_held_out_edges_find_the_rows_of_other_machines(tmp_path):
+    """Each machine adds them to its parts as one machine does that has all parts: also where a
+    vertex is new, and where an edge needs another row.
+    """
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
+    fields = {"value": rng.random(300).astype(np.float32)}
+    edges = one_process(tmp_path / "one", TWO, src, dst, fields, 4, "dbh", 3)
+    plan = Plan(TWO, 4, 4, "dbh", 3, bipartite=True)
+    shares = cut_up(rng, src, dst, fields, 4)
+    folders, _ = on_machines(tmp_path / "machines", plan, shares, 2, held_out=True)
+    held = rng.integers(0, 45, 60), rng.integers(0, 33, 60)
+    more = {"value": np.ones(60, np.float32)}
+    test = EdgeData.of(TWO, *held, more, against=edges.ids)
+    expected = hold_out([load(tmp_path / "one", part) for part in range(4)], test, 3)
+    for at, folder in enumerate(folders):
+        parts = hold_out([load(folder, part) for part in range(4)], test, 3)
+        for part in range(2 * at, 2 * at + 2):
+            for name, array in part_arrays(expected[part]).items():
+                np.testing.assert_array_equal(part_arrays(parts[part])[name], array, name)
