@@ -7,9 +7,11 @@ PARENT is the number of the process that started it; when that is gone, it remov
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,26 +19,32 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tux.base.disk import replacing
+from tux.base.disk import replacing, writing
 from tux.base.errors import TuxError
 from tux.base.parallel import use_threads
 from tux.cluster.control import failed
 from tux.cluster.worker_process import leave_failure, watch_parent
 from tux.io.detect import Format
+from tux.io.edge_table import Tell
 from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
+from tux.io.text import OnBadRow
 from tux.loading.folder import Spool
 from tux.loading.loader import Loaded, loader
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan, Share
 
 JOB = "job.json"
+LOOK = 0.5
+"""Seconds between two looks at how far loaders are."""
 
 
 class LoadingJob(msgspec.Struct):
     """What all loaders are told: the plan, the input, and what is read of it: the `fields` of its
     edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
-    input's files, which are of one `format`, each reads its `pieces`.
+    input's files, which are of one `format`, each reads its `pieces`; where `data` is only what
+    messages call the input, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
+    `size`: the bytes of the input, if it is text and not packed.
     """
 
     plan: Plan
@@ -46,28 +54,45 @@ class LoadingJob(msgspec.Struct):
     threads: int = 1
     format: str = ""
     pieces: list[list[Piece]] = []
+    whole: list[Piece] = []
+    on_bad_row: OnBadRow = "stop"
+    size: int = 0
 
 
 class Ended(msgspec.Struct):
     """What a loader leaves when it has done its work. `peak`: bytes of memory that it had at most,
-    mapped files included, and `before`: until it began to read. `names`: see
-    `tux.arrays.edges.EdgeData.columns`.
+    mapped files included, and `before`: until it began to read. `names`, `skipped` and
+    `first_skipped`: see `tux.arrays.edges.EdgeData`.
     """
 
     loaded: Loaded
     peak: int
     before: int
     names: dict[str, str] = {}
+    skipped: int = 0
+    first_skipped: str = ""
+
+
+class Progress(msgspec.Struct):
+    """How much of its share a loader has read: bytes of text, unpacked, and pieces of files."""
+
+    size: int = 0
+    pieces: float = 0.0
 
 
 class Rows(NamedTuple):
-    """A share as it was read, and which columns it was read from."""
+    """A share as it was read, which columns it was read from, and its bad rows as `EdgeData` has
+    them.
+    """
 
     share: Share
     names: dict[str, str]
+    skipped: int = 0
+    first_skipped: str = ""
 
 
-Read = Callable[[LoadingJob, int], Rows]
+Read = Callable[[LoadingJob, int, Tell], Rows]
+"""Reads the share of the loader of this number."""
 
 
 def job_folder(graph: Path) -> Path:
@@ -85,6 +110,11 @@ def spool_of(graph: Path, number: int) -> Path:
     return job_folder(graph) / f"spool-{number}"
 
 
+def progress_path(graph: Path, number: int) -> Path:
+    """The file in which a loader says how much it has read."""
+    return job_folder(graph) / f"read-{number}.json"
+
+
 def serve(graph: Path, number: int, parent: int, read: Read) -> int:
     """Be a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
@@ -93,11 +123,12 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
         use_threads(job.threads)
         before = _most_memory()
-        rows = read(job, number)
+        rows = read(job, number, _telling(graph, number))
         mailbox = Mailbox(job_folder(graph), job.plan.loaders, number)
         keep = Spool(graph, spool_of(graph, number))
         loaded = mailbox.carry(loader(job.plan, number, rows.share, keep))
-        ended = Ended(loaded, _most_memory(), before, rows.names)
+        bad = rows.skipped, rows.first_skipped
+        ended = Ended(loaded, _most_memory(), before, rows.names, *bad)
         with replacing(ended_path(graph, number)) as part:
             part.write_bytes(msgspec.json.encode(ended))
         return 0
@@ -115,19 +146,44 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
     return failure.code
 
 
+def _telling(graph: Path, number: int) -> Tell:
+    """Writes down how much a loader has read, not more often than anybody looks."""
+    path, last = progress_path(graph, number), [0.0]
+    part = path.with_suffix(".part")
+
+    def tell(size: int, pieces: float) -> None:
+        if (now := time.monotonic()) < last[0] + LOOK:
+            return
+        last[0] = now
+        with writing(path):
+            part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
+            os.replace(part, path)
+
+    return tell
+
+
 def _most_memory() -> int:
     """The bytes of memory that this process has had at most (Linux counts in KiB)."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def read_rows(job: LoadingJob, number: int) -> Rows:
+def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
     """The share of a loader, which is pieces of the input's files."""
     share = Files.of(job.data, job.pieces[number])
-    how = {"columns": job.columns, "format": Format(job.format)}
-    rows = read_share(share, job.data, job.plan.ends, job.fields, **how)  # type: ignore[arg-type]
+    rows = read_share(
+        share,
+        Files.of(job.data, job.whole) if job.whole else job.data,
+        job.plan.ends,
+        job.fields,
+        columns=job.columns,
+        on_bad_row=job.on_bad_row,
+        format=Format(job.format),
+        tell=tell,
+    )
     src, dst, *numbers = rows.columns
     fields = dict(zip(job.fields, map(np.asarray, numbers), strict=True))
-    return Rows(Share(src, dst, fields), dict(rows.names))
+    share_rows = Share(src, dst, fields)
+    return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
 
 
 if __name__ == "__main__":
