@@ -16,7 +16,7 @@ from tux.loading.plan import Share
 from tux.run.loader_process import Rows, serve
 
 
-def read(job, number):
+def read(job, number, tell):
     content = Path(job.data).read_bytes()
     n = job.plan.loaders
     cuts = [0, *(content.find(b"\n", len(content) * at // n) + 1 for at in range(1, n))]

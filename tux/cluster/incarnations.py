@@ -203,9 +203,7 @@ class Incarnations:
         if self._restarts.lost(error, recovery.latest()):
             return True
         if is_loss(error):
-            allowed = self._restarts.allowed
-            are = "are" if allowed > 1 else "is"
-            error.what += f"; the {plural(allowed, 'restart')} of --restarts {are} used up"
+            error.what += self._restarts.none_left
         return False
 
 

@@ -7,9 +7,11 @@ PARENT is the number of the process that started it; when that is gone, it remov
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,15 +19,17 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tux.base.disk import replacing
+from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
 from tux.cluster.control import failed
 from tux.cluster.meeting import Meeting
 from tux.cluster.worker_process import leave_failure, watch_parent
 from tux.io.detect import Format
+from tux.io.edge_table import Tell
 from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
+from tux.io.text import OnBadRow
 from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import Spool, Spooled, join_ranges, ranges_of
 from tux.loading.loader import Loaded, loader
@@ -36,12 +40,16 @@ from tux.loading.sharing import digest_shared, ranges_shared
 from tux.run.loader_member import FarMailbox, Member, explained
 
 JOB = "job.json"
+LOOK = 0.5
+"""Seconds between two looks at how far loaders are."""
 
 
 class LoadingJob(msgspec.Struct):
     """What all loaders are told: the plan, the input, and what is read of it: the `fields` of its
     edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
-    input's files, which are of one `format`, each reads its `pieces`. `meeting`: of the loaders of
+    input's files, which are of one `format`, each reads its `pieces`; where `data` is only what
+    messages call the input, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
+    `size`: the bytes of the input, if it is text and not packed. `meeting`: of the loaders of
     several machines; `held_out`: held-out edges will be added to the parts.
     """
 
@@ -52,20 +60,32 @@ class LoadingJob(msgspec.Struct):
     threads: int = 1
     format: str = ""
     pieces: list[list[Piece]] = []
+    whole: list[Piece] = []
+    on_bad_row: OnBadRow = "stop"
+    size: int = 0
     meeting: Meeting | None = None
     held_out: bool = False
 
 
 class Ended(msgspec.Struct):
     """What a loader leaves when it has done its work. `peak`: bytes of memory that it had at most,
-    mapped files included, and `before`: until it began to read. `names`: see
-    `tux.arrays.edges.EdgeData.columns`.
+    mapped files included, and `before`: until it began to read. `names`, `skipped` and
+    `first_skipped`: see `tux.arrays.edges.EdgeData`.
     """
 
     loaded: Loaded
     peak: int
     before: int
     names: dict[str, str] = {}
+    skipped: int = 0
+    first_skipped: str = ""
+
+
+class Progress(msgspec.Struct):
+    """How much of its share a loader has read: bytes of text, unpacked, and pieces of files."""
+
+    size: int = 0
+    pieces: float = 0.0
 
 
 class Together(msgspec.Struct):
@@ -76,13 +96,18 @@ class Together(msgspec.Struct):
 
 
 class Rows(NamedTuple):
-    """A share as it was read, and which columns it was read from."""
+    """A share as it was read, which columns it was read from, and its bad rows as `EdgeData` has
+    them.
+    """
 
     share: Share
     names: dict[str, str]
+    skipped: int = 0
+    first_skipped: str = ""
 
 
-Read = Callable[[LoadingJob, int], Rows]
+Read = Callable[[LoadingJob, int, Tell], Rows]
+"""Reads the share of the loader of this number."""
 
 
 def job_folder(graph: Path) -> Path:
@@ -103,6 +128,11 @@ def spool_of(graph: Path, number: int) -> Path:
 def together_path(graph: Path) -> Path:
     """The file in which a loader leaves, for its machine, what all have told."""
     return job_folder(graph) / "together.json"
+
+
+def progress_path(graph: Path, number: int) -> Path:
+    """The file in which a loader says how much it has read."""
+    return job_folder(graph) / f"read-{number}.json"
 
 
 def serve(graph: Path, number: int, parent: int, read: Read) -> int:
@@ -135,11 +165,12 @@ def _steps(
     """All that a loader does, and what it leaves."""
     use_threads(job.threads)
     before = _most_memory()
-    rows = read(job, number)
+    rows = read(job, number, _telling(graph, number))
     has_read()
     keep = Spool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
-    ended = Ended(loaded, _most_memory(), before, rows.names)
+    bad = rows.skipped, rows.first_skipped
+    ended = Ended(loaded, _most_memory(), before, rows.names, *bad)
     with replacing(ended_path(graph, number)) as part:
         part.write_bytes(msgspec.json.encode(ended))
     return ended
@@ -171,7 +202,28 @@ def _steps_together(
 def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
     """DataError if all loaders together have no edge."""
     if not any(sum(each.loaded.edges) for each in ended):
-        raise DataError(f"{job.data} holds no edge")
+        first = next((each.first_skipped for each in ended if each.skipped), "")
+        raise DataError(
+            f"no row of {job.data} is usable; the first: {first}"
+            if first
+            else f"{job.data} holds no edge"
+        )
+
+
+def _telling(graph: Path, number: int) -> Tell:
+    """Writes down how much a loader has read, not more often than anybody looks."""
+    path, last = progress_path(graph, number), [0.0]
+    part = path.with_suffix(".part")
+
+    def tell(size: int, pieces: float) -> None:
+        if (now := time.monotonic()) < last[0] + LOOK:
+            return
+        last[0] = now
+        with writing(path):
+            part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
+            os.replace(part, path)
+
+    return tell
 
 
 def _most_memory() -> int:
@@ -179,14 +231,23 @@ def _most_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def read_rows(job: LoadingJob, number: int) -> Rows:
+def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
     """The share of a loader, which is pieces of the input's files."""
     share = Files.of(job.data, job.pieces[number])
-    how = {"columns": job.columns, "format": Format(job.format)}
-    rows = read_share(share, job.data, job.plan.ends, job.fields, **how)  # type: ignore[arg-type]
+    rows = read_share(
+        share,
+        Files.of(job.data, job.whole) if job.whole else job.data,
+        job.plan.ends,
+        job.fields,
+        columns=job.columns,
+        on_bad_row=job.on_bad_row,
+        format=Format(job.format),
+        tell=tell,
+    )
     src, dst, *numbers = rows.columns
     fields = dict(zip(job.fields, map(np.asarray, numbers), strict=True))
-    return Rows(Share(src, dst, fields), dict(rows.names))
+    share_rows = Share(src, dst, fields)
+    return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
 
 
 if __name__ == "__main__":

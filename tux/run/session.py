@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
+from tux.cluster import job_folder
 from tux.cluster.answering import answer
 from tux.cluster.keeper import States
+from tux.cluster.restarts import Start
 from tux.engine.saved import load
 from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
@@ -42,6 +44,7 @@ from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.folder_keeper import FolderKeeper
+from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
 from tux.run.keeping import LocalMarks
 from tux.run.options import Plan, RunOptions
@@ -148,15 +151,15 @@ def _run(
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
         stop_answering = _answering(stack, options.place)
-        with clock.phase("load"):
-            inputs, program = load_for(program, data, test, options, clock.watch)
+        shares = _shares(stack, program, options, folder, before, clock.watch)
+        with clock.phase("load"), _telling_how_to_go_on(folder):
+            inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
             plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
-        record.options = plan.record()
         before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
         checkpoints = _checkpoints(plan, folder, before)
         states = _states(plan, folder, checkpoints, record, before)
@@ -224,6 +227,28 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scra
     return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
 
 
+def _shares(
+    stack: ExitStack,
+    program: Program,
+    options: RunOptions,
+    folder: RunFolder | None,
+    before: Stopped | None,
+    watch: Watcher,
+) -> InShares:
+    """How data are loaded in shares: the folders that this makes are removed when the `stack` is
+    left.
+    """
+
+    def folders() -> tuple[Path, Path]:
+        made = job_folder.make(folder.path if folder else None)
+        stack.callback(job_folder.remove, made[0])
+        return made
+
+    plan = options.of(program)
+    recut = before is not None and before.checkpoint.manifest.workers != plan.all_workers
+    return InShares(plan, folders, watch, recut)
+
+
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
     """The error of a lost worker or a full disk says how to go on, if there is a checkpoint."""
@@ -246,10 +271,13 @@ def _going_on(
     watch: Watcher,
 ) -> tuple[Stopped | None, list[dict[str, Any]]]:
     """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
-    now; and the records of the epochs before it. Those behind it are removed. Refused where the run
-    is another one now.
+    now; and the records of the epochs before it. Those behind it are removed. The run's record gets
+    the options, and from where it goes on. Refused where the run is another one now.
     """
+    record.options, lost = plan.record(), inputs.loaded.lost if inputs.loaded else []
     if before is None or folder is None:
+        for why in lost:
+            note(record, Start(), why)
         return None, []
     before.check(record)
     before = on_workers(before, plan, program, inputs, watch)
@@ -263,6 +291,8 @@ def _going_on(
     record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
     changed = kept.workers != before.run.options["workers"] * before.run.options.get("machines", 1)
     note(record, start, BY_HAND, kept.workers if changed else None)
+    for why in lost:
+        note(record, start, why)
     watch.say(f"goes on from {start}")
     return before, before.records()
 
