@@ -9,7 +9,7 @@ from members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining
-from tux.cluster.answering import Answering, answer
+from tux.cluster.answering import Answering, Answers
 from tux.cluster.control import Join, NotYet, Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
@@ -238,10 +238,19 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
 
 
 def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
-    answer(f"ipc://{tmp_path}/launcher", None)()
     first = Answering("tcp://127.0.0.1:*", None)
-    answer(first._sockets.endpoint, None)()
+    for address in (f"ipc://{tmp_path}/launcher", first._sockets.endpoint, ""):
+        answers = Answers(address)
+        answers.begin()
+        answers.begin(loaded=True)
+        assert answers._answering is None
+        answers.end()
     first.close()
+    answers = Answers("tcp://127.0.0.1:*")
+    answers.begin()
+    assert answers._answering is not None
+    answers.end()
+    answers.end()
 
 
 @pytest.mark.parametrize("nonce", [b"one", b"older"])

@@ -78,7 +78,6 @@ def test_in_shares(run, found):
     ("run", "why"),
     [
         (asked(workers=1), "there is one worker"),
-        (asked(machines=2), "each of several machines reads all"),
         (asked(recut=True), "a checkpoint becomes one of other workers by all edges"),
         (asked(Documents, reading=RunOptions(form="text")), "documents are read whole"),
         (asked(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from tux.base.errors import Refused
@@ -70,12 +69,25 @@ class Answering:
             self._looked, self._spent = now, spent
 
 
-def answer(address: str, secret: bytes | None, *, loaded: bool = False) -> Callable[[], None]:
-    """Answer other machines that ask at the `address`, as `Answering` does, until the function is
-    called that this returns. Nothing is done where all workers are of this machine, and where
-    somebody else listens there: the launcher will say so if that lasts.
+class Answers:
+    """What is told at an `address` of this machine while it has no launcher. Nothing is done where
+    all workers are of this machine, and where somebody else listens there: the launcher will say so
+    if that lasts.
     """
-    if address.startswith("tcp://"):
-        with suppress(Refused):
-            return Answering(address, secret, loaded=loaded).close
-    return lambda: None
+
+    def __init__(self, address: str = "", secret: bytes | None = None) -> None:
+        self._address, self._secret = address, secret
+        self._answering: Answering | None = None
+
+    def begin(self, *, loaded: bool = False) -> None:
+        """Answer from now on, as `Answering` does."""
+        self.end()
+        if self._address.startswith("tcp://"):
+            with suppress(Refused):
+                self._answering = Answering(self._address, self._secret, loaded=loaded)
+
+    def end(self) -> None:
+        """Free the address, if it is answered there."""
+        if self._answering:
+            self._answering.close()
+        self._answering = None

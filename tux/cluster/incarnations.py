@@ -19,7 +19,7 @@ from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, TuxError
 from tux.base.signals import check_ending, ending_ignored
 from tux.base.text import plural
 from tux.cluster import job_folder
-from tux.cluster.answering import answer
+from tux.cluster.answering import Answers
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.restarts import Recovery, Restarts, Start, is_loss
@@ -161,11 +161,12 @@ class Incarnations:
         check_ending()
         if not self._launcher.socket_thread.closed(CLOSING):
             raise error
-        stop_answering = answer(self._job.launcher, self._job.secret)
+        answers = Answers(self._job.launcher, self._job.secret)
+        answers.begin(loaded=True)
         try:
             self._prepare(error, recovery)
         finally:
-            stop_answering()
+            answers.end()
         self._launcher = self._launch(self._job)
         if self._ending:
             self._launcher.end_when(*self._ending)

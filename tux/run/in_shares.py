@@ -4,11 +4,13 @@ job, by a loader process for each worker, and this process sees the ids and no e
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from tux.arrays.edges import EdgeData
@@ -18,6 +20,11 @@ from tux.arrays.packed import head_of, is_packed
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, PeerLost
 from tux.base.signals import check_ending
+from tux.cluster import job_folder
+from tux.cluster.agreement import traits
+from tux.cluster.answering import Answers
+from tux.cluster.joining import MustReadWhole
+from tux.cluster.place import Place
 from tux.cluster.restarts import Restarts, is_loss
 from tux.graph.partitioned import how_cut, whole_types, without_edges
 from tux.io.detect import Format
@@ -25,10 +32,12 @@ from tux.io.input_files import Source, input_files, listed, pieces_of
 from tux.io.input_shares import shares
 from tux.io.text import OnBadRow
 from tux.loading.plan import Plan
+from tux.program import sources
 from tux.program.program import Program
 from tux.run import options
 from tux.run.loader_process import LoadingJob
 from tux.run.loading import LoadedGraph, make_parts
+from tux.run.loading_together import make_parts_together
 from tux.run.sizes import Counted
 from tux.run.untyped import Sides
 from tux.run.watcher import Watcher
@@ -50,13 +59,15 @@ class LoadedParts:
 @dataclass(frozen=True)
 class InShares:
     """How a run of a `plan` loads its data in shares, where it does. `folders()` makes the folder
-    of its job and the one of its parts. `recut`: see `tux.run.why_whole.Asked`.
+    of its job and the one of its parts. `recut`: see `tux.run.why_whole.Asked`. `answers`: what
+    machine 0 of several tells the others, which load with it.
     """
 
     plan: options.Plan
     folders: Callable[[], tuple[Path, Path]]
     watch: Watcher
     recut: bool = False
+    answers: Answers = field(default_factory=Answers)
 
     def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
         """What is known of the files, if they are loaded in shares. Raises what
@@ -68,33 +79,63 @@ class InShares:
             plan.options,
             plan.all_workers,
             plan.partitioner,
-            plan.machines,
             has_test,
             self.recut,
         )
-        if why_whole(asked):
+        found = None if why_whole(asked) else found_of(data)
+        if found is None or why_whole(asked, found):
+            self.answers.begin(loaded=True)  # other machines need not wait to read all
             return None
-        found = found_of(data)
-        return None if why_whole(asked, found) else found
+        return found
 
-    def load(self, program: Program, data: Source, format: Format) -> tuple[EdgeData, LoadedParts]:
+    def load(
+        self, program: Program, data: Source, format: Format, *, has_test: bool
+    ) -> tuple[EdgeData, LoadedParts]:
         """Have loaders make the parts: the ids of the graph, with what reading has told and no
-        edge, and where the parts are.
+        edge, and where the parts are. `has_test`: held-out edges will be added to them.
 
         Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
-        more often than the run's workers may be, DiskError, and UsageError.
+        more often than the run's workers may be, DiskError, and UsageError; with several machines
+        what `tux.run.loading_together.make_parts_together` does.
         """
         run = self.plan
-        plan = plan_of(program, run.partitioner, run.workers, run.all_workers, run.options.seed)
+        loaders, seed = run.all_workers, run.options.seed
+        plan = plan_of(program, run.partitioner, loaders, loaders, seed)
         plan.check()
         columns = {name: np.dtype(dtype).str for name, dtype in program.edge.columns.items()}
         named, threads = run.options.columns, run.threads
         bad = run.options.on_bad_row
         job = shared_out(plan, data, columns, named, threads, format, on_bad_row=bad)
         own, folder = self.folders()
-        graph, lost = self._made(folder, job)
+        if place := run.options.place:
+            job = msgspec.structs.replace(job, held_out=has_test)
+            graph, lost = self._together(program, own, folder, job, place), list[str]()
+        else:
+            graph, lost = self._made(folder, job)
         counted = Counted(sum(graph.edges), graph.repeated)
         return bare_of(folder, program, graph), LoadedParts(own, folder, counted, lost)
+
+    def _together(
+        self, program: Program, own: Path, folder: Path, job: LoadingJob, place: Place
+    ) -> LoadedGraph:
+        """Make this machine's parts with the other machines; the folders are removed where it has
+        to read the whole input instead.
+        """
+        app = sources.of(program).name
+        has_test = {"held-out edges": "given" if job.held_out else ""}
+        same = traits(
+            os.path.basename(app), sources.find(app).digest, program.parameters, {}, has_test
+        )
+        self.answers.end()
+        try:
+            deadline = self.plan.options.deadline
+            return make_parts_together(folder, job, place, deadline, same, watch=self.watch)
+        except MustReadWhole:
+            self.watch.say("not all machines load their shares, so this one reads the whole input")
+            job_folder.remove(own)
+            raise
+        finally:
+            self.answers.begin(loaded=True)
 
     def _made(self, folder: Path, job: LoadingJob) -> tuple[LoadedGraph, list[str]]:
         """Make the parts, from the beginning again if loaders are lost; why that was."""

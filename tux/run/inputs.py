@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
 from tux.base.errors import DataError, UsageError
 from tux.base.text import named
+from tux.cluster.joining import MustReadWhole
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
@@ -83,12 +85,10 @@ def load(
     loaded = None
     if folder:
         train = _stored(folder, program, reading)
-    elif found := _found(shares, program, data, has_test=test is not None):
-        assert shares is not None and not isinstance(data, EdgeData)
-        train, loaded = _loaded(shares, program, data, found, reading, warn)
+    elif shares is None or isinstance(data, EdgeData):
+        train = _whole(data, program, reading, warn)
     else:
-        train = _read(_files(data), program, None, reading, warn)
-        train = _with_tables(train, program, reading, warn)
+        train, loaded = _train(shares, program, data, reading, warn, has_test=test is not None)
     held_out = (
         with_held_out(_read(_files(test), program, train, reading, warn), train, program)
         if test is not None
@@ -124,13 +124,25 @@ def cut_folder(data: Data) -> Path | None:
     return folder if is_partitioned(folder) else None
 
 
-def _found(
-    shares: InShares | None, program: Program, data: Data, *, has_test: bool
-) -> Found | None:
-    """What is known of the files of the data, if they are loaded in shares."""
-    if shares is None or isinstance(data, EdgeData):
-        return None
-    return shares.found(program, data, has_test=has_test)
+def _whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """The edges to train on, all of them in this process."""
+    return _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
+
+
+def _train(
+    shares: InShares,
+    program: Program,
+    data: Source,
+    reading: Reading,
+    warn: Warn,
+    *,
+    has_test: bool,
+) -> tuple[EdgeData, LoadedParts | None]:
+    """The parts that loaders make of files, and the ids; or all edges, if they are read whole."""
+    if found := shares.found(program, data, has_test=has_test):
+        with suppress(MustReadWhole):
+            return _loaded(shares, program, data, found, reading, warn, has_test=has_test)
+    return _whole(data, program, reading, warn), None
 
 
 def _loaded(
@@ -140,11 +152,13 @@ def _loaded(
     found: Found,
     reading: Reading,
     warn: Warn,
+    *,
+    has_test: bool,
 ) -> tuple[EdgeData, LoadedParts]:
     """The parts that loaders make of files, and the ids; as `_read`, which reads edges."""
     assert found.format is not None
     try:
-        train, loaded = shares.load(program, data, found.format)
+        train, loaded = shares.load(program, data, found.format, has_test=has_test)
     except DataError as error:
         if isinstance(program.input, Bags) and reading.columns is None:
             advise_text(error, found.format)

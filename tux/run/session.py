@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
 from tux.cluster import job_folder
-from tux.cluster.answering import answer
+from tux.cluster.answering import Answers
 from tux.cluster.keeper import States
 from tux.cluster.restarts import Start
 from tux.engine.saved import load
@@ -150,8 +150,8 @@ def _run(
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
-        stop_answering = _answering(stack, options.place)
-        shares = _shares(stack, program, options, folder, before, clock.watch)
+        answers = _answering(stack, options.place)
+        shares = _shares(stack, program, options, folder, before, clock.watch, answers)
         with clock.phase("load"), _telling_how_to_go_on(folder):
             inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
@@ -168,7 +168,7 @@ def _run(
             with _telling_how_to_go_on(folder):
                 training = stack.enter_context(
                     start_workers(
-                        program, inputs, plan, folder, clock, states, recovery, stop_answering
+                        program, inputs, plan, folder, clock, states, recovery, answers.end
                     )
                 )
         else:
@@ -234,6 +234,7 @@ def _shares(
     folder: RunFolder | None,
     before: Stopped | None,
     watch: Watcher,
+    answers: Answers,
 ) -> InShares:
     """How data are loaded in shares: the folders that this makes are removed when the `stack` is
     left.
@@ -246,7 +247,7 @@ def _shares(
 
     plan = options.of(program)
     recut = before is not None and before.checkpoint.manifest.workers != plan.all_workers
-    return InShares(plan, folders, watch, recut)
+    return InShares(plan, folders, watch, recut, answers)
 
 
 @contextmanager
@@ -297,15 +298,15 @@ def _going_on(
     return before, before.records()
 
 
-def _answering(stack: ExitStack, place: Place | None) -> Callable[[], None]:
-    """On machine 0 of several: other machines are told to wait, until the function is called that
-    this returns, or the `stack` is left.
+def _answering(stack: ExitStack, place: Place | None) -> Answers:
+    """On machine 0 of several: other machines are told to wait, until the launcher listens, or the
+    `stack` is left.
     """
-    if place is None or place.rank:
-        return lambda: None
-    stop = answer(place.launcher, place.secret)
-    stack.callback(stop)
-    return stop
+    leads = place and not place.rank
+    answers = Answers(place.launcher, place.secret) if place and leads else Answers()
+    stack.callback(answers.end)
+    answers.begin()
+    return answers
 
 
 def _has_processes(data: Data | None, options: RunOptions) -> bool:

@@ -25,7 +25,7 @@ repeat others.
 
 
 class Asked(NamedTuple):
-    """What is known of a run before its data are looked at. `workers` of all its `machines`;
+    """What is known of a run before its data are looked at. `workers` of all machines;
     `partitioner` as its user names it. `recut`: it goes on from a checkpoint of other workers.
     """
 
@@ -33,7 +33,6 @@ class Asked(NamedTuple):
     reading: Reading
     workers: int
     partitioner: str
-    machines: int = 1
     has_test: bool = False
     recut: bool = False
 
@@ -75,8 +74,6 @@ def _of_run(asked: Asked) -> str:
     reading = asked.reading
     if asked.workers < 2:
         return "there is one worker"
-    if asked.machines > 1:
-        return "each of several machines reads all"
     if asked.recut:
         return "a checkpoint becomes one of other workers by all edges"
     if reading.form or reading.vocab or reading.stop:
