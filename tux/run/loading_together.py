@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -25,7 +24,7 @@ from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import listed
 from tux.run.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
-from tux.run.loading import NAP, LoadedGraph
+from tux.run.loading import COMMAND, NAP, LoadedGraph
 from tux.run.loading_launcher import LoadingLauncher
 from tux.run.local_loaders import LocalLoaders
 from tux.run.watcher import Silent, Watcher
@@ -34,9 +33,6 @@ MOST_NAMED = 64
 """Files of the input whose sizes are compared each under its own name."""
 
 DIGITS = 8  # of a digest that are shown
-
-COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
-"""Starts a loader; the folder, the number of the loader and that of its parent follow."""
 
 
 def make_parts_together(
@@ -128,7 +124,7 @@ def traits_of(job: LoadingJob) -> dict[str, str]:
     The sizes of files say what each share is, and where the input is cut says a little about what
     is in them.
     """
-    plan, files = job.plan, listed(job.data)
+    plan, files = job.plan, listed([piece.path for piece in job.whole] or job.data)
     out = {
         "tux": __version__,
         "number of workers": str(plan.loaders),
@@ -138,6 +134,7 @@ def traits_of(job: LoadingJob) -> dict[str, str]:
         "types of vertices": ", ".join(plan.ends),
         "fields": ", ".join(f"{name} {dtype}" for name, dtype in job.fields.items()) or "none",
         "--columns": str(job.columns),
+        "--on-bad-row": job.on_bad_row,
         "format": job.format,
         "number of input files": str(len(files)),
         "size of the input": f"{sum(file.size for file in files):,} bytes",
