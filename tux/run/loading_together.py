@@ -122,9 +122,9 @@ def traits_of(job: LoadingJob) -> dict[str, str]:
     """What of a job must be the same on all machines, by the name under which the user knows it.
 
     The sizes of files say what each share is, and where the input is cut says a little about what
-    is in them.
+    is in them. Where each machine has its own rows, these have the same columns.
     """
-    plan, files = job.plan, listed([piece.path for piece in job.whole] or job.data)
+    plan = job.plan
     out = {
         "tux": __version__,
         "number of workers": str(plan.loaders),
@@ -136,6 +136,17 @@ def traits_of(job: LoadingJob) -> dict[str, str]:
         "--columns": str(job.columns),
         "--on-bad-row": job.on_bad_row,
         "format": job.format,
+    }
+    if job.types is not None:
+        types = ", ".join(f"{name} {type}" for name, type in job.types.items())
+        return out | {"columns of the rows of each machine": types}
+    return out | _traits_of_files(job)
+
+
+def _traits_of_files(job: LoadingJob) -> dict[str, str]:
+    """The same of files that all machines read."""
+    files = listed([piece.path for piece in job.whole] or job.data)
+    out = {
         "number of input files": str(len(files)),
         "size of the input": f"{sum(file.size for file in files):,} bytes",
     }
