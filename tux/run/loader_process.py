@@ -150,7 +150,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
                 FarMailbox(member).carry(steps)
         return 0
     except Exception as error:
-        failure = failed(explained(error, number))
+        failure = failed(explained(error, number, job_folder(graph)))
     leave_failure(job_folder(graph), number, failure)
     return failure.code
 
