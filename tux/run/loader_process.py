@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -35,8 +34,6 @@ from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan, Share
 
 JOB = "job.json"
-LOOK = 0.5
-"""Seconds between two looks at how far loaders are."""
 
 
 class LoadingJob(msgspec.Struct):
@@ -147,14 +144,11 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
 
 
 def _telling(graph: Path, number: int) -> Tell:
-    """Writes down how much a loader has read, not more often than anybody looks."""
-    path, last = progress_path(graph, number), [0.0]
+    """Writes down how much a loader has read, after each of its large blocks."""
+    path = progress_path(graph, number)
     part = path.with_suffix(".part")
 
     def tell(size: int, pieces: float) -> None:
-        if (now := time.monotonic()) < last[0] + LOOK:
-            return
-        last[0] = now
         with writing(path):
             part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
             os.replace(part, path)
