@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -40,8 +39,6 @@ from tux.loading.sharing import digest_shared, ranges_shared
 from tux.run.loader_member import FarMailbox, Member, explained
 
 JOB = "job.json"
-LOOK = 0.5
-"""Seconds between two looks at how far loaders are."""
 
 
 class LoadingJob(msgspec.Struct):
@@ -211,14 +208,11 @@ def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
 
 
 def _telling(graph: Path, number: int) -> Tell:
-    """Writes down how much a loader has read, not more often than anybody looks."""
-    path, last = progress_path(graph, number), [0.0]
+    """Writes down how much a loader has read, after each of its large blocks."""
+    path = progress_path(graph, number)
     part = path.with_suffix(".part")
 
     def tell(size: int, pieces: float) -> None:
-        if (now := time.monotonic()) < last[0] + LOOK:
-            return
-        last[0] = now
         with writing(path):
             part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
             os.replace(part, path)

@@ -31,7 +31,6 @@ from tux.loading.loader import rounds_of
 from tux.loading.mailbox import DEADLINE
 from tux.run.loader_process import (
     JOB,
-    LOOK,
     Ended,
     LoadingJob,
     Progress,
@@ -48,7 +47,9 @@ COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
 
 KILLED = "load again; if it took too much memory, more --workers take less each"
 NAP = 0.02
-"""Seconds between two looks at the loaders."""
+"""Seconds between two looks whether the loaders are there."""
+LOOK = 0.5
+"""Seconds between two looks at how far they are."""
 
 Processes = Sequence[subprocess.Popen[bytes]]
 
