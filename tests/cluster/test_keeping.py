@@ -22,7 +22,7 @@ from tux.protocol.marks import Allowance, Every, OneAtATime
 
 PROGRAMS = [Meetings, Visits]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [], 0)
+HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
 
 
 def probe(make, k, slack, seed):

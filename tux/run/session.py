@@ -18,7 +18,6 @@ from tux.base.text import plural
 from tux.cluster.answering import answer
 from tux.cluster.keeper import States
 from tux.engine.saved import load
-from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Scratch
 from tux.engine.training import Training
@@ -220,8 +219,7 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scra
         return None
     if states.keeper is None:
         return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
-    kept, name = states.keeper.lists, name_of(0, secrets.token_bytes(16))
-    return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
+    return Scratch.kept(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
 
 
 @contextmanager
