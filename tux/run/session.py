@@ -249,7 +249,7 @@ def _going_on(
     """
     if before is None or folder is None:
         return None, []
-    before.check(record)
+    before.check(record, program)
     before = on_workers(before, plan, program, inputs, watch)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
