@@ -224,12 +224,14 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scra
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """The error of a lost worker or a full disk says how to go on, if there is a checkpoint."""
+    """The error of a lost worker or of a disk says how to go on, if there is a checkpoint. What a
+    disk needs first, its error has said.
+    """
     try:
         yield
     except (PeerLost, DeadlinePassed, DiskError) as error:
         if folder and are_in(folder.path):
-            first = "free space there, then " if isinstance(error, DiskError) else ""
+            first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
             error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
 
