@@ -164,7 +164,7 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
-                    yield b"".join([*begun, data[:cut]])
+                    yield b"".join([*begun, memoryview(data)[:cut]])
                     begun = []
                 begun.append(data[cut:])
                 data = ahead

@@ -13,7 +13,8 @@ import numpy as np
 from tux.arrays.arrow import ROWS, STRING, parquet_writer
 from tux.arrays.edges import digest_column, digest_ids
 from tux.arrays.ids import Ids
-from tux.arrays.npy import map_npy, write_joined, write_npy
+from tux.arrays.npy import map_npy, npy_pieces, write_npy, write_pieces
+from tux.arrays.pieced import Pieced
 from tux.base.disk import writing
 from tux.graph.store import TypeEntry, write_manifest
 from tux.loading.kinds import packed, unpacked
@@ -32,18 +33,26 @@ class Spool:
     def __init__(self, folder: Path, spool: Path) -> None:
         self._folder, self._spool = folder, spool
 
-    def __call__(self, name: str, array: np.ndarray) -> None:
+    def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
         """Write one array. Raises DiskError."""
-        if name.startswith("part-"):
-            path = self._folder / f"{name}.npy"
-            with writing(path.parent):
-                path.parent.mkdir(exist_ok=True)
-            write_npy(path, array)
-        elif array.dtype.kind == "T":
-            for kind, column in zip(STRINGS, packed(array), strict=True):
+        path = self._path(name)
+        if isinstance(row, np.ndarray) and row.dtype.kind == "T":
+            for kind, column in zip(STRINGS, packed(row), strict=True):
                 write_npy(self._spool / f"{name}.{kind}.npy", column)
+            return
+        with writing(path.parent):
+            path.parent.mkdir(exist_ok=True)
+        if isinstance(row, Pieced):
+            write_pieces(path, row)
         else:
-            write_npy(self._spool / f"{name}.npy", array)
+            write_npy(path, row)
+
+    def again(self, name: str) -> Pieced:
+        """A row of numbers that was kept under a name, read from its file. Raises DataError."""
+        return npy_pieces(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return (self._folder if name.startswith("part-") else self._spool) / f"{name}.npy"
 
 
 def join(
@@ -57,11 +66,9 @@ def join(
             for ids in _grouped(_ids(spools, name)):
                 write({"id": ids})
         for array in ("order", "home", "number"):
-            pieces = [map_npy(spool / f"{array}.{name}.npy") for spool in spools]
-            write_joined(folder / f"{name}.{array}.npy", pieces)
+            write_pieces(folder / f"{name}.{array}.npy", _joined(spools, f"{array}.{name}"))
     for side in (0, 1):
-        pieces = [map_npy(spool / f"degrees.{side}.npy") for spool in spools]
-        write_joined(folder / f"degrees.{side}.npy", pieces)
+        write_pieces(folder / f"degrees.{side}.npy", _joined(spools, f"degrees.{side}"))
     sizes = {name: loaded[0].types[name].ids for name in plan.types}
     digest = _digest(spools, plan, sizes, sum(sum(own.edges) for own in loaded), names)
     types = []
@@ -82,6 +89,11 @@ def join(
         seed=plan.seed,
     )
     return digest
+
+
+def _joined(spools: Sequence[Path], name: str) -> Pieced:
+    """The ranges of a row of numbers that the loaders have kept, one after the other."""
+    return Pieced.joined([npy_pieces(spool / f"{name}.npy") for spool in spools])
 
 
 def _ids(spools: Sequence[Path], name: str) -> Iterator[np.ndarray]:
@@ -115,6 +127,5 @@ def _digest(
         digest_ids(state, name, count, map(Ids, _ids(spools, name)))
     files = {"src": "src", "dst": "dst", **{f".{name}": f"fields.{name}" for name in sorted(names)}}
     for name, file in files.items():
-        pieces = (map_npy(spool / f"{file}.npy") for spool in spools)
-        digest_column(state, name, edges, pieces)
+        digest_column(state, name, edges, _joined(spools, file).pieces)
     return state.hexdigest()

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
+from tux.base.allocation import give_back_early
 from tux.base.disk import replacing
 from tux.base.errors import TuxError
 from tux.base.parallel import use_threads
@@ -89,6 +89,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
     """Be a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     watch_parent(graph, parent)
+    give_back_early()
     try:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
         use_threads(job.threads)
@@ -126,7 +127,7 @@ def read_rows(job: LoadingJob, number: int) -> Rows:
     how = {"columns": job.columns, "format": Format(job.format)}
     rows = read_share(share, job.data, job.plan.ends, job.fields, **how)  # type: ignore[arg-type]
     src, dst, *numbers = rows.columns
-    fields = dict(zip(job.fields, map(np.asarray, numbers), strict=True))
+    fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
     return Rows(Share(src, dst, fields), dict(rows.names))
 
 
