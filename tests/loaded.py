@@ -3,6 +3,7 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
+from tux.loading.digest import Digesting
 from tux.loading.folder import Spool, join
 from tux.loading.loader import loader
 from tux.loading.plan import Share
@@ -41,7 +42,8 @@ def in_shares(folder, plan, shares, watch=None):
         for at, (share, spool) in enumerate(zip(shares, spools, strict=True))
     ]
     loaded = together(loaders, watch)
-    join(folder, spools, plan, loaded, names)
+    with Digesting(spools, plan, names) as digesting:
+        join(folder, spools, plan, loaded, names, digesting.result())
     return loaded
 
 

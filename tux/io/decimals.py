@@ -14,7 +14,6 @@ REACH = 60  # powers of ten from -REACH to REACH are known, each as the sum of t
 POWERS = [Fraction(10) ** k for k in range(-REACH, REACH + 1)]
 HIGH = np.array([float(power) for power in POWERS])
 LOW = np.array([float(power - Fraction(float(power))) for power in POWERS])
-EXACT = 22  # powers of ten up to this one are doubles
 SPLIT = 2.0**27 + 1.0
 
 
@@ -25,12 +24,8 @@ def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
     The product of two sums of two doubles (Dekker 1971) is known to about 104 bits, which decides
     the rounding but for near ties.
     """
-    if mantissa == 0:
+    if mantissa == 0 or exponent == 0 and mantissa < 2**53:
         return np.float64(mantissa), True
-    if mantissa < 2**53 and -EXACT <= exponent <= EXACT:  # of two doubles that are exact
-        if exponent < 0:
-            return np.float64(mantissa) / HIGH[REACH - exponent], True
-        return np.float64(mantissa) * HIGH[REACH + exponent], True
     if not -REACH <= exponent <= REACH:
         half = exponent // 2
         return mantissa * 10.0**half * 10.0 ** (exponent - half), False
@@ -46,35 +41,6 @@ def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _digits(text, i, number):  # type: ignore[no-untyped-def]
-    """A whole number with the digits at text[i] behind its own, and where these end."""
-    while 48 <= text[i] <= 57:
-        number = number * 10 + (text[i] - 48)
-        i += 1
-    return number, i
-
-
-@compiled
-def _many_digits(text, i):  # type: ignore[no-untyped-def]
-    """The first 18 digits that matter at text[i], the power of ten that belongs to them, and how
-    many digits matter.
-    """
-    mantissa, digits, exponent, fraction = np.int64(0), 0, 0, 0
-    while 48 <= text[i] <= 57 or (text[i] == 46 and not fraction):
-        if text[i] == 46:
-            fraction = 1
-        elif digits < 18:
-            mantissa = mantissa * 10 + (text[i] - 48)
-            digits += mantissa > 0
-            exponent -= fraction
-        else:
-            exponent += 1 - fraction
-            digits += 1
-        i += 1
-    return mantissa, exponent, digits
-
-
-@compiled
 def number_at(text, i):  # type: ignore[no-untyped-def]
     """The number at text[i]: its value (NaN if there is none), its end, whether it has the form
     of a whole number, whether it is exact.
@@ -82,18 +48,23 @@ def number_at(text, i):  # type: ignore[no-untyped-def]
     negative = text[i] == 45
     if negative or text[i] == 43:
         i += 1
-    begin = i
-    mantissa, i = _digits(text, i, np.int64(0))
-    digits, exponent, whole = i - begin, 0, True
-    if text[i] == 46:
-        point = i
-        mantissa, i = _digits(text, i + 1, mantissa)
-        exponent, whole = point + 1 - i, False
-        digits -= exponent
-    if digits == 0:
+    mantissa, digits, exponent = np.int64(0), 0, 0
+    any_, fraction, whole = False, 0, True
+    while 48 <= text[i] <= 57 or (text[i] == 46 and not fraction):
+        if text[i] == 46:
+            fraction, whole = 1, False
+        else:
+            any_ = True
+            if digits < 18:
+                mantissa = mantissa * 10 + (text[i] - 48)
+                digits += mantissa > 0
+                exponent -= fraction
+            else:
+                exponent += 1 - fraction
+                digits += 1
+        i += 1
+    if not any_:
         return np.nan, i, False, False
-    if digits > 18:  # the mantissa has overflowed, or has zeros before it
-        mantissa, exponent, digits = _many_digits(text, begin)
     if text[i] == 101 or text[i] == 69:
         i += 1
         whole = False

@@ -23,6 +23,7 @@ from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
 from tux.cluster.local_workers import how_ended
 from tux.cluster.worker_process import failure_of
+from tux.loading.digest import Digesting
 from tux.loading.folder import join
 from tux.loading.mailbox import DEADLINE
 from tux.run.loader_process import JOB, Ended, LoadingJob, ended_path, job_folder, spool_of
@@ -70,13 +71,15 @@ def load_in_shares(
             for number in range(job.plan.loaders):
                 spool_of(graph, number).mkdir()
             (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
-        ended = _run(graph, job.plan.loaders, command, phase)
-        if not any(sum(each.loaded.edges) for each in ended):
-            raise DataError(f"{job.data} holds no edge")
-        phase("joining what the parts share")
         spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
+        with Digesting(spools, job.plan, list(job.fields)) as digesting:
+            ended = _run(graph, job.plan.loaders, command, phase)
+            if not any(sum(each.loaded.edges) for each in ended):
+                raise DataError(f"{job.data} holds no edge")
+            phase("joining what the parts share")
+            digest = digesting.result()
         loaded = [each.loaded for each in ended]
-        digest = join(graph, spools, job.plan, loaded, list(job.fields))
+        join(graph, spools, job.plan, loaded, list(job.fields), digest)
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(ended, digest)
 
