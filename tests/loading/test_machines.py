@@ -23,7 +23,9 @@ from tux.cluster.answering import Answering
 from tux.cluster.joining import MustReadWhole
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
+from tux.io.input_files import listed
 from tux.loading.plan import Plan
+from tux.run import loading_launcher
 from tux.run.loader_process import LoadingJob
 from tux.run.loading_together import make_parts_together
 
@@ -55,7 +57,7 @@ class Machine:
     def __init__(self, folder, place, job, deadline=SOON, **traits):
         self.folder, self.got = folder, None
         folder.mkdir()
-        self._arguments = folder, job, place, deadline, traits, COMMAND
+        self._arguments = folder, job, listed(job.data), place, deadline, traits, COMMAND
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -198,7 +200,8 @@ from tux.base.errors import TuxError
 folder, rank, port, path = sys.argv[1:]
 place = t.places(int(port))[int(rank)]
 try:
-    t.make_parts_together(Path(folder), t.job(path, 4), place, t.SOON, {}, t.COMMAND)
+    job, files = t.job(path, 4), t.listed(path)
+    t.make_parts_together(Path(folder), job, files, place, t.SOON, {}, t.COMMAND)
 except TuxError as error:
     print(error.what)
     sys.exit(error.exit_code)
@@ -208,7 +211,9 @@ except TuxError as error:
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [0, 1])
 def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
-    """Its loaders end by themselves; those of the others hear nothing of them any more."""
+    """Its loaders end by themselves. Those of the others are told that they have no folder, or hear
+    nothing of them any more.
+    """
     path = lines(tmp_path, {300: "sleep", 1700: "sleep"})
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(
@@ -222,17 +227,22 @@ def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
         running.append(
             subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         )
-    until(lambda: (tmp_path / "1" / ".loading" / "sleeps-3").exists(), "loader 3 to read")
-    running[killed].send_signal(signal.SIGKILL)
-    out, _ = running[1 - killed].communicate(timeout=3 * SOON)
-    assert running[1 - killed].returncode == 4, out
-    assert "silent" in out
-    running[killed].communicate()
+    try:
+        until(lambda: (tmp_path / "1" / ".loading" / "sleeps-3").exists(), "loader 3 to read")
+        running[killed].send_signal(signal.SIGKILL)
+        out, _ = running[1 - killed].communicate(timeout=3 * SOON)
+        assert running[1 - killed].returncode == 4, out
+        assert "silent" in out or "is gone" in out
+    finally:
+        for each in running:
+            each.kill()
+            each.communicate()
     until(lambda: not (tmp_path / str(killed)).exists(), "the loaders to remove the folder")
 
 
-def test_a_machine_that_has_its_parts_has_the_others_read_all(tmp_path, port):
+def test_a_machine_that_has_its_parts_has_the_others_read_all(tmp_path, port, monkeypatch):
     """It asks for the job: so its share is loaded by nobody."""
+    monkeypatch.setattr(loading_launcher, "ALONE", 0.5)
     where = places(port)
     machine = Machine(tmp_path / "0", where[0], job(lines(tmp_path), 2))
     asks = job_in(
@@ -256,3 +266,27 @@ def test_a_machine_that_comes_too_late_reads_all(port):
             joining.ask(Meeting.at(where[1], 2, {}, SOON))
     finally:
         answering.close()
+
+
+def test_what_is_left_of_an_older_run_disturbs_nobody(tmp_path, port, monkeypatch):
+    """A machine asks for a job of the same key, and all loaders come all the same."""
+    monkeypatch.setattr(loading_launcher, "ALONE", SOON)
+    where, what = places(port), job(lines(tmp_path), 2)
+    first = Machine(tmp_path / "0", where[0], what)
+    asks = job_in(
+        tmp_path, launcher=where[0].launcher, listen=where[1].own(), secret=KEY, deadline=2.0
+    )
+    ends = []
+    older = threading.Thread(target=lambda: ends.append(asked(asks)), daemon=True)
+    older.start()
+    compare(tmp_path, [first, Machine(tmp_path / "1", where[1], what)], 2, "dbh")
+    older.join(SOON)
+    assert ends == ["no answer from machine 0"]
+
+
+def asked(job):
+    """What a machine is told that asks for a job."""
+    try:
+        return joining.ask(job)
+    except DeadlinePassed as error:
+        return error.what.partition(" at ")[0]

@@ -179,6 +179,16 @@ def test_another_header_in_a_later_file_is_told_the_same(here):
     assert "give all files the same" in one[1].lower()
 
 
+@pytest.mark.parametrize("workers", [2, 5])
+def test_a_later_file_that_is_no_text_is_told_the_same(here, workers):
+    (here / "many").mkdir()
+    (here / "many" / "a.csv").write_text(HEADER + lines(ROWS))
+    (here / "many" / "b.csv").write_text(HEADER + lines(ROWS[:200]) + "\0" + lines(ROWS))
+    one, other = faults(here, "many", RunOptions(workers=workers))
+    assert one == other
+    assert "b.csv is not a text file" in one[1]
+
+
 def test_columns_of_two_types_are_refused_alike(here):
     (here / "data.csv").write_text("user,item\n" + "".join(f"{u},{v}\n" for u, v, _ in ROWS))
     program = find(str(ROOT / "docs" / "pagerank.py")).program()

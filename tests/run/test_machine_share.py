@@ -20,6 +20,7 @@ from tux.base.errors import DataError, PeerLost, UsageError
 from tux.cluster.joining import MustReadWhole
 from tux.cluster.place import Place
 from tux.io.detect import Format
+from tux.io.input_files import listed
 from tux.loading.plan import Plan
 from tux.run import in_shares, loading
 from tux.run.in_shares import InShares, shared_out
@@ -125,7 +126,7 @@ def test_loaders_make_what_one_process_makes(here, monkeypatch, n, ends, partiti
 
 
 def test_machines_have_columns_in_common_and_no_sizes():
-    first, second = (traits_of(job) for job in jobs(2, (10, 100)))
+    first, second = (traits_of(job, listed(job.data)) for job in jobs(2, (10, 100)))
     assert first == second
     name = "columns of the rows of each machine"
     assert first[name] == "user string, item int64, rating double"
@@ -138,7 +139,9 @@ def test_machines_have_columns_in_common_and_no_sizes():
         1,
         Format.PARQUET,
     )
-    assert name not in traits_of(whole), "so one that reads a whole file does not fit"
+    assert name not in traits_of(whole, listed("all.parquet")), (
+        "so one that reads a whole file does not fit"
+    )
 
 
 def test_a_machine_that_comes_alone_cannot_read_all(here, monkeypatch):

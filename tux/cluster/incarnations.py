@@ -173,11 +173,15 @@ class Incarnations:
 
     def _prepare(self, error: TuxError, recovery: Recovery) -> None:
         """Choose where the next incarnation goes on, and write its job. Raises the `error` where it
-        cannot.
+        cannot, or that of a checkpoint that cannot be read, which tells both.
         """
         if not self._launcher.settled():
             raise error  # the disk hangs: what it may still write is no start
-        start = recovery.newest()
+        try:
+            start = recovery.newest()
+        except TuxError as unread:
+            unread.what = f"{error.what}, and all cannot be started again: {unread.what}"
+            raise
         if start.states and len(start.states) != self._job.workers:  # the newer ones are damaged
             of = plural(len(start.states), "worker")
             error.what += f"; the newest checkpoint that is whole, {start.checkpoint}, is of {of}"

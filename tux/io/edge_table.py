@@ -35,6 +35,7 @@ from tux.io.text import (
     NUMERIC,
     SAMPLE,
     SMALL,
+    TEXT,
     WHOLE,
     Bad,
     Begin,
@@ -186,13 +187,23 @@ def text_pieces(
     number, size = 1, 0  # of the block's first line; of what is read
     for block in blocks(bad.path, bad.places, _beginning(layout, wanted, lines.path)):
         if number == 1:
-            check_text(block, lines.path)
+            _check_beginning(block, pieces_of(bad.path)[0].path, whole)
         _add(pieces, block, number, layout, wanted, bad)
         number += count_lines(block)
         size += len(block)
         if tell:
             tell(size, bad.places.pieces - 1)
     return pieces, layout.names
+
+
+def _check_beginning(block: bytes, path: str, whole: str) -> None:
+    """DataError if the first lines of a share, in the file `path` of the `whole` input, are no
+    text.
+    """
+    if len(pieces_of(whole)) == 1:
+        check_text(block, path)
+    elif b"\0" in block:  # as `blocks` says it of each file
+        raise DataError(f"{path} is not a text file", do=TEXT)
 
 
 def _add(

@@ -25,11 +25,10 @@ from tux.cluster import job_folder
 from tux.cluster.agreement import traits
 from tux.cluster.answering import Answers
 from tux.cluster.joining import MustReadWhole
-from tux.cluster.place import Place
 from tux.cluster.restarts import Restarts, is_loss
 from tux.graph.partitioned import how_cut, whole_types, without_edges
 from tux.io.detect import Format
-from tux.io.input_files import Piece, Source, input_files, listed, pieces_of, shown
+from tux.io.input_files import InputFile, Piece, Source, input_files, listed, pieces_of, shown
 from tux.io.input_shares import shares
 from tux.io.text import OnBadRow
 from tux.loading.plan import Plan
@@ -124,16 +123,16 @@ class InShares:
             plan, data, columns, named, threads, found.format, on_bad_row=bad, share=share
         )
         own, folder = self.folders()
-        if place := run.options.place:
+        if run.options.place:
             job = msgspec.structs.replace(job, held_out=has_test)
-            graph, lost = self._together(program, own, folder, job, place), list[str]()
+            graph, lost = self._together(program, own, folder, job, listed(data)), list[str]()
         else:
             graph, lost = self._made(folder, job)
         counted = Counted(sum(graph.edges), graph.repeated)
         return bare_of(folder, program, graph), LoadedParts(own, folder, counted, lost)
 
     def _together(
-        self, program: Program, own: Path, folder: Path, job: LoadingJob, place: Place
+        self, program: Program, own: Path, folder: Path, job: LoadingJob, files: list[InputFile]
     ) -> LoadedGraph:
         """Make this machine's parts with the other machines; the folders are removed where it has
         to read the whole input instead.
@@ -143,10 +142,13 @@ class InShares:
         same = traits(
             os.path.basename(app), sources.find(app).digest, program.parameters, {}, has_test
         )
+        given = self.plan.options
+        assert given.place is not None
         self.answers.end()
         try:
-            deadline = self.plan.options.deadline
-            return make_parts_together(folder, job, place, deadline, same, watch=self.watch)
+            return make_parts_together(
+                folder, job, files, given.place, given.deadline, same, watch=self.watch
+            )
         except MustReadWhole:
             if job.types is not None:
                 raise PeerLost(

@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from tux.base.disk import writing
-from tux.base.errors import DataError, DeadlinePassed, StartsAgain, TuxError
+from tux.base.errors import DataError, DeadlinePassed, PeerLost, StartsAgain, TuxError
 from tux.base.processes import is_stopped
 from tux.cluster import heartbeat
 from tux.cluster.control import (
@@ -54,8 +54,14 @@ PATIENCE = 2.0
 """Seconds in which what a loader says at its end must have left."""
 
 
-def explained(error: BaseException, number: int) -> TuxError:
-    """What is told of an error of a loader."""
+def explained(error: BaseException, number: int, folder: Path) -> TuxError:
+    """What is told of an error of a loader, whose files are in `folder`."""
+    if not folder.exists():  # whatever the error is, this is why
+        return PeerLost(
+            f"the folder of loader {number} on {gethostname()} is gone: its command has ended, or "
+            "somebody has removed it",
+            do="load again",
+        )
     if isinstance(error, TuxError):
         return error
     told = TuxError(
@@ -111,7 +117,7 @@ class Member:
         if error is None:
             self._say(HasLoaded())
         else:
-            self._fail(failed(explained(error, self.number)))
+            self._fail(failed(explained(error, self.number, self.folder)))
         self.thread.reactor.activity.begin_wait()
         self._over.wait()
         self.thread.close(0.0)  # nobody waits for anything more
@@ -182,7 +188,7 @@ class Member:
                 error = ended(control if isinstance(control, Bye) else Bye())
             told = None
         else:
-            error = item if isinstance(item, TuxError) else TuxError(f"{item!r}")
+            error = explained(item, self.number, self.folder)
             told = failed(error)
         with self._lock:
             failure = self._failure or failed(error)

@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from tux.base.allocation import give_back_early
 from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
@@ -31,7 +31,8 @@ from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
 from tux.io.text import OnBadRow
 from tux.loading.elsewhere import rows_of, write_elsewhere
-from tux.loading.folder import Spool, Spooled, join_ranges, ranges_of
+from tux.loading.folder import join
+from tux.loading.kept import Spool, Spooled, ranges_of
 from tux.loading.loader import Loaded, loader
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan, Share
@@ -40,8 +41,6 @@ from tux.loading.sharing import digest_shared, ranges_shared
 from tux.run.loader_member import FarMailbox, Member, explained
 
 JOB = "job.json"
-LOOK = 0.5
-"""Seconds between two looks at how far loaders are."""
 
 
 class LoadingJob(msgspec.Struct):
@@ -141,6 +140,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
     """Be a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     watch_parent(graph, parent)
+    give_back_early()
     try:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
         if job.meeting is None:
@@ -152,7 +152,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
                 FarMailbox(member).carry(steps)
         return 0
     except Exception as error:
-        failure = failed(explained(error, number))
+        failure = failed(explained(error, number, job_folder(graph)))
     leave_failure(job_folder(graph), number, failure)
     return failure.code
 
@@ -196,7 +196,7 @@ def _steps_together(
     if number in joiners:
         if job.held_out:
             write_elsewhere(graph, plan, ranges, job.fields, member.near)
-        join_ranges(graph, ranges, plan, loaded, names, digest)
+        join(graph, ranges, plan, loaded, names, digest)
         with replacing(together_path(graph)) as part:
             part.write_bytes(msgspec.json.encode(Together(ended, digest)))
 
@@ -213,14 +213,11 @@ def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
 
 
 def _telling(graph: Path, number: int) -> Tell:
-    """Writes down how much a loader has read, not more often than anybody looks."""
-    path, last = progress_path(graph, number), [0.0]
+    """Writes down how much a loader has read, after each of its large blocks."""
+    path = progress_path(graph, number)
     part = path.with_suffix(".part")
 
     def tell(size: int, pieces: float) -> None:
-        if (now := time.monotonic()) < last[0] + LOOK:
-            return
-        last[0] = now
         with writing(path):
             part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
             os.replace(part, path)
@@ -247,7 +244,7 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
         tell=tell,
     )
     src, dst, *numbers = rows.columns
-    fields = dict(zip(job.fields, map(np.asarray, numbers), strict=True))
+    fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
     share_rows = Share(src, dst, fields)
     return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
 

@@ -7,6 +7,7 @@ before it are read: so the one is told that one process would have met first.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,11 @@ from tux.run.local_loaders import LocalLoaders
 LOOK = 0.2
 """Seconds between two looks at the processes of this machine."""
 
+ALONE = 10.0
+"""Seconds after which all machines read the whole input, when one has asked for the job, so has its
+parts, and not all loaders have come: it may also be what is left of an older run.
+"""
+
 PATIENCE = 2.0
 """Seconds that loaders have to hear that it is over, and to leave."""
 
@@ -65,6 +71,7 @@ class LoadingLauncher:
     ) -> None:
         self.meeting, self._here, self._phase = meeting, here, phase
         self._refusals, self._begun = Refusals(warn, "loader"), False
+        self._asked_for_job: float | None = None  # when a machine has done so first
         self.thread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
@@ -109,7 +116,7 @@ class LoadingLauncher:
     def _outside(self, frames: list[Any]) -> bool:
         """Whether frames that are not of this meeting are a question of another machine, which is
         answered. One that has joined may have lost a loader. One that asks for the job has its
-        parts, and loads no share.
+        parts, and loads no share; see `ALONE`.
         """
         sockets, meeting = self.thread.reactor.sockets, self.meeting
         if isinstance(join := joining.heard(frames, meeting.meeting), Join):
@@ -122,8 +129,7 @@ class LoadingLauncher:
             return True
         if isinstance(join := joining.heard(frames, meeting.training), Join):
             joining.answer(sockets, join, NotYet(), meeting.training)
-            if not self._begun:
-                self.thread.inbox.put(MustReadWhole())
+            self._asked_for_job = self._asked_for_job or time.monotonic()
             return True
         return False
 
@@ -218,6 +224,9 @@ class LoadingLauncher:
                 return self.thread.receive(LOOK, waiting_for)
             except DeadlinePassed:
                 self._here.check()
+                asked = self._asked_for_job
+                if asked and not self._begun and time.monotonic() - asked > ALONE:
+                    raise MustReadWhole from None
                 deadline.waited(LOOK)
                 if deadline.left <= 0:
                     raise DeadlinePassed(

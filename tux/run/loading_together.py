@@ -22,7 +22,7 @@ from tux.base.signals import check_ending, ending_ignored, handle_ending
 from tux.cluster.joining import MustReadWhole, ask, leave
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
-from tux.io.input_files import listed
+from tux.io.input_files import InputFile
 from tux.run.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
 from tux.run.loading import COMMAND, NAP, LoadedGraph
 from tux.run.loading_launcher import LoadingLauncher
@@ -38,6 +38,7 @@ DIGITS = 8  # of a digest that are shown
 def make_parts_together(
     graph: Path,
     job: LoadingJob,
+    files: Sequence[InputFile],
     place: Place,
     deadline: float,
     traits: Mapping[str, str],
@@ -45,16 +46,16 @@ def make_parts_together(
     watch: Watcher | None = None,
 ) -> LoadedGraph:
     """On each of several machines: make the parts of its workers in the folder `graph`, which is
-    there and empty; an error leaves it to the caller to remove what is in it. `traits`: what all
-    machines must have in common besides what follows from `job`. `deadline`: seconds that a wait
-    may take in which no loader works.
+    there and empty; an error leaves it to the caller to remove what is in it. `files`: those of the
+    input. `traits`: what all machines must have in common besides these and the `job`. `deadline`:
+    seconds that a wait may take in which no loader works.
 
     Raises MustReadWhole where not all machines load their shares, PeerLost if a loader or a machine
     is lost, Refused where machines differ, DeadlinePassed, DiskError, and the DataError that one
     process would have raised first; other machines than the one of the fault raise Refused then.
     """
     watch = watch or Silent()
-    meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job), **traits}, deadline)
+    meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job, files), **traits}, deadline)
     first = place.rank * meeting.workers_here
     here = LocalLoaders(graph, job_folder(graph), meeting.near(first), command)
     with writing(graph):
@@ -118,8 +119,9 @@ def _leave(meeting: Meeting, why: str) -> None:
         leave(meeting, why)
 
 
-def traits_of(job: LoadingJob) -> dict[str, str]:
-    """What of a job must be the same on all machines, by the name under which the user knows it.
+def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
+    """What of a job and of the input's `files` must be the same on all machines, by the name under
+    which the user knows it.
 
     The sizes of files say what each share is, and where the input is cut says a little about what
     is in them. Where each machine has its own rows, these have the same columns.
@@ -140,12 +142,11 @@ def traits_of(job: LoadingJob) -> dict[str, str]:
     if job.types is not None:
         types = ", ".join(f"{name} {type}" for name, type in job.types.items())
         return out | {"columns of the rows of each machine": types}
-    return out | _traits_of_files(job)
+    return out | _traits_of_files(job, files)
 
 
-def _traits_of_files(job: LoadingJob) -> dict[str, str]:
+def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     """The same of files that all machines read."""
-    files = listed([piece.path for piece in job.whole] or job.data)
     out = {
         "number of input files": str(len(files)),
         "size of the input": f"{sum(file.size for file in files):,} bytes",

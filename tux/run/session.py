@@ -20,7 +20,6 @@ from tux.cluster.answering import Answers
 from tux.cluster.keeper import States
 from tux.cluster.restarts import Start
 from tux.engine.saved import load
-from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Scratch
 from tux.engine.training import Training
@@ -223,8 +222,7 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scra
         return None
     if states.keeper is None:
         return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
-    kept, name = states.keeper.lists, name_of(0, secrets.token_bytes(16))
-    return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
+    return Scratch.kept(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
 
 
 def _shares(
@@ -252,12 +250,14 @@ def _shares(
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """The error of a lost worker or a full disk says how to go on, if there is a checkpoint."""
+    """The error of a lost worker or of a disk says how to go on, if there is a checkpoint. What a
+    disk needs first, its error has said.
+    """
     try:
         yield
     except (PeerLost, DeadlinePassed, DiskError) as error:
         if folder and are_in(folder.path):
-            first = "free space there, then " if isinstance(error, DiskError) else ""
+            first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
             error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
 
@@ -280,7 +280,7 @@ def _going_on(
         for why in lost:
             note(record, Start(), why)
         return None, []
-    before.check(record)
+    before.check(record, program)
     before = on_workers(before, plan, program, inputs, watch)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
