@@ -1,5 +1,8 @@
 """An engine that holds rows: tables of this process, and machines that are folders of it."""
 
+import os
+from pathlib import Path
+
 import pyarrow as pa
 
 from tux.arrays.arrow import write_tables
@@ -54,3 +57,17 @@ class Taker(LocalMachine):
         self.backend.given.append((self.rank, name, len(data), dict(notes)))
         path = f"{self._command.folder}/{name}"
         write_tables(path, [data.slice(at, 20) for at in range(0, len(data), 20)], notes)
+
+
+def command_of(rank, folder):
+    """The process of a machine's command, for a driver that is in this folder."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().decode().split("\0")
+            where = os.readlink(path / "cwd")
+        except OSError:
+            continue
+        if "--node-rank" in words and words[words.index("--node-rank") + 1] == str(rank):
+            if where == str(folder):
+                return int(path.name)
+    return None

@@ -5,11 +5,10 @@ and what happens when a machine is lost.
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from dealt_rows import Tables
+from dealt_rows import Tables, command_of
 from run_folders import model, untimed
 
 from tux.apps.lda.lda import LDA
@@ -98,20 +97,6 @@ def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
         (rank, "test.parquet", 3) for rank in (0, 1)
     ]
     is_that_of_one_machine("out", epochs=3)
-
-
-def command_of(rank, folder):
-    """The process of a machine's command."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().decode().split("\0")
-            where = os.readlink(path / "cwd")
-        except OSError:
-            continue
-        if "--node-rank" in words and words[words.index("--node-rank") + 1] == str(rank):
-            if where == str(folder):
-                return int(path.name)
-    return None
 
 
 @pytest.mark.slow

@@ -3,15 +3,21 @@ and the model has the bytes of a run that reads all of them from one file.
 """
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+from dealt_rows import command_of
 from run_folders import model
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
+from tux.base.errors import DataError
 from tux.run import why_whole
+from tux.run.checkpoints import latest
 from tux.run.folder import read_run
 from tux.run.options import RunOptions
 from tux.run.session import run as run_here
@@ -21,28 +27,54 @@ pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 LIMIT = 400.0  # seconds after which a run counts as hung
 
 
-def test_a_data_set_of_ray(on_ray, tmp_path, monkeypatch):
-    """Of blocks of many sizes; two loaders on each machine share its rows."""
+def until(true, what):
+    limit = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < limit, f"{what}: not within {LIMIT:.0f} s"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def data_set(on_ray, tmp_path, monkeypatch):
+    """Rows in blocks of many sizes, one of them empty; and all of them as a table."""
     pytest.importorskip("ray.data")
     import pyarrow as pa
     import ray
 
-    from tux.backends.ray import RayMachine
-    from tux.backends.run import run
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(why_whole, "SMALL", 0)
-    blocks = [
-        pa.table(
-            {"user": [f"u{at % 9}"] * 40, "item": [*range(at, at + 40)], "rating": [at % 5] * 40}
+
+    def block(at):
+        rating = 9.0 if at == 3 else at % 5.0
+        return pa.table(
+            {"user": [f"u{at}"] * 40, "item": [*range(at, at + 40)], "rating": [rating] * 40}
         )
-        for at in range(7)
-    ]
-    data = ray.data.from_arrow([blocks[0], *(each.slice(0, 30) for each in blocks[1:])])
-    data = data.materialize()
-    whole = pa.concat_tables(ray.get(data.to_arrow_refs()))
-    test = ray.data.from_arrow([whole.slice(at, 1) for at in range(0, len(whole), 17)])
+
+    blocks = [block(0), *(block(at).slice(0, 30) for at in range(1, 7))]
+    data = ray.data.from_arrow(blocks).filter(lambda row: row["rating"] != 9.0).materialize()
+    tables = ray.get(data.to_arrow_refs())
+    assert not all(map(len, tables))
+    whole = pa.concat_tables(each for each in tables if len(each))
     write_tables("train.parquet", [whole])
+    return data, whole
+
+
+def on_two(data, test, said, **options):
+    """Train on two machines of Ray."""
+    from tux.backends.run import run
+
+    say = {"say": said.append, "warn": said.append}
+    return run(MF(rank=2), data, test, RunOptions(**options), on="ray", machines=2, **say)
+
+
+def test_a_data_set_of_ray(data_set, monkeypatch):
+    """Two loaders on each machine share its rows."""
+    import ray
+
+    from tux.backends.ray import RayMachine
+
+    data, whole = data_set
+    test = ray.data.from_arrow([whole.slice(at, 1) for at in range(0, len(whole), 17)])
     write_tables("test.parquet", ray.get(test.materialize().to_arrow_refs()))
     given, take = [], RayMachine.take
 
@@ -52,9 +84,7 @@ def test_a_data_set_of_ray(on_ray, tmp_path, monkeypatch):
 
     monkeypatch.setattr(RayMachine, "take", taking)
     how, said = {"jit": False, "threads": 1, "epochs": 3, "partitioner": "auto"}, []
-    options = RunOptions(**how, workers=2, out="ray")
-    say = {"say": said.append, "warn": said.append}
-    assert run(MF(rank=2), data, test, options, on="ray", machines=2, **say) == 0, said
+    assert on_two(data, test, said, **how, workers=2, out="ray") == 0, said
     half, held = len(whole) // 2, len(range(0, len(whole), 17))
     assert given == [
         ("data.parquet", half, "0 of 2"),
@@ -62,12 +92,34 @@ def test_a_data_set_of_ray(on_ray, tmp_path, monkeypatch):
         ("data.parquet", len(whole) - half, "1 of 2"),
         ("test.parquet", held),
     ]
-    monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
     options = RunOptions(**how, workers=4, out="here")
     run_here(MF(rank=2), "train.parquet", "test.parquet", options)
     assert model("ray") == model("here")
     assert read_run("ray").data.digest == read_run("here").data.digest
+
+
+def test_a_lost_machine_of_ray(data_set, tmp_path):
+    """All machines are given their rows again, and go on from the checkpoint."""
+    data, _ = data_set
+    how, said, codes = {"jit": False, "threads": 1, "epochs": 200, "checkpoint_every": "5"}, [], []
+    body = lambda: codes.append(on_two(data, None, said, **how, out=tmp_path / "ray"))  # noqa: E731
+    running = threading.Thread(target=body, daemon=True)
+    running.start()
+    until(lambda: not running.is_alive() or latest(tmp_path / "ray"), "there is a checkpoint")
+    assert running.is_alive(), said
+    os.kill(command_of(1, tmp_path), signal.SIGKILL)
+    running.join(LIMIT)
+    assert codes == [0], said
+    assert any("all machines are started again" in line for line in said)
+    run_here(MF(rank=2), "train.parquet", options=RunOptions(**how, workers=2, out="here"))
+    assert model("ray") == model("here")
+    assert read_run("ray").incarnations[-1].checkpoint > 0
+
+
+def test_a_data_set_without_rows(data_set):
+    data, _ = data_set
+    with pytest.raises(DataError, match="the data set has no rows"):
+        on_two(data.filter(lambda row: row["rating"] > 100.0), None, [])
 
 
 OF_SPARK = """

@@ -17,7 +17,7 @@ from tux.backends.contract import (
     answered,
     served,
 )
-from tux.base.errors import DeadlinePassed, UsageError
+from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.base.text import plural
 
 CALLS = 8
@@ -71,9 +71,11 @@ class Place:
         from tux.arrays.arrow import write_tables
 
         def fetched() -> Iterator[Any]:
-            for table in tables:
+            for reference in tables:
                 self._command.stay()
-                yield library().get(table)
+                table = library().get(reference)
+                if table.num_rows:  # one whose rows were filtered out may have no columns
+                    yield table
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
@@ -211,10 +213,14 @@ class Ray(Backend):
 
 
 class DataSet(Rows):
-    """The rows of a `ray.data.Dataset`; tables of Arrow, which Ray holds."""
+    """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
+    none.
+    """
 
     def __init__(self, data: Any) -> None:
         self._data = data.materialize()
+        if not self._data.count():
+            raise DataError("the data set has no rows", do="look at its filters")
 
     @property
     def whole(self) -> Any:
