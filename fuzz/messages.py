@@ -24,12 +24,15 @@ from tux.cluster.control import (
     Bye,
     Failed,
     Go,
+    HasLoaded,
+    HasRead,
     Hello,
     Keep,
     Kept,
     NotKept,
     Pass,
     Reached,
+    ReadWhole,
     Record,
     Trained,
     Until,
@@ -53,7 +56,7 @@ from tux.protocol.payloads import (
     Push,
     Totals,
 )
-from tux.protocol.piece import Content, Piece, content_of
+from tux.protocol.piece import Content, Piece, RoundPiece, content_of
 from tux.rows.table import Table
 
 JOB, WORKERS = 0xFEEDFACE12345678, 3
@@ -122,7 +125,7 @@ READERS: dict[Kind, tuple[Read, ...]] = {
     ),
     Kind.EVAL_ROWS: (lambda m: EvalRows.read(m, FIELDS, [2, 3]),),
     Kind.MODEL_ROWS: (lambda m: ModelRows.read(m, TABLES, [5, 5]),),
-    Kind.PIECE: (lambda m: Piece.read(m, 10),),
+    Kind.PIECE: (lambda m: Piece.read(m, 10), lambda m: RoundPiece.read(m, 10)),
     Kind.TAKEN: (content_of,),
     Kind.PULL_REQUEST: (PullRequest.read,),
     Kind.PULL_ANSWER: (lambda m: PullAnswer.read(m, FIELDS, {3: 2}),),
@@ -142,6 +145,7 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.MODEL_ROWS, 1, [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]),
     (Kind.PIECE, Content.LISTS, [np.zeros(10, np.uint8)]),
     (Kind.PIECE, Content.STATE, [np.ones(10, np.uint8)]),
+    (Kind.PIECE, 0, [np.array([12]), np.ones(10, np.uint8)]),
     (Kind.TAKEN, Content.STATE, []),
     (Kind.PULL_REQUEST, 0, PullRequest(3, 1, np.array([4, 1], np.int32)).arrays()),
     (Kind.PULL_ANSWER, 0, PullAnswer(3, 2, [ONES, np.zeros((2, 1), np.int64)]).arrays()),
@@ -162,6 +166,9 @@ CONTROLS: tuple[control.Control, ...] = (
     Trained(0.25, 7, ended_early=True),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),
+    HasRead(),
+    HasLoaded(),
+    ReadWhole(),
 )
 BEAT = Beat(works=True, refused=3, last_refused="a connection")
 

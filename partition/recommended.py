@@ -14,10 +14,8 @@ def recommended(
     """The name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in a
     line.
 
-    Two types of vertices: `aweto`, which keeps the larger side whole. Nothing of that side travels,
-    and a function of one of its vertices sees all edges of it, which no partitioner with fewer
-    replicas can promise. One type: `ne`, the fewest replicas for its time, or `two_phase` where its
-    memory would not do.
+    Two types of vertices: see `for_two_types`. One type: `ne`, the fewest replicas for its time, or
+    `two_phase` where its memory would not do.
     """
     if k == 1:
         return "random", "there is one part"
@@ -25,11 +23,19 @@ def recommended(
         sources, targets = (
             np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (src, dst)
         )
-        side, count = ("source", sources) if sources >= targets else ("target", targets)
-        return (
-            "aweto",
-            f"edges join two types, so the {count:,} vertices of the {side} side can stay whole",
-        )
+        return for_two_types(int(sources), int(targets))
     if len(src) > MOST_IN_MEMORY:
         return "two_phase", f"{len(src):,} edges of one type are more than ne would hold in memory"
     return "ne", f"{len(src):,} edges of one type: the fewest replicas for the time"
+
+
+def for_two_types(sources: int, targets: int) -> tuple[str, str]:
+    """The same for edges from so many vertices to so many of another type: `aweto`, which keeps the
+    larger side whole.
+
+    Nothing of that side travels, and a function of one of its vertices sees all edges of it, which
+    no partitioner with fewer replicas can promise.
+    """
+    side, count = ("source", sources) if sources >= targets else ("target", targets)
+    why = f"edges join two types, so the {count:,} vertices of the {side} side can stay whole"
+    return "aweto", why

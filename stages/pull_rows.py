@@ -97,11 +97,13 @@ class PullClient:
         self._ids[step], self._pulled[step] = ids, {}
         for home, asked in enumerate(ids):
             request = PullRequest(step, max(step - slack, 0), self._number[asked])
-            self._send(Kind.PULL_REQUEST, home, clock, request.arrays())
+            self._send(Kind.PULL_REQUEST, home, clock, request.arrays(), len(asked))
         return self._workers
 
     def install(self, message: Message) -> None:
-        """An answer of one home."""
+        """An answer of one home. Its bytes are counted here, by who has asked: the home may send it
+        when its own worker is in the next epoch, or not there yet.
+        """
         home = message.source
         asked = {
             step: len(self._ids[step][home])
@@ -110,6 +112,8 @@ class PullClient:
         }
         answer = PullAnswer.read(message, self.server.fields, asked)
         self._pulled[answer.step][home] = answer
+        if asked[answer.step] and home != self.worker.rank:
+            self.worker.bytes_sent[self.over] += message.nbytes
 
     def laid_out(
         self, block: Block, made: dict[str, np.ndarray]
@@ -173,24 +177,26 @@ class PullClient:
             ]
             for home in changes
         ]
-        return self._push(clock, step, sent)
+        return self._push(clock, step, ids, sent)
 
     def push_nothing(self, clock: int) -> int:
         """What belongs to `pull_nothing`."""
         step = self._begun - 1
-        del self._ids[step], self._pulled[step]
-        return self._push(
-            clock, step, [[array[:0] for array in self.server.fields]] * self._workers
-        )
+        nothing = [array[:0] for array in self.server.fields]
+        del self._pulled[step]
+        return self._push(clock, step, self._ids.pop(step), [nothing] * self._workers)
 
-    def _push(self, clock: int, step: int, changes: list[Arrays]) -> int:
+    def _push(self, clock: int, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> int:
         for home, arrays in enumerate(changes):
-            self._send(Kind.PUSH, home, clock, Push(step, arrays).arrays())
+            self._send(Kind.PUSH, home, clock, Push(step, arrays).arrays(), len(ids[home]))
         return 0
 
-    def _send(self, kind: Kind, home: int, clock: int, arrays: Arrays) -> None:
+    def _send(self, kind: Kind, home: int, clock: int, arrays: Arrays, rows: int) -> None:
+        """A message about so many rows. One about none does not count: those that close the blocks
+        before a state is kept have none, and records are the same without them.
+        """
         message = Message(kind, self.worker.rank, home, clock, self.sync_id, arrays)
-        self.worker.enqueue(message, self.over)
+        self.worker.enqueue(message, self.over, counted=rows > 0)
 
     def handle(self, server: Server, message: Message) -> list[Message]:
         """On the home: a pull or a push; returns the answers that can be given now."""

@@ -168,7 +168,7 @@ def run(job, *, files=(), keeper=None, places=None, delivery=0, states=()):
     arrays = [
         {name: array.tobytes() for name, array in arrays_of(each).items()} for each in workers
     ]
-    return Ending(arrays, [_untimed(job, each) for each in records], workers)
+    return Ending(arrays, [untimed(each) for each in records], workers)
 
 
 def _steps(training, job, records):
@@ -177,17 +177,6 @@ def _steps(training, job, records):
             yield
         else:
             records.append(record)
-
-
-def _untimed(job, records):
-    """Records without what was measured. What masters of pulled rows send counts for the epoch that
-    they are in, and workers begin an epoch at different times.
-    """
-    pulled = any(vertex.remote for vertex in job.program.vertices.values()) and job.k > 1
-    return [
-        {name: x for name, x in each.items() if not (pulled and name.startswith("bytes_sent"))}
-        for each in untimed(records)
-    ]
 
 
 def all_kept(job, folder):

@@ -3,10 +3,12 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.loading.folder import Spool, join
+from tux.loading.elsewhere import rows_of, write_elsewhere
+from tux.loading.folder import Spool, Spooled, join, join_ranges, ranges_of
 from tux.loading.loader import loader
 from tux.loading.plan import Share
 from tux.loading.rounds import together
+from tux.loading.sharing import digest_shared, ranges_shared
 from tux.partition import PARTITIONERS
 
 
@@ -52,3 +54,48 @@ def cut_up(rng, src, dst, fields, n):
         Share(src[lo:hi], dst[lo:hi], {name: each[lo:hi] for name, each in fields.items()})
         for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
     ]
+
+
+def on_machines(folder, plan, shares, each, *, held_out=False):
+    """The folders, one of each machine, that loaders write, of which `each` machine has so many;
+    and the digest that all of them know.
+    """
+    folder.mkdir()
+    folders = [folder / str(at) for at in range(plan.loaders // each)]
+    for own in folders:
+        own.mkdir()
+    joiners, names = range(0, plan.loaders, each), list(shares[0].fields)
+    dtypes = {name: array.dtype.str for name, array in shares[0].fields.items()}
+    loaded = [None] * plan.loaders
+
+    def steps(at, share):
+        spool = folder / f"spool-{at}"
+        spool.mkdir()
+        loaded[at] = yield from loader(plan, at, share, Spool(folders[at // each], spool))
+        kept = Spooled(spool)
+        own = ranges_of(kept)
+        if held_out:
+            own |= rows_of(folders[at // each], plan, at)
+        ranges = yield from ranges_shared(plan, at, joiners, own)
+        digest = yield from digest_shared(plan, at, kept, ranges, loaded, names)
+        if at in joiners:
+            if held_out:
+                here = range(at, at + each)
+                write_elsewhere(folders[at // each], plan, ranges, dtypes, here)
+            join_ranges(folders[at // each], ranges, plan, loaded, names, digest)
+        else:
+            assert not ranges
+        return digest
+
+    digests = together([steps(at, share) for at, share in enumerate(shares)])
+    return folders, digests
+
+
+def of_machine(whole, at, plan, each):
+    """Of the files of a whole folder, those that a machine has with `each` loaders."""
+    mine = {part for loader in range(at * each, (at + 1) * each) for part in plan.hosted(loader)}
+    return {
+        name: content
+        for name, content in whole.items()
+        if not name.startswith("part-") or int(name.partition("/")[0].removeprefix("part-")) in mine
+    }

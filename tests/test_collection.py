@@ -45,7 +45,7 @@ def test_ids_are_short(request):
     assert len(longest) <= LONGEST, longest[:LONGEST]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ids_depend_on_nothing_but_the_source(tmp_path, request):
     """Neither on the time, the hash seed, folders, the time zone, the locale, nor on whether
     there are real data: another process collects what this one has collected.

@@ -78,7 +78,7 @@ def test_no_run_ends_below_the_minimum(k):
     assert min(team.history("duality_gap")) >= -1e-13 * best
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("level", cpus.LEVELS)
 def test_on_processors_with_fewer_instructions(level):
     if not cpus.runs(level):

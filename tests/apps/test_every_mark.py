@@ -109,6 +109,18 @@ def test_mf_goes_on_from_every_mark_to_the_same_bytes(tmp_path):
     assert any(clocks for _, clocks in check_every_mark(job, tmp_path))
 
 
+def test_pulled_rows_go_on_from_every_mark_to_the_same_bytes(tmp_path):
+    """And to the same counts of bytes: what is sent for a state alone does not count."""
+    path = shown("Visits", tmp_path)
+    path.write_text(path.read_text().replace("vertices=1000", "vertices=8"))
+    data = linked("page", "page", n=24, m=40)
+    job = Job(find(str(path)).program(length=3), data, 2, k=2, jit=False)
+    assert any(clocks for _, clocks in check_every_mark(job, tmp_path))
+    found = [run(job, delivery=number).records for number in range(4)]
+    assert found == [found[0]] * 4
+    assert all(each["bytes_sent_page"] > 0 for records in found[0] for each in records)
+
+
 # At slack 2 a run depends on the order of messages too, so bytes cannot be compared. The seeds of
 # five runs decide where their models start, and so how good they are; what an interruption changes,
 # the order in which changes meet, is small beside that. So a run that went on must end within the

@@ -101,8 +101,13 @@ MADE = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("app", MADE)
+@pytest.mark.parametrize(
+    "app",
+    [
+        pytest.param("mf", marks=pytest.mark.slow),
+        *(pytest.param(app, marks=pytest.mark.long) for app in ("sparse", "warp", "blockpg")),
+    ],
+)
 def test_curves_go_on_on_other_workers(app, tmp_path):
     """From 4 workers to fewer and to more: each epoch within .5% of that on 4."""
     (make, metrics), k, half, last = MADE[app], 4, 5, 10
@@ -176,10 +181,14 @@ class Counting(Sampling):
                 fields["topic"] = fields["z"][:, TOPIC]  # where the team looks for it
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("slack", [0, 2])
 @pytest.mark.parametrize(
-    "program", [LDA(sampler="sparse", **SMALL), WarpLDA(**SMALL)], ids=["exact", "warp"]
+    ("program", "slack"),
+    [
+        pytest.param(LDA(sampler="sparse", **SMALL), 2, marks=pytest.mark.slow, id="exact-2"),
+        pytest.param(LDA(sampler="sparse", **SMALL), 0, marks=pytest.mark.long, id="exact-0"),
+        pytest.param(WarpLDA(**SMALL), 2, marks=pytest.mark.long, id="warp-2"),
+        pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.slow, id="warp-0"),
+    ],
 )
 def test_counts_of_topics_are_exact(program, slack, tmp_path):
     inputs = Inputs(drawn(documents=40, words=20))

@@ -93,3 +93,15 @@ def test_divergence_names_vertex_field_and_value(tux, here, ratings):
     assert "--step" in do
     assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl"}
     assert "results" not in json.loads((here / "out" / "run.json").read_text())
+
+
+# ---- numbers
+
+
+@pytest.mark.parametrize("text", ["-3s", "0", "3x", "s", "1e9s", "-.5s"])
+def test_how_often_states_are_kept_has_a_form(tux, text):
+    code, _, err = tux("run", "mf", "--checkpoint-every", text, "--out", "out")
+    assert code == 2 and err.splitlines()[0] == (
+        "error: --checkpoint-every: a number of epochs (5) or of seconds (30s, 0.5s), above 0, is "
+        f"needed, not {text!r}"
+    )

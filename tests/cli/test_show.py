@@ -1,5 +1,6 @@
 """What a run shows: signs of life, and a table that grows."""
 
+import re
 import time
 
 from tux.cli import show
@@ -15,6 +16,17 @@ def test_a_silent_run_tells_what_it_is_doing(capsys):
             lines += capsys.readouterr().out.splitlines()
             time.sleep(0.01)
     assert len(lines) >= 2 and all(line.startswith("... load, ") for line in lines)
+
+
+def test_what_is_half_done_tells_how_long_the_rest_takes(capsys):
+    line, limit = "", time.monotonic() + SOON
+    with show.Plain(beat=0.05) as watch:
+        watch.phase("load")
+        watch.share(0.5)
+        while "left" not in line and time.monotonic() < limit:
+            line += capsys.readouterr().out
+            time.sleep(0.01)
+    assert re.match(r"\.\.\. load, 50%, \d+ s, about \d+ s left\n", line)
 
 
 def test_a_run_that_is_not_silent_for_long_says_nothing_between(capsys):

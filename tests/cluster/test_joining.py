@@ -9,11 +9,12 @@ from members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining
-from tux.cluster.answering import Answering, answer
+from tux.cluster.answering import Answering, Answers
 from tux.cluster.control import Join, NotYet, Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
+from tux.cluster.meeting import Meeting
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
@@ -200,7 +201,7 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
     monkeypatch.setattr(answering, "LEAST", 0.0)
     answers = Answering("tcp://127.0.0.1:*", secret)
     place = answers._sockets.endpoint
-    answers._meeting = joining.number(secret or place.encode(), b"")
+    answers._answers = {joining.number(secret or place.encode(), b""): NotYet()}
     addresses = {"launcher": place, "listen": "tcp://127.0.0.1:*", "secret": secret}
     asking = job_in("unused", nonce=b"old", rejoin=SOON, deadline=SOON, **addresses)
     heard = []
@@ -237,10 +238,19 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
 
 
 def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
-    answer(f"ipc://{tmp_path}/launcher", None)()
     first = Answering("tcp://127.0.0.1:*", None)
-    answer(first._sockets.endpoint, None)()
+    for address in (f"ipc://{tmp_path}/launcher", first._sockets.endpoint, ""):
+        answers = Answers(address)
+        answers.begin()
+        answers.begin(loaded=True)
+        assert answers._answering is None
+        answers.end()
     first.close()
+    answers = Answers("tcp://127.0.0.1:*")
+    answers.begin()
+    assert answers._answering is not None
+    answers.end()
+    answers.end()
 
 
 @pytest.mark.parametrize("nonce", [b"one", b"older"])
@@ -255,3 +265,22 @@ def test_a_machine_that_leaves_says_so_at_once(tmp_path, machine0, nonce):
         joining.leave(msgspec.structs.replace(leaving, nonce=b"one"), "the right one")
         with pytest.raises(PeerLost, match="the right one"):
             launcher.receive(SOON, "a message")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_machine_that_wants_to_load_when_there_are_workers_reads_all(tmp_path, machine0, begun):
+    job = job_in(tmp_path, nonce=b"the nonce")
+    launcher = machine0(job, begun=begun)
+    meeting = Meeting(
+        workers=2,
+        workers_here=1,
+        launcher=job.launcher,
+        listen=f"ipc://{tmp_path}/command",
+        secret=None,
+        traits={},
+        deadline=SOON,
+    )
+    assert meeting.meeting not in (job.meeting, job.number) and meeting.training == job.meeting
+    with pytest.raises(joining.MustReadWhole):
+        joining.ask(meeting)
+    assert launcher.reactor.refused == 0

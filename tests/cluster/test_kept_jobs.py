@@ -59,24 +59,21 @@ def model(folder, name):
 
 
 def untimed(folder, name):
-    """The records of a job without what was measured, and without counts of bytes: where rows are
-    pulled, a state costs some.
-    """
-    measured = ("seconds", "edges_per_second", "bytes_dense")
+    """The records of a job without what was measured."""
+    measured = ("seconds", "edges_per_second")
     return [
-        {
-            k: v
-            for k, v in each.items()
-            if k not in measured and not k.endswith("_s") and not k.startswith("bytes_sent")
-        }
+        {k: v for k, v in each.items() if k not in measured and not k.endswith("_s")}
         for each in json.loads((folder / name / "records.json").read_text())
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "every", "within"),
-    [(MF, "1", False), (MF, "0.2s", None), (WALKS, "0.05s", True)],
+    [
+        pytest.param(MF, "1", False, marks=pytest.mark.slow),
+        pytest.param(MF, "0.2s", None, marks=pytest.mark.long),
+        pytest.param(WALKS, "0.05s", True, marks=pytest.mark.slow),
+    ],
 )
 def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, every, within):
     if of is MF:

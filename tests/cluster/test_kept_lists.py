@@ -3,6 +3,7 @@ with the same lists, also where the launcher is on another machine.
 """
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,9 +41,8 @@ class Folder:
     def ready(self, worker):
         if worker.rank == 0:
             self.starts, self.workers = self.starts + 1, []
-        name = name_of(worker.rank, bytes([self.starts]))
-        worker.scratch = Scratch(
-            lambda: self.files.enter_context(created(self.path / name)), name, self.path
+        worker.scratch = Scratch.kept(
+            self.path, worker.rank, bytes([self.starts]), self.files.enter_context
         )
         self.workers.append(worker)
 
@@ -226,3 +226,13 @@ def test_no_checkpoint_without_all_its_lists(tmp_path):
         with pytest.raises(Exception, match="No such file|4 bytes instead of 5") as caught:
             launcher._sync_lists(held)
         assert isinstance(caught.value, DataError) == bool(content)
+
+
+def test_who_writes_lists_that_states_name_knows_their_folder(tmp_path):
+    """So an error about them names it."""
+    folder = tmp_path / "lists"
+    job = job_in(tmp_path, lists="spooled", lists_folder=str(folder), checkpoint_every=EACH)
+    scratch = job._scratch(1)
+    with scratch.open() as file:
+        assert Path(file.name) == job.list_file(1) == folder / scratch.name
+    assert scratch.folder == folder

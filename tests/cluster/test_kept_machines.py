@@ -82,7 +82,7 @@ def errors_of(out):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_path, number):
     out = tmp_path / "out"
-    first, other = machine(0, *EVERY, "--out", out), machine(1, *EVERY)
+    first, other = machine(0, *EVERY, "--out", out), machine(1, *EVERY, "--rejoin", 2)
     assert first.until(lambda: len(kept(out)) > 1 or first.process.poll() is not None, HARD)
     os.kill(first.process.pid, number)
     codes = [ends(first), ends(other)]

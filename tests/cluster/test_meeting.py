@@ -109,7 +109,7 @@ def test_what_differs_is_named_on_both_machines(start, first, second, texts):
 @pytest.mark.slow
 def test_who_has_another_key_is_told_by_the_launcher(start):
     first, second = (
-        start(0, "--nnodes", 2, "--timeout", 20),
+        start(0, "--nnodes", 2, "--timeout", 12),
         start(1, "--nnodes", 2, "--timeout", 10, key="other"),
     )
     assert "all have the same key" in over(second, 5)
@@ -221,7 +221,7 @@ def test_a_machine_whose_command_was_killed_may_be_started_anew(start):
     whole(running[0].folder / "out", "worker 1 has been silent for 8 s")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_machines_end_when_the_restarts_are_used_up(start):
     running = two_that_train(start, "--out", "out", "--restarts", 1, "--rejoin", 5)
     kill(running[0], 0)

@@ -20,7 +20,7 @@ from tux.protocol.message import Kind
 
 PART = "part"
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [], 0)
+HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
 
 
 class OnDisk(InMemory):

@@ -195,6 +195,21 @@ def test_a_checkpoint_of_other_workers_is_no_start(begin):
     assert len(begin.made) == 1
 
 
+def test_a_checkpoint_that_cannot_be_read_ends_the_run_and_both_causes_are_told(begin):
+    class Unreadable(Points):
+        def newest(self):
+            raise DiskError("a.shard cannot be read", where="/out/a.shard", do="see to the cause")
+
+    with pytest.raises(DiskError) as caught:
+        with begin(3, Unreadable(begin.log), (None, [1], LOST)) as training:
+            list(training.epochs(3))
+    assert caught.value.what == (
+        "worker 1 was killed, and all cannot be started again: a.shard cannot be read"
+    )
+    assert (caught.value.where, caught.value.do) == ("/out/a.shard", "see to the cause")
+    assert len(begin.made) == 1
+
+
 @pytest.mark.parametrize("error", [ProgramError("1 / 0"), NotJoined("machine 1")])
 def test_what_would_come_again_is_not_retried(begin, error):
     with (

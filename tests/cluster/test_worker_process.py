@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from members import job_in
 
-from tux.base.errors import DeadlinePassed, Refused
+from tux.base.errors import PeerLost, Refused
 from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_files import WorkerFiles
@@ -55,19 +55,20 @@ def test_a_job_may_end_before_it_begins(peer):
         peer._meet()
 
 
-def test_a_launcher_that_never_answers_is_waited_for_as_long_as_it_may_rejoin(
+def test_a_launcher_that_never_answers_is_lost_as_soon_as_one_that_falls_silent(
     tmp_path, monkeypatch
 ):
     """It was killed when it had taken this machine: neither a state nor a word comes from it."""
     monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
-    job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=0.02)
+    monkeypatch.setattr("tux.cluster.worker_process.SILENCE", 0.02)
+    job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=600.0)
     peer = Peer(tmp_path, 0, job)
     try:
         for wait in (
             peer._meet,
             lambda: peer._state_before(Saved("", Digest(100, "0" * 64)), ""),
         ):
-            with pytest.raises(DeadlinePassed, match="no answer from machine 0 at 127.0.0.1:9"):
+            with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for"):
                 wait()
     finally:
         peer.socket_thread.close()
@@ -144,3 +145,18 @@ def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
     assert peer._excused(1, 1.0), "only the launcher says that it goes on"
     arrives(peer, pack_beat(Beat(), 1, 2, 0))
     assert not peer._excused(1, 1.0) and life.heard[1] > 0.0
+
+
+def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch):
+    """It may be stopped before it has given a sign of life."""
+    monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
+    monkeypatch.setattr("tux.cluster.worker_process.SILENCE", 0.02)
+    stopped = [True] * 9 + [False] * 9
+    monkeypatch.setattr("tux.cluster.worker_process.is_stopped", lambda process: stopped.pop(0))
+    peer = Peer(tmp_path, 0, job_in(tmp_path, launcher="tcp://127.0.0.1:9"))
+    try:
+        with pytest.raises(PeerLost, match="has been silent"):
+            peer._meet()
+        assert len(stopped) == 7
+    finally:
+        peer.socket_thread.close()

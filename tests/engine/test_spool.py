@@ -13,7 +13,7 @@ import pytest
 
 from tux.base.errors import DataError, DiskError, Refused
 from tux.engine import shard, spool
-from tux.engine.segments import check, created, of_shard
+from tux.engine.segments import check, of_shard
 from tux.engine.spool import Scratch, Spool, SpooledLists
 
 N, ROUNDS = 23, 3
@@ -145,8 +145,8 @@ def test_a_full_disk_is_told():
 # ---- as a part of states
 
 
-def kept(folder, segments=(), name="0000-0000000000000001"):
-    spooled = Spool("page", WIDTHS, Scratch(lambda: created(folder / name), name, folder))
+def kept(folder, segments=(), start=b"1"):
+    spooled = Spool("page", WIDTHS, Scratch.kept(folder, 0, start))
     spooled.go_on(segments)
     return spooled
 
@@ -171,7 +171,7 @@ def test_whoever_goes_on_writes_behind_the_lists_of_a_state(tmp_path, begun):
         check(tmp_path, each)
     assert [len(each) for each in states] == [0, 1, 1, 1]
 
-    second = kept(tmp_path, states[begun], "0000-0000000000000002")
+    second = kept(tmp_path, states[begun], b"2")
     assert second.segments() == states[begun]
     for number in range(begun, ROUNDS):
         second.append(every, lists_of(number, every))

@@ -44,9 +44,14 @@ def test_a_worker_is_killed(whole, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["launcher-killed-model", "launcher-killed-results", "all-killed", "bit-flips"]
+    "name",
+    [
+        pytest.param("launcher-killed-model", marks=pytest.mark.slow),
+        pytest.param("launcher-killed-results", marks=pytest.mark.slow),
+        pytest.param("all-killed", marks=pytest.mark.slow),
+        pytest.param("bit-flips", marks=pytest.mark.long),
+    ],
 )
 def test_others(whole, tmp_path, name):
     assert not played(name, whole, tmp_path).wrong

@@ -1,10 +1,11 @@
 """A loader process whose share is a range of bytes of a text file of lines "source target number",
-cut at ends of lines; one line "die" kills it.
+cut at ends of lines; a line "die" kills it, "stop" stops it, "sleep" makes it wait.
 """
 
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tux.loading.plan import Share
 from tux.run.loader_process import Rows, serve
 
 
-def read(job, number):
+def read(job, number, tell):
     content = Path(job.data).read_bytes()
     n = job.plan.loaders
     cuts = [0, *(content.find(b"\n", len(content) * at // n) + 1 for at in range(1, n))]
@@ -24,6 +25,11 @@ def read(job, number):
     for row in rows:
         if row == [b"die"]:
             os.kill(os.getpid(), signal.SIGKILL)
+        if row == [b"stop"]:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if row == [b"sleep"]:
+            Path(sys.argv[1], ".loading", f"sleeps-{number}").touch()
+            time.sleep(100)
         if len(row) != 3:
             at = content[: cuts[number]].count(b"\n") + rows.index(row) + 1
             raise DataError("a bad line", where=f"{job.data}:{at}")

@@ -5,7 +5,11 @@ import pytest
 from loaded import cut_up, files, in_shares, one_process
 
 from tux.arrays.arrow import STRING, Coded
+from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
+from tux.graph.parts import cut
+from tux.graph.store import save
+from tux.loading.loader import rounds_of
 from tux.loading.plan import IN_SHARES, Plan, Share
 from tux.loading.turns import IN_TURNS
 from tux.partition import PARTITIONERS
@@ -161,3 +165,31 @@ def test_more_ids_than_a_row_group_of_parquet(tmp_path):
     one_process(tmp_path / "one", SAME, src, dst, {}, 3, "source", 1)
     in_shares(tmp_path / "shares", Plan(SAME, 4, 3, "source", 1), cut_up(rng, src, dst, {}, 4))
     assert files(tmp_path / "shares") == files(tmp_path / "one")
+
+
+@pytest.mark.parametrize("partitioner", ["aweto", "bicut"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_one_type_of_which_one_side_stays_whole(tmp_path, partitioner, side):
+    """A vertex as a source and the same as a target are two for the partitioner."""
+    rng = np.random.default_rng(3)
+    src, dst = rng.integers(0, 40, 300) ** 2, rng.integers(0, 40, 300)
+    edges = EdgeData.of(SAME, src, dst, {})
+    parts = PARTITIONERS[partitioner](edges.src, edges.dst, 3, 2, bipartite=True, favourite=side)
+    (tmp_path / "one").mkdir()
+    how = {"partitioner": partitioner, "seed": 2, "digest": edges.digest()}
+    save(tmp_path / "one", cut(edges, None, parts, 3, 2), SAME, **how)
+    plan = Plan(SAME, 4, 3, partitioner, 2, True, side)
+    loaded = in_shares(tmp_path / "shares", plan, cut_up(rng, src, dst, {}, 4))
+    assert files(tmp_path / "shares") == files(tmp_path / "one")
+    assert sum(sum(own.repeated) for own in loaded) == edges.duplicates
+
+
+@pytest.mark.parametrize("partitioner", ["dbh", "pds", "aweto"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_number_of_rounds_is_known_before(tmp_path, partitioner, n):
+    rng, taken = np.random.default_rng(0), []
+    src, dst = rng.integers(0, 9, 50), rng.integers(0, 9, 50)
+    plan = Plan(SAME, n, 3, partitioner)
+    shares = cut_up(rng, src, dst, {}, n)
+    in_shares(tmp_path / "shares", plan, shares, lambda at, inbox: taken.append(at))
+    assert taken.count(0) == taken.count(n - 1) == rounds_of(plan)

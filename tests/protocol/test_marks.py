@@ -154,3 +154,25 @@ def test_what_no_worker_may_say():
     keeping.ended(0, 5, "")
     with pytest.raises(ValueError, match="it was not to write its state at mark 5"):
         keeping.ended(0, 5, "")
+
+
+MEANINGLESS = ["0", "0s", "-3", "-3s", "+3s", "3x", "s", ".s", "1e9s", "1e9", "5.5", "", "nans"]
+MEANINGLESS += ["infs", " 5", "5 s", "1_0", "\u0663", "9" * 10, "9" * 5000 + "s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "every"),
+    [
+        ("5", Every(epochs=5)),
+        ("30s", Every(seconds=30.0)),
+        ("0.05s", Every(seconds=0.05)),
+        (".5s", Every(seconds=0.5)),
+        ("2.s", Every(seconds=2.0)),
+    ],
+)
+def test_how_often_states_are_kept_as_text(text, every):
+    assert Every.read(text) == every
+
+
+def test_text_that_does_not_say_how_often_states_are_kept():
+    assert [text for text in MEANINGLESS if Every.read(text) is not None] == []

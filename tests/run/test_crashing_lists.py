@@ -22,7 +22,7 @@ from tux.run.checkpoints import Checkpoints, Manifest, newest
 from tux.run.resume import states_of
 
 MANIFEST = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
-HEAD = Head(1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, [], 0)
+HEAD = Head(1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, [])
 
 
 def rows(epoch):

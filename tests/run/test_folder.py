@@ -338,3 +338,18 @@ def test_a_last_line_still_being_written_is_left_out(tmp_path):
         read_metrics(tmp_path)
     with pytest.raises(DataError, match="is no folder of a run"):
         read_run(tmp_path)
+
+
+def test_the_name_of_a_run_beside_it_is_guessed(tmp_path):
+    for name in ("first", "second", "fist"):
+        (tmp_path / name).mkdir()
+        if name != "fist":
+            (tmp_path / name / "run.json").write_text("{}")
+    for wrong, near in (("frist", "first"), ("fist", "first"), ("secnod/", "second")):
+        with pytest.raises(DataError) as caught:
+            read_run(f"{tmp_path}/{wrong}")
+        assert caught.value.do.startswith(f"did you mean {tmp_path}/{near}? name the folder")
+    for far in ("quite_another", "none/first"):
+        with pytest.raises(DataError, match="is no folder of a run") as caught:
+            read_run(tmp_path / far)
+        assert caught.value.do == "name the folder that tux run --out made"

@@ -15,8 +15,8 @@ from tux.apps.deepwalk import walks
 from tux.apps.deepwalk.walks import Walks
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, Refused
-from tux.engine import segments
-from tux.run import checkpoints, session
+from tux.engine import segments, spool
+from tux.run import checkpoints
 from tux.run.checkpoints import Checkpoint, newest
 from tux.run.folder import read_metrics
 from tux.run.options import RunOptions
@@ -165,13 +165,13 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(here, links, monkeypatch):
             return open("/dev/full", "wb", buffering=0)
         return file
 
-    monkeypatch.setattr(session, "created", created)
+    monkeypatch.setattr(spool, "created", created)
     train(links, "part", every="1", epochs=1)
     with pytest.raises(
         DiskError, match="file of lists in .* cannot be written: No space"
     ) as caught:
         resume("part", epochs=EPOCHS)
     assert caught.value.exit_code == 6 and "tux run --resume part" in caught.value.do
-    monkeypatch.setattr(session, "created", whole)
+    monkeypatch.setattr(spool, "created", whole)
     resume("part", epochs=EPOCHS)
     is_like("part", "whole")

@@ -1,5 +1,6 @@
 """A run that stops goes on from a checkpoint: same bytes, each epoch once; and what is refused."""
 
+import errno
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, Interrupted, PeerLost, Refused, UsageError
 from tux.base.signals import ending_deferred
+from tux.engine.shard import unreadable
 from tux.run import claim
 from tux.run.folder import Incarnation, RunFolder, read_metrics, read_run
 from tux.run.keeping import LocalMarks
@@ -213,6 +215,16 @@ def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
         with pytest.raises(PeerLost) as caught:
             train(f"lost{after}", watch=Stopping(after, lost))
         assert caught.value.do == advice
+
+
+def test_whoever_meets_an_unreadable_checkpoint_is_told_what_it_needs(here):
+    """Not space on the disk."""
+    why = OSError(errno.EIO, os.strerror(errno.EIO))
+    with pytest.raises(DiskError, match="a.shard of a checkpoint cannot be read") as caught:
+        train("out", watch=Stopping(3, unreadable(Path("a.shard"), why)))
+    assert caught.value.where == "a.shard" and "space" not in caught.value.do
+    assert "remove the file if the disk has lost it" in caught.value.do
+    assert caught.value.do.endswith("then go on from the last checkpoint: tux run --resume out")
 
 
 def test_data_in_memory_are_refused(here):

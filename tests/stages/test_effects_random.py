@@ -128,7 +128,7 @@ def test_what_a_module_keeps_of_one_run_does_not_reach_the_next():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_happens_in_many_udfs_that_was_not_found():
     for number in range(3000):
         text = source(Random(number), wild=0.3)[1]

@@ -280,8 +280,8 @@ def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
         return [(group.num_rows, group.total_byte_size) for group in groups]
 
 
-def parquet_rows(path: str | os.PathLike[str], begin: int, end: int) -> int:
-    """How many rows the row groups `begin` up to `end` of a Parquet file have."""
+def parquet_rows(path: str | os.PathLike[str], begin: int, end: int | None) -> int:
+    """How many rows the row groups `begin` up to `end` of a Parquet file have; None: to its end."""
     return sum(rows for rows, _ in parquet_groups(path)[begin:end])
 
 

@@ -24,13 +24,17 @@ def one_line(text: str) -> str:
 
 
 def closest(word: str, among: Iterable[str]) -> str:
-    """``did you mean X?`` for the closest of the known words, or nothing.
+    """``did you mean X?`` for the closest of the known words, or nothing."""
+    return f"did you mean {near}? " if (near := nearest(word, among)) else ""
 
-    The dashes of flags do not make them alike.
+
+def nearest(word: str, among: Iterable[str]) -> str:
+    """The closest of the known words; "" if none is close. The dashes of flags do not make them
+    alike.
     """
     known = {name.lstrip("-"): name for name in among}
     near = difflib.get_close_matches(word.lstrip("-"), known, 1, 0.5)
-    return f"did you mean {known[near[0]]}? " if near else ""
+    return known[near[0]] if near else ""
 
 
 def named(data: object) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -22,6 +23,10 @@ from tux.protocol.marks import Every
 
 # prefix of the names under which a program's parameters are kept apart from the command's own
 OWN = "parameter "
+
+
+VALUE = re.compile(r"-\.?\d", re.ASCII)
+"""How values begin that are no flags."""
 
 
 def whole(text: str) -> int:
@@ -59,7 +64,9 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 def interval(text: str) -> str:
     """A number of epochs or, with s behind it, of seconds."""
     if Every.read(text) is None:
-        raise argparse.ArgumentTypeError(f"epochs (5) or seconds (30s) are needed, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
+        )
     return text
 
 
@@ -82,6 +89,8 @@ class Flags(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
+        # "-3s" is a value, whose flag says what is wrong with it; argparse knows "-3" alone
+        self._negative_number_matcher = VALUE
         self._sections = {name: self.add_argument_group(name) for name in sections}
         last = self._sections[sections[-1]] if sections else self
         last.add_argument("-h", "--help", action="help", help="show this text")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from tux.base.text import plural
 from tux.cli import show
 from tux.io.detect import Format, detect
 from tux.io.input_files import Files, Piece, input_files, listed, pieces_of
-from tux.io.input_shares import read_share, shares
+from tux.io.input_shares import read_share
 from tux.io.text import without_skipping
 from tux.loading.plan import IN_SHARES, Plan
+from tux.run.in_shares import shared_out
 from tux.run.loader_process import LoadingJob
 from tux.run.loading import LoadedGraph, load_in_shares
 from tux.run.untyped import ONE, TWO, by_format, numbered
@@ -40,8 +40,6 @@ NOT_IN_SHARES = {
 METHODS = {True: "aweto", False: "dbh"}
 """The method where none is named: for two types of vertices, and for one."""
 
-COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
-
 
 def partition_in_shares(args: Namespace) -> None:
     """Do what the flags say. Raises UsageError, DataError, DiskError and PeerLost."""
@@ -51,7 +49,7 @@ def partition_in_shares(args: Namespace) -> None:
         job, why = _job(args)
         watch.say(f"cut by {job.plan.partitioner}, in shares by {plural(args.workers, 'process')}")
         try:
-            graph = load_in_shares(args.out, job, COMMAND, watch.phase)
+            graph = load_in_shares(args.out, job, watch=watch)
         except DataError as error:
             raise without_skipping(error) from None
     for text in _told(args, job, why, graph):
@@ -112,12 +110,10 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
         bipartite = told
     plan = _plan(args, bipartite=bipartite, method=args.method or METHODS[bipartite])
     plan.check()
-    pieces = [list(share.pieces) for share in shares(args.graph, args.workers, format)]
     many = args.columns.count(",") > 1 if args.columns else _numbered(source, format)
     fields = {"value": "<f4"} if many else {}
     threads = max(1, cores() // args.workers)
-    job = LoadingJob(plan, args.graph, fields, args.columns, threads, format.value, pieces)
-    return job, why
+    return shared_out(plan, args.graph, fields, args.columns, threads, format), why
 
 
 def _numbered(source: str, format: Format) -> bool:

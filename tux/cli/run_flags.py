@@ -222,7 +222,8 @@ def _checkpoints(flags: Flags) -> None:
         metavar="N",
         type=at_least(0),
         help="when a worker process is lost, start all again from the newest checkpoint, or from "
-        "the beginning: N times, and as often again after each new checkpoint [default "
+        "the beginning: N times, and as often again after each new checkpoint; when one "
+        "that loads the data is lost, load them anew, N times too [default "
         f"{RESTARTS} with --checkpoint-every, else 0]",
     )
 

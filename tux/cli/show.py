@@ -38,7 +38,8 @@ __all__ = [
 ]
 
 LOG = 120  # columns of a line in a file or a pipe, unless $COLUMNS says otherwise
-BEAT = 10.0  # seconds after which a silent run says what it is doing
+BEAT = 5.0  # seconds after which a silent run says what it is doing
+SURE = 0.02  # how much must be done before it can be told how long the rest takes
 
 
 def say(text: str) -> None:
@@ -139,7 +140,13 @@ class Plain:
             if time.monotonic() - self._last >= self._beat and self._now:
                 done = f" {self._share:.0%}," if self._share else ""
                 with suppress(OSError, DiskError):  # the next line of the run itself tells it
-                    self.say(f"... {self._now},{done} {time.monotonic() - self._since:.0f} s")
+                    self.say(f"... {self._now},{done} {self._seconds()}")
+
+    def _seconds(self) -> str:
+        """Seconds of what goes on and, where it is known how much is done, those that are left."""
+        seconds, share = time.monotonic() - self._since, self._share
+        left = f", about {seconds * (1 - share) / share:.0f} s left" if SURE < share < 1 else ""
+        return f"{seconds:.0f} s{left}"
 
     def phase(self, name: str) -> None:
         """What goes on from now."""
@@ -225,7 +232,7 @@ class Live(Plain):
         from rich.text import Text
 
         busy: Any = Text(
-            f"{self._now}, {time.monotonic() - self._since:.0f} s" if self._now else "",
+            f"{self._now}, {self._seconds()}" if self._now else "",
             style="dim",
             no_wrap=True,
         )

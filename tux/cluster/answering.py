@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from tux.base.errors import Refused
 from tux.cluster import heartbeat, joining
-from tux.cluster.control import Join, NotYet
+from tux.cluster.control import Control, Join, NotYet, ReadWhole
 from tux.cluster.wire import Sockets
 from tux.protocol.frames import LARGEST
 
@@ -24,12 +23,17 @@ class Answering:
     no launcher yet, but one is being prepared. Nothing is answered while this process hangs, as on
     a disk, so that nobody waits for it for ever.
 
-    Refused if nobody can listen there.
+    `loaded`: loaders of several machines have met already, or do not; machines that want to load
+    their shares are told to read all. Refused if nobody can listen there.
     """
 
-    def __init__(self, address: str, secret: bytes | None) -> None:
+    def __init__(self, address: str, secret: bytes | None, *, loaded: bool = False) -> None:
         self.answered = 0
-        self._meeting = joining.number(secret or address.encode(), b"")
+        shared = secret or address.encode()
+        self._answers: dict[int, Control] = {
+            joining.number(shared, b""): NotYet(),
+            joining.number(shared, b"", loading=True): ReadWhole() if loaded else NotYet(),
+        }
         self._sockets = Sockets(address, LARGEST, secret, lambda what: None)
         self._works, self._looked, self._spent = True, time.monotonic(), 0.0
         self._stop = threading.Event()
@@ -51,10 +55,9 @@ class Answering:
 
     def _answer(self) -> None:
         while (frames := self._sockets.receive()) is not None:
-            join = joining.heard(frames, self._meeting)
-            if isinstance(join, Join) and self._works:
-                with suppress(Refused):  # what it says is no address
-                    self._sockets.send_once(join.address, joining.told(NotYet(), self._meeting))
+            for meeting, control in self._answers.items() if self._works else ():
+                if isinstance(join := joining.heard(frames, meeting), Join):
+                    joining.answer(self._sockets, join, control, meeting)
                     self.answered += 1
 
     def _look(self) -> None:
@@ -66,12 +69,25 @@ class Answering:
             self._looked, self._spent = now, spent
 
 
-def answer(address: str, secret: bytes | None) -> Callable[[], None]:
-    """Answer other machines that ask at the `address`, until the function is called that this
-    returns. Nothing is done where all workers are of this machine, and where somebody else listens
-    there: the launcher will say so if that lasts.
+class Answers:
+    """What is told at an `address` of this machine while it has no launcher. Nothing is done where
+    all workers are of this machine, and where somebody else listens there: the launcher will say so
+    if that lasts.
     """
-    if address.startswith("tcp://"):
-        with suppress(Refused):
-            return Answering(address, secret).close
-    return lambda: None
+
+    def __init__(self, address: str = "", secret: bytes | None = None) -> None:
+        self._address, self._secret = address, secret
+        self._answering: Answering | None = None
+
+    def begin(self, *, loaded: bool = False) -> None:
+        """Answer from now on, as `Answering` does."""
+        self.end()
+        if self._address.startswith("tcp://"):
+            with suppress(Refused):
+                self._answering = Answering(self._address, self._secret, loaded=loaded)
+
+    def end(self) -> None:
+        """Free the address, if it is answered there."""
+        if self._answering:
+            self._answering.close()
+        self._answering = None

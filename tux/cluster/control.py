@@ -183,6 +183,20 @@ class NotYet(msgspec.Struct, tag="not_yet", frozen=True):
     """The answer of machine 0 to Join while it has no launcher, but is at work to start one."""
 
 
+class HasRead(msgspec.Struct, tag="has_read", frozen=True):
+    """A loader has read its share of the input."""
+
+
+class HasLoaded(msgspec.Struct, tag="has_loaded", frozen=True):
+    """A loader has done all its work, and waits for Bye."""
+
+
+class ReadWhole(msgspec.Struct, tag="read_whole", frozen=True):
+    """Machine 0 to a machine that loads its share, or asks to: not all machines do so, as one of
+    them has its parts already, or machine 0 has. So each of the others reads the whole input.
+    """
+
+
 Control = (
     Join
     | Welcome
@@ -202,6 +216,9 @@ Control = (
     | Failed
     | Bye
     | NotYet
+    | HasRead
+    | HasLoaded
+    | ReadWhole
 )
 _control: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Control)
 _beat = msgspec.msgpack.Decoder(Beat)

@@ -19,7 +19,7 @@ from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, TuxError
 from tux.base.signals import check_ending, ending_ignored
 from tux.base.text import plural
 from tux.cluster import job_folder
-from tux.cluster.answering import answer
+from tux.cluster.answering import Answers
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.restarts import Recovery, Restarts, Start, is_loss
@@ -161,22 +161,27 @@ class Incarnations:
         check_ending()
         if not self._launcher.socket_thread.closed(CLOSING):
             raise error
-        stop_answering = answer(self._job.launcher, self._job.secret)
+        answers = Answers(self._job.launcher, self._job.secret)
+        answers.begin(loaded=True)
         try:
             self._prepare(error, recovery)
         finally:
-            stop_answering()
+            answers.end()
         self._launcher = self._launch(self._job)
         if self._ending:
             self._launcher.end_when(*self._ending)
 
     def _prepare(self, error: TuxError, recovery: Recovery) -> None:
         """Choose where the next incarnation goes on, and write its job. Raises the `error` where it
-        cannot.
+        cannot, or that of a checkpoint that cannot be read, which tells both.
         """
         if not self._launcher.settled():
             raise error  # the disk hangs: what it may still write is no start
-        start = recovery.newest()
+        try:
+            start = recovery.newest()
+        except TuxError as unread:
+            unread.what = f"{error.what}, and all cannot be started again: {unread.what}"
+            raise
         if start.states and len(start.states) != self._job.workers:  # the newer ones are damaged
             of = plural(len(start.states), "worker")
             error.what += f"; the newest checkpoint that is whole, {start.checkpoint}, is of {of}"
@@ -203,9 +208,7 @@ class Incarnations:
         if self._restarts.lost(error, recovery.latest()):
             return True
         if is_loss(error):
-            allowed = self._restarts.allowed
-            are = "are" if allowed > 1 else "is"
-            error.what += f"; the {plural(allowed, 'restart')} of --restarts {are} used up"
+            error.what += self._restarts.none_left
         return False
 
 

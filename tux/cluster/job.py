@@ -13,7 +13,7 @@ from tux.arrays.edges import EdgeData
 from tux.cluster import joining
 from tux.cluster.place import REJOIN
 from tux.engine.saved import Saved
-from tux.engine.segments import Segment, created, name_of
+from tux.engine.segments import Segment, name_of
 from tux.engine.spool import Scratch, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -82,6 +82,11 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return joining.number(self._shared, b"")
 
     @property
+    def loading(self) -> int:
+        """The number under which other machines ask to load their shares of the data."""
+        return joining.number(self._shared, b"", loading=True)
+
+    @property
     def _shared(self) -> bytes:
         """What all machines of the job know."""
         return self.secret or self.launcher.encode()
@@ -109,9 +114,9 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
 
     def _scratch(self, rank: int) -> Scratch:
         """Where a worker writes its lists."""
-        path, name = self.list_file(rank), self._list_name(rank)
         if self.lists_folder:
-            return Scratch(lambda: created(path), name)
+            return Scratch.kept(Path(self.lists_folder), rank, self.nonce)
+        path, name = self.list_file(rank), name_of(rank, self.nonce)
         return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
 
     def holder(self, bare: EdgeData) -> Worker:
@@ -128,7 +133,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     def list_file(self, rank: int) -> Path:
         """The file to which a worker of this machine, or its launcher for it, writes lists."""
         if self.lists_folder:
-            return Path(self.lists_folder, self._list_name(rank))
+            return Path(self.lists_folder, name_of(rank, self.nonce))
         return Path(self.graph, f"lists-{rank}")
 
     def all_lists(self, earlier: Mapping[int, Sequence[Segment]], here: int) -> SpooledLists | None:
@@ -150,7 +155,3 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         if (path := self.list_file(rank)).exists():
             parts.append((path, path.stat().st_size))
         return parts
-
-    def _list_name(self, rank: int) -> str:
-        """What states call the file of a worker's lists: another one at each start."""
-        return name_of(rank, self.nonce)

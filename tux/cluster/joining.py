@@ -19,7 +19,17 @@ import msgspec
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
-from tux.cluster.control import LONGEST, Bye, Control, Join, NotYet, Welcome, pack, unpack
+from tux.cluster.control import (
+    LONGEST,
+    Bye,
+    Control,
+    Join,
+    NotYet,
+    ReadWhole,
+    Welcome,
+    pack,
+    unpack,
+)
 from tux.cluster.wire import Sockets
 from tux.engine.saved import Saved
 from tux.protocol.frames import LARGEST, decode, encode
@@ -27,6 +37,7 @@ from tux.protocol.message import Kind
 
 if TYPE_CHECKING:
     from tux.cluster.job import Job
+    from tux.cluster.meeting import Meeting
 
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
@@ -40,11 +51,16 @@ ABSENT = (
 )
 
 
-def number(shared: bytes, nonce: bytes) -> int:
-    """The number in every frame of a job whose machines share some bytes; without a nonce (b""),
-    the one under which they ask for it.
+class MustReadWhole(Exception):
+    """Not all machines load their shares together: each has to read the whole input."""
+
+
+def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
+    """The number in every frame of a job whose machines share some bytes, or, before it, of the
+    loaders of its data (`loading`); without a nonce (b""), the one under which machines ask for it.
     """
-    digest = hashlib.blake2b(shared, digest_size=8, key=nonce, person=b"tux job").digest()
+    person = b"tux load" if loading else b"tux job"
+    digest = hashlib.blake2b(shared, digest_size=8, key=nonce, person=person).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
@@ -64,7 +80,23 @@ def told(control: Control, meeting: int) -> list[object]:
     return encode(pack(control, NOWHERE, NOWHERE), meeting)
 
 
-def leave(job: Job, why: str) -> None:
+def answer(sockets: Sockets, join: Join, control: Control, meeting: int) -> None:
+    """Answer a machine that asks, if what it says is an address."""
+    with suppress(Refused):
+        sockets.send_once(join.address, told(control, meeting))
+
+
+def turn_away(sockets: Sockets, frames: list[object], job: Job) -> bool:
+    """Whether frames are the question of a machine that wants to load its share of the data, when
+    there are workers already; it is told to read all of it.
+    """
+    if not isinstance(join := heard(frames, job.loading), Join):
+        return False
+    answer(sockets, join, ReadWhole(), job.loading)
+    return True
+
+
+def leave(job: Job | Meeting, why: str) -> None:
     """Tell machine 0 at once that this machine, which has joined, leaves. If machine 0 cannot be
     reached within a second, it finds out by the silence.
     """
@@ -90,12 +122,13 @@ def joined(job: Job, answer: Welcome) -> Job:
     return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
 
 
-def ask(job: Job) -> Welcome:
+def ask(job: Job | Meeting) -> Welcome:
     """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
     of the job, and while machine 0 is at work to start: the launcher may not be there yet, or an
     older one may be.
 
-    Refused if the job has all workers already. Where lost workers are started again, machine 0 may
+    Refused if the job has all workers already; MustReadWhole to loaders, where not all machines
+    load. Where lost workers are started again, machine 0 may
     not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
     """
     refused, first = None, 0.0
@@ -104,6 +137,8 @@ def ask(job: Job) -> Welcome:
             match answer:
                 case Welcome():
                     return answer
+                case ReadWhole():
+                    raise MustReadWhole
                 case Bye(why):
                     first = first if refused else time.monotonic()
                     refused = Refused(
@@ -136,7 +171,7 @@ def ask_again(job: Job, lost: str) -> Welcome:
     )
 
 
-def _answers(job: Job, seconds: float, lost: str = "") -> Generator[Control]:
+def _answers(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Control]:
     """Ask machine 0, once a heartbeat; its answers as they come. Ends after so many seconds, which
     begin anew each time that machine 0 says that it is at work.
     """
@@ -166,5 +201,5 @@ def _answers(job: Job, seconds: float, lost: str = "") -> Generator[Control]:
         sockets.close(0)
 
 
-def _place(job: Job) -> str:
+def _place(job: Job | Meeting) -> str:
     return job.launcher.removeprefix("tcp://")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +122,16 @@ class Launcher(LocalWorkers):
         for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
         all are lost.
         """
+        sockets = self.socket_thread.reactor.sockets
+        if joining.turn_away(sockets, frames, self.job):
+            return True
         if not isinstance(join := joining.heard(frames, self.job.meeting), Join):
             return False
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
             return True
         answer = Bye("its job has all workers already") if self._begun else welcome(self.job)
-        with suppress(Refused):  # what it says is no address
-            self.socket_thread.reactor.sockets.send_once(
-                join.address, joining.told(answer, self.job.meeting)
-            )
+        joining.answer(sockets, join, answer, self.job.meeting)
         return True
 
     def _foreign(self, message: Message) -> None:

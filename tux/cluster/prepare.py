@@ -20,7 +20,6 @@ from tux.cluster.launcher import Launcher
 from tux.cluster.place import REJOIN, Place
 from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
-from tux.graph import store
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
 
@@ -42,29 +41,29 @@ def prepare(
     phase: Callable[[str], None] = lambda name: None,
     warn: Callable[[str], None] = lambda text: None,
     listens: Callable[[], None] = lambda: None,
+    folders: tuple[Path, Path] | None = None,
     **options: Any,
 ) -> Incarnations | FollowerLauncher:
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
-    0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as the edges do
-    in memory; they lie in the folder `room`, or else with the job's other files. The workers of
-    machine 0 must reach the files of `states`; it sends the others theirs. `recovery` tells from
-    where to go on when a worker is lost. `phase(text)` shows what the launcher waits for,
-    `warn(text)` a warning. `listens()` is called before machine 0 listens at its address.
+    0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as edges take in
+    memory; they lie in the folder `room`, or with the job's files, or in `folders`, which are made
+    already. Machine 0 sends the others their `states`. `recovery` tells where to go on when workers
+    are lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
-    numbers = {"workers": workers, "nnodes": machines}
+    alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
     ranks = range(machine * workers, (machine + 1) * workers)
-    folder, parts_folder = job_folder.make(room)
+    folder, parts_folder = folders or job_folder.make(room)
     try:
         partitioned = graph(workers * machines)
-        store.save(parts_folder, partitioned.parts, partitioned.bare.ends, ranks)
+        partitioned.write(parts_folder, ranks)
         job = Job(
             graph=str(parts_folder),
             app=app,
             parameters=parameters,
-            traits=_traits(app, parameters, options | states.traits | numbers, partitioned.digests),
+            traits=_traits(app, parameters, alike, partitioned.digests),
             workers=workers * machines,
             threads=threads,
             launcher_here=machine == 0,

@@ -31,7 +31,7 @@ class Reactor:
     that a message before it was lost. `largest`: bytes of a frame. `foreign(message)` gets the
     messages of this job that are not between its members as this one counts them,
     `outside(frames)` what is not of this job; it returns True for what is not to be counted as
-    refused.
+    refused. `role`: what messages call a member.
     """
 
     def __init__(
@@ -48,10 +48,11 @@ class Reactor:
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
         foreign: Callable[[Message], None] = lambda message: None,
         outside: Callable[[list[Any]], bool] = lambda frames: False,
+        role: str = "worker",
     ) -> None:
         self.number, self.addresses, self.job, self.handle = number, addresses, job, handle
         self.partners, self._deliver = list(partners), deliver
-        self._excused, self._foreign, self._outside = excused, foreign, outside
+        self._excused, self._foreign, self._outside, self._role = excused, foreign, outside, role
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: remote messages go first
         self._held: list[Message] = []  # for members that cannot be reached yet
@@ -233,4 +234,4 @@ class Reactor:
 
     def name(self, number: int) -> str:
         """How messages call a member."""
-        return "the launcher" if number == len(self.addresses) - 1 else f"worker {number}"
+        return "the launcher" if number == len(self.addresses) - 1 else f"{self._role} {number}"

@@ -14,11 +14,11 @@ INTERVAL = 60.0
 class Refusals:
     """What the launcher knows of the refusals of all workers, from their heartbeats.
 
-    `warn(text)` shows a warning to the user.
+    `warn(text)` shows a warning to the user. `role`: what it calls a member.
     """
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
-        self._warn = warn
+    def __init__(self, warn: Callable[[str], None], role: str = "worker") -> None:
+        self._warn, self._role = warn, role
         self._beats: dict[int, Beat] = {}  # the last heartbeat of each worker
         self._shown, self._next_time = 0, 0.0
 
@@ -31,7 +31,7 @@ class Refusals:
         workers: of the first at once, of more every minute and at the end.
         """
         beats = {"the launcher": own} | {
-            f"worker {rank}": beat for rank, beat in sorted(self._beats.items())
+            f"{self._role} {rank}": beat for rank, beat in sorted(self._beats.items())
         }
         total = sum(beat.refused for beat in beats.values())
         if total <= self._shown or not (end or time.monotonic() > self._next_time):

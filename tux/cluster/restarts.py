@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError
+from tux.base.text import plural
 from tux.cluster.missing import NotJoined
 from tux.engine.saved import Saved
 from tux.engine.state import place
@@ -74,6 +75,13 @@ class Restarts:
         if checkpoint > self._begun:
             self.used = 1
         self._begun = checkpoint
+
+    @property
+    def none_left(self) -> str:
+        """What is added to an error after the last restart."""
+        are = "are" if self.allowed > 1 else "is"
+        used_up = f"; the {plural(self.allowed, 'restart')} of --restarts {are} used up"
+        return used_up if self.allowed else ""
 
     def __str__(self) -> str:
         return f"restart {self.used} of {self.allowed}"

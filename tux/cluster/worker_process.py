@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, Interrupted, Refused, StartsAgain, TuxError
+from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, Refused, StartsAgain, TuxError
 from tux.base.parallel import use_threads
 from tux.base.processes import is_stopped
 from tux.cluster.control import (
@@ -46,9 +46,8 @@ from tux.cluster.control import (
     failed,
     pack,
 )
-from tux.cluster.heartbeat import HEARTBEAT
+from tux.cluster.heartbeat import HEARTBEAT, SILENCE
 from tux.cluster.job import STARTING, Job
-from tux.cluster.joining import ABSENT
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_files import WorkerFiles
 from tux.cluster.worker_marks import WorkerMarks, copied_if_small
@@ -182,25 +181,28 @@ class Peer:
         """The launcher's next message before training: a piece of a state, or that all are ready.
         DeadlinePassed after `seconds`.
 
-        The launcher answers to the first heartbeat. Once it has, it decides how long the others
-        are waited for: this worker waits as long as the launcher lives. Where it has not, it may be
-        that of an older incarnation that is answered no more.
+        Once the launcher has heard Hello, it sends heartbeats, and decides how long the others are
+        waited for: this worker waits as long as the launcher lives. PeerLost where none comes: the
+        launcher died when it had taken this machine, or is that of a later incarnation, which does
+        not hear this worker.
         """
-        several, where = self.job.launcher.startswith("tcp://"), f"worker {self.rank}"
-        left = min(self.job.deadline, self.job.rejoin) if several else STARTING
-        waited = 0.0
+        where = f"worker {self.rank}"
+        silence = SILENCE if self.job.launcher.startswith("tcp://") else STARTING
+        left, waited = silence, 0.0
         while True:
             try:
                 return self.socket_thread.receive(HEARTBEAT, waiting_for)
             except DeadlinePassed:
                 waited += HEARTBEAT
-                left -= (
-                    0 if self.launcher in self.socket_thread.reactor.heartbeat.heard else HEARTBEAT
-                )
+                heard = self.launcher in self.socket_thread.reactor.heartbeat.heard
+                if not heard and not self._excused(self.launcher, waited):
+                    left -= HEARTBEAT
                 if left <= 0:
                     address = self.job.launcher.removeprefix("tcp://")
-                    raise DeadlinePassed(
-                        f"no answer from machine 0 at {address}", where=where, do=ABSENT
+                    raise PeerLost(
+                        f"machine 0 at {address} has been silent for {silence:.0f} s",
+                        where=where,
+                        do="it died, hangs, or is cut off",
                     ) from None
                 if waited >= seconds:
                     text = f"waited {waited:.0f} s for {waiting_for}"

@@ -86,7 +86,7 @@ class Redistribution:
         for f in AGREED:
             if any(getattr(head, f) != getattr(heads[0], f) for head in heads):
                 raise other_program(f"its workers differ in {f}")
-        if any(head.spooled for head in heads):
+        if any(head.lists for head in heads):
             raise self._refused("lists on disk stay with the worker that wrote them")
 
     def _check_fields(self) -> None:

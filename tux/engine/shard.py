@@ -213,8 +213,8 @@ def unreadable(path: Path, error: OSError) -> TuxError:
     return DiskError(
         f"{path.name} of a checkpoint cannot be read: {why}",
         where=str(path),
-        do="try again when the cause is gone; if the disk has lost the file, remove it: an older "
-        "checkpoint is used then",
+        do="see to the cause, or remove the file if the disk has lost it (the checkpoint before it "
+        "is used)",
     )
 
 

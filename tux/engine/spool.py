@@ -28,7 +28,7 @@ import numpy as np
 
 from tux.base.disk import sync_open, writing
 from tux.base.errors import DiskError, Refused
-from tux.engine.segments import Segment, joined
+from tux.engine.segments import Segment, created, joined, name_of
 
 PIECE = 1 << 22  # bytes that are read at a time
 LONGEST = 1 << 16  # bytes of the first line
@@ -55,6 +55,20 @@ class Scratch(NamedTuple):
     open: Opener  # makes the file, when there is something to write
     name: str = ""  # of the file, as states call it; "": no state is kept
     folder: Path | None = None  # of the files that states name, if they can be read here
+
+    @classmethod
+    def kept(
+        cls,
+        folder: Path,
+        rank: int,
+        start: bytes,
+        opened: Callable[[BinaryIO], BinaryIO] = lambda file: file,
+    ) -> Scratch:
+        """A file of a worker in the folder of lists that states name; `start` as for `name_of`. The
+        file passes through `opened`.
+        """
+        name = name_of(rank, start)
+        return cls(lambda: opened(created(folder / name)), name, folder)
 
 
 class Spool:

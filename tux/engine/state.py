@@ -113,8 +113,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     best: float | None
     best_epoch: int
     repetitions: list[int]  # of each Repeat, in the order of the program
-    spooled: int  # bytes of lists on disk
-    lists: list[Segment] = []  # where these are
+    lists: list[Segment] = []  # where lists on disk are
 
 
 class State(NamedTuple):

@@ -199,7 +199,6 @@ class Training:
         trained = self.seconds
         if self._timing is not None:
             trained += time.perf_counter() - self._timing
-        lists = worker.spool.segments() if worker.spool else []
         head = Head(
             epoch=worker.epoch,
             turns=turns,
@@ -213,8 +212,7 @@ class Training:
             best=self.best if self.best_epoch else None,
             best_epoch=self.best_epoch,
             repetitions=[each.begun for each in self._repeated()],
-            spooled=sum(each.size for each in lists),
-            lists=lists,
+            lists=worker.spool.segments() if worker.spool else [],
         )
         best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
         return State(head, arrays_of(worker) | best)

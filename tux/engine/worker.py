@@ -268,11 +268,11 @@ class Worker:
         """
         return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
 
-    def enqueue(self, message: Message, table: str) -> None:
+    def enqueue(self, message: Message, table: str, *, counted: bool = True) -> None:
         """Send a message of a synchronisation when its segment ends, and count the bytes that
-        leave this worker under `table`, a vertex type or "tau".
+        leave this worker under `table`, a vertex type or "tau", if they are to be `counted`.
         """
-        if message.dest != self.rank:
+        if counted and message.dest != self.rank:
             self.bytes_sent[table] += message.nbytes
         self._enqueued.append(message)
 

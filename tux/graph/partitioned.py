@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
+from tux.graph.held_out import add_held_out
 from tux.graph.parts import Part, cut, hold_out
 from tux.graph.topology import topology_kind, topology_of, topology_of_parts
 from tux.partition import PARTITIONERS
@@ -37,12 +38,14 @@ def keeping_end_whole(end: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class Partitioned:
     """What workers start from: their parts, with held-out edges; `bare` has the ids and no
-    edges; `digests` of all, by name.
+    edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out edges;
+    without these `parts` are not looked at.
     """
 
     parts: list[Part]
     bare: EdgeData
     digests: dict[str, str]
+    folder: Path | None = None
 
     @staticmethod
     def of(
@@ -58,7 +61,8 @@ class Partitioned:
         the partitioner can do that. `whole_end`: see `Edge`; UsageError if the partitioner cannot
         do that.
         """
-        assignment = _assigned(train, partitioner, k, seed, whole, whole_end)
+        how = how_cut(train.ends, partitioner, k, whole, whole_end)
+        assignment = _assigned(train, how, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
         return Partitioned(cut(train, test, assignment, k, seed), _bare(train), digests)
 
@@ -89,26 +93,72 @@ class Partitioned:
             {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
         )
 
+    @staticmethod
+    def made(folder: Path, bare: EdgeData, test: EdgeData | None, partitioner: str) -> Partitioned:
+        """The parts that loaders have made in `folder`, of types and fields named as those of
+        `bare`; the user has named a `partitioner`.
+        """
+        manifest = store.read_manifest(folder)
+        parts: list[Part] = []
+        if test is not None:
+            parts = [store.load(folder, number) for number in range(manifest.parts)]
+            parts = hold_out(parts, test, manifest.seed)
+        digests = {
+            "data": manifest.digest,
+            "test data": _digest(test),
+            "--partitioner": partitioner,
+        }
+        return Partitioned(parts, bare, digests, folder)
 
-def _assigned(
-    train: EdgeData, partitioner: str, k: int, seed: int, whole: Sequence[str], whole_end: str
-) -> np.ndarray:
-    """The part (m,) of each edge."""
-    bipartite, chosen, how = train.ends[0] != train.ends[1], partitioner, dict[str, Any]()
+    def write(self, folder: Path, ranks: Iterable[int]) -> None:
+        """Write the parts of the workers `ranks` into `folder`; where they lie there already, what
+        held-out edges have added. Raises DiskError.
+        """
+        if self.folder is None:
+            store.save(folder, self.parts, self.bare.ends, ranks)
+        elif self.parts:
+            add_held_out(folder, self.parts, ranks)
+
+
+class HowCut(NamedTuple):
+    """How edges are cut: by the partitioner of this `name`. `bipartite`: a vertex as a source and
+    the same as a target are two for it. `favourite`: the side that it keeps whole, "source",
+    "target" or, as it chooses itself, "auto".
+    """
+
+    name: str
+    bipartite: bool
+    favourite: str = "auto"
+
+
+def how_cut(
+    ends: tuple[str, str], partitioner: str, k: int, whole: Sequence[str] = (), whole_end: str = ""
+) -> HowCut:
+    """How edges between `ends` are cut into k parts if a user names a `partitioner`. `whole` and
+    `whole_end`: see `Partitioned.of`.
+    """
+    bipartite = ends[0] != ends[1]
     if whole_end and k > 1:
         if partitioner not in keeping_end_whole(whole_end):
             raise UsageError(
-                f"--partitioner {partitioner} cuts the edges of a {train.ends[0]} as {whole_end}, "
+                f"--partitioner {partitioner} cuts the edges of a {ends[0]} as {whole_end}, "
                 f'which the program declares whole="{whole_end}"',
                 do=f"use one of: {', '.join(keeping_end_whole(whole_end))}",
             )
         if partitioner in FAVOURING:  # each vertex is a source and a target, two vertices
-            bipartite, how = True, {"favourite": ONE_END[whole_end]}
-        elif partitioner == "random":
-            chosen = ONE_END[whole_end]
-    elif whole and partitioner in FAVOURING:
-        how = {"favourite": ("source", "target")[train.ends.index(whole[0])]}
-    return PARTITIONERS[chosen](train.src, train.dst, k, seed, bipartite=bipartite, **how)
+            return HowCut(partitioner, True, ONE_END[whole_end])
+        return HowCut(ONE_END[whole_end] if partitioner == "random" else partitioner, bipartite)
+    if whole and partitioner in FAVOURING:
+        return HowCut(partitioner, bipartite, ("source", "target")[ends.index(whole[0])])
+    return HowCut(partitioner, bipartite)
+
+
+def _assigned(train: EdgeData, how: HowCut, k: int, seed: int) -> np.ndarray:
+    """The part (m,) of each edge."""
+    favourite: dict[str, Any] = {} if how.favourite == "auto" else {"favourite": how.favourite}
+    return PARTITIONERS[how.name](
+        train.src, train.dst, k, seed, bipartite=how.bipartite, **favourite
+    )
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
@@ -246,11 +296,17 @@ def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: i
                 do=f"partition the file again, by --method {ONE_END[end]}",
             )
         return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
-    whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     test = None if inputs.test is None else _declared(program, inputs.test)
+    if inputs.loaded:
+        return Partitioned.made(inputs.loaded.folder, inputs.train, test, partitioner)
     train = _declared(program, inputs.train)
-    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole, end)
+    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole_types(program), end)
     return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
+
+
+def whole_types(program: Program) -> list[str]:
+    """The vertex types that a program wants whole."""
+    return [name for name, vertex in program.vertices.items() if vertex.whole]
 
 
 def _declared(program: Program, edges: EdgeData) -> EdgeData:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from tux.io.text import (
     NUMERIC,
     SAMPLE,
     SMALL,
+    TEXT,
     WHOLE,
     Bad,
     Begin,
@@ -43,6 +44,9 @@ from tux.io.text import (
     cut,
     not_number,
 )
+
+Tell = Callable[[int, float], None]
+"""Takes how much is read: bytes of text, unpacked, and pieces of files."""
 
 BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
@@ -170,7 +174,9 @@ def _beginning(layout: TextLayout, wanted: Wanted, first: str) -> Begin:
 # ---- reading
 
 
-def text_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, Mapping[str, str]]:
+def text_pieces(
+    bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None
+) -> tuple[arrow.Pieces, Mapping[str, str]]:
     """The columns of files of text, and which these are: those of the `whole` input, of which
     `bad.path` may be a share.
     """
@@ -178,13 +184,26 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, Map
     lines = first_lines(whole, SAMPLE)
     if (layout := _layout(lines, wanted)) is None:
         return pieces, {}
-    number = 1  # of the block's first line
+    number, size = 1, 0  # of the block's first line; of what is read
     for block in blocks(bad.path, bad.places, _beginning(layout, wanted, lines.path)):
         if number == 1:
-            check_text(block, lines.path)
+            _check_beginning(block, pieces_of(bad.path)[0].path, whole)
         _add(pieces, block, number, layout, wanted, bad)
         number += count_lines(block)
+        size += len(block)
+        if tell:
+            tell(size, bad.places.pieces - 1)
     return pieces, layout.names
+
+
+def _check_beginning(block: bytes, path: str, whole: str) -> None:
+    """DataError if the first lines of a share, in the file `path` of the `whole` input, are no
+    text.
+    """
+    if len(pieces_of(whole)) == 1:
+        check_text(block, path)
+    elif b"\0" in block:  # as `blocks` says it of each file
+        raise DataError(f"{path} is not a text file", do=TEXT)
 
 
 def _add(
@@ -265,7 +284,9 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     return ""
 
 
-def parquet_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, Mapping[str, str]]:
+def parquet_pieces(
+    bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None
+) -> tuple[arrow.Pieces, Mapping[str, str]]:
     """The columns of Parquet files, and which these are: those of the first file of the `whole`
     input, of which `bad.path` may be a share.
     """
@@ -274,9 +295,10 @@ def parquet_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, 
     names = arrow.parquet_names(first)
     picks = find_columns(names, wanted, first)
     chosen = [names[place] for place in picks]
-    for piece in pieces_of(bad.path):
+    for at, piece in enumerate(pieces_of(bad.path)):
         check_parquet(piece.path, chosen, first)
         before = arrow.parquet_rows(piece.path, 0, piece.begin) if piece.begin else 0
+        rows = arrow.parquet_rows(piece.path, piece.begin, piece.end) if tell else 0
         begun = pieces.rows + bad.count
         bad.places.begin(begun + 1, piece, before + 1)
         for table, left_out in arrow.parquet_edges(
@@ -285,6 +307,8 @@ def parquet_pieces(bad: Bad, wanted: Wanted, whole: str) -> tuple[arrow.Pieces, 
             for row in left_out:
                 bad.note(begun + int(row), "a value is null, empty or not finite", "row ")
             pieces.add(table)
+            if tell:
+                tell(0, at + (pieces.rows + bad.count - begun) / max(rows, 1))
     return pieces, taken(names, picks, wanted)
 
 

@@ -21,7 +21,7 @@ from tux.base.errors import UsageError
 from tux.io.cells import MARK
 from tux.io.detect import Format, detect
 from tux.io.edge_columns import Wanted
-from tux.io.edge_table import parquet_pieces, text_pieces
+from tux.io.edge_table import Tell, parquet_pieces, text_pieces
 from tux.io.first_lines import rows_of
 from tux.io.input_files import Files, InputFile, Piece, Source, input_files, listed, shown
 from tux.io.places import Range
@@ -140,9 +140,10 @@ def read_share(
     columns: str | None = None,
     on_bad_row: OnBadRow = "stop",
     format: Format | None = None,
+    tell: Tell | None = None,
 ) -> ShareRows:
     """The rows of a share of a table of edges, text or Parquet; `data` is the whole input, whose
-    first rows show the layout. See `tux.io.read.read_edges`.
+    first rows show the layout. See `tux.io.read.read_edges`. `tell` is told how much is read.
 
     Columns of ids are integers or strings as the share has them: those of another share may be of
     another type. Raises `DataError` with file and line, and `UsageError` for an input of another
@@ -158,5 +159,5 @@ def read_share(
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(share, stop=on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
-    pieces, names = read(bad, wanted, whole)
+    pieces, names = read(bad, wanted, whole, tell)
     return ShareRows(pieces.rows, pieces.columns(), names, bad.count, bad.first)

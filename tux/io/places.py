@@ -30,11 +30,13 @@ class Places:
     def __init__(self, path: str) -> None:
         self._path = path
         self._starts: list[_Start] = []
+        self.pieces = 0  # that have begun
 
     def begin(self, number: int, piece: Piece, line: int = 1) -> None:
         """Line `number` of the text is line `line` of a piece. Numbers are told in ascending
         order; of equal ones the last counts.
         """
+        self.pieces += not self._starts or self._starts[-1].piece != piece
         self._starts.append(_Start(number, piece, line))
 
     def of(self, number: int, unit: str = "") -> str:

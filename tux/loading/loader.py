@@ -13,6 +13,7 @@ from tux.loading.numbering import numbered
 from tux.loading.placing import placed
 from tux.loading.plan import Keep, Plan, Share
 from tux.loading.rounds import Rounds
+from tux.loading.turns import turns_of
 
 
 @dataclass
@@ -35,6 +36,11 @@ class Loaded:
     edges: list[int] = field(default_factory=list)
     repeated: list[int] | None = field(default_factory=list)
     types: dict[str, TypeLoaded] = field(default_factory=dict)
+
+
+def rounds_of(plan: Plan) -> int:
+    """The rounds that the loaders of a plan take."""
+    return plan.loaders + 14 + turns_of(plan)
 
 
 def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:

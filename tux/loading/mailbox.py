@@ -73,6 +73,11 @@ class Mailbox:
         return self.folder / f"round-{number}.{sender}"
 
     def _send(self, number: int, outbox: Messages) -> None:
+        self._write(self.path(number, self.me), outbox)
+
+    @staticmethod
+    def _write(path: Path, outbox: Messages) -> None:
+        """Write messages, by receiver, to a file that appears when it is whole. DiskError."""
         at, table = 0, []
         for message in outbox:
             entries = []
@@ -80,12 +85,11 @@ class Mailbox:
                 entries.append(Entry(array.dtype.str, [*array.shape], at))
                 at += -(-array.nbytes // ALIGNED) * ALIGNED
             table.append(entries)
-        path = self.path(number, self.me)
         part = path.with_name(f"{path.name}.part")
         with writing(path), open(part, "wb") as file:
             head = msgspec.json.encode(table)
             file.write(len(head).to_bytes(8, "little") + head)
-            base = self._base(len(head))
+            base = Mailbox._base(len(head))
             for message, entries in zip(outbox, table, strict=True):
                 for array, entry in zip(message, entries, strict=True):
                     file.seek(base + entry.begin)
@@ -133,10 +137,14 @@ class Mailbox:
         while not path.exists():
             self._alive()
             if time.monotonic() > limit:
-                raise DeadlinePassed(
-                    f"loader {sender} has not come to round {number} within {self.deadline:.0f} s",
-                    where=f"loader {self.me}",
-                    do="look whether its machine or its disk stands still, and load again",
-                )
+                raise self._late(number, sender)
             time.sleep(nap)
             nap = min(2 * nap, LONGEST_NAP)
+
+    def _late(self, number: int, sender: int) -> DeadlinePassed:
+        """The error of a loader that does not come to a round."""
+        return DeadlinePassed(
+            f"loader {sender} has not come to round {number} within {self.deadline:.0f} s",
+            where=f"loader {self.me}",
+            do="look whether its machine or its disk stands still, and load again",
+        )

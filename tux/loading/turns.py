@@ -72,6 +72,11 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
     return parts[whole]
 
 
+def turns_of(plan: Plan) -> int:
+    """The rounds in which loads go from loader to loader, and edges to those whose turn it is."""
+    return {"pds": plan.loaders, "aweto": plan.loaders + 2}.get(plan.partitioner, 0)
+
+
 IN_TURNS: dict[str, Callable[[Plan, int, SomeEdges, dict[str, Sizes]], Rounds[np.ndarray]]] = {
     "pds": _pds,
     "aweto": _aweto,

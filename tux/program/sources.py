@@ -37,7 +37,16 @@ class Source:
         """32 hexadecimal digits of the bytes of the source file and of the modules in its folder
         that it imports; not of where they are.
         """
-        return digest_of(with_imports(Path(self.path)))
+        return digest_of(self._files)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The same of each of these files, by its path in the folder; "" is the source file."""
+        return {name: digest_of({name: content}) for name, content in self._files.items()}
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        return with_imports(Path(self.path))
 
     @property
     def about(self) -> str:

@@ -26,6 +26,7 @@ worker itself goes on.
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
@@ -43,6 +44,9 @@ behind it when the next word is asked for: at most about ten times a second.
 LOOKS_BACK = 0.5
 """Seconds over which the pace of worker 0 is measured."""
 
+INTERVAL = re.compile(r"(?P<epochs>\d{1,9})|(?P<seconds>\d{1,9}(\.\d{0,9})?|\.\d{1,9})s", re.ASCII)
+"""A number of epochs, or of seconds; more than 9 digits would be meant by nobody."""
+
 Outcome = TypeVar("Outcome")
 
 
@@ -57,14 +61,10 @@ class Every(msgspec.Struct, frozen=True):
     @staticmethod
     def read(text: str) -> Every | None:
         """What ``5`` (epochs) or ``30s`` says; None if it says neither."""
-        number = text.removesuffix("s")
-        try:
-            if number == text:
-                return Every(epochs=int(text)) if int(text) >= 1 else None
-            seconds = float(number)
-        except ValueError:
+        if (found := INTERVAL.fullmatch(text)) is None:
             return None
-        return Every(seconds=seconds) if math.isfinite(seconds) and seconds > 0 else None
+        epochs, seconds = int(found["epochs"] or 0), float(found["seconds"] or 0)
+        return Every(epochs, seconds) if epochs or seconds else None
 
     def wants(self, epoch: int | None, last: int) -> bool:
         """Whether a state is kept at the end of `epoch`, of `last` in all; None: no epoch ends

@@ -30,9 +30,11 @@ class Kind(IntEnum):
     """A worker to the launcher: a part of the model. The last one has clock 1."""
     PIECE = 5
     """Between the launcher and a worker of another machine: a piece of a file. `sync_id` says
-    which (`tux.protocol.piece.Content`)."""
+    which (`tux.protocol.piece.Content`). Between loaders: a piece of the message of the round
+    `clock`, behind the bytes that it has in all."""
     TAKEN = 6
-    """The answer to a piece: the next may come. Its `sync_id` is that of the piece."""
+    """The answer to a piece: the next may come. Its `sync_id` and its `clock` are those of the
+    piece."""
     CONTROL = 7
     """Between the launcher and a worker: start, end, records, errors."""
     PULL_REQUEST = 8

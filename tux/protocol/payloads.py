@@ -23,6 +23,8 @@ What a worker and its own server send each other may be the payload itself (`Mes
                    launcher    worker                             what it is of
     TAKEN          launcher    worker or    content_of            what it is of
                    or worker   launcher
+    PIECE          loader      loader       RoundPiece.read       a size and an array of bytes, not
+                                                                  too many
     CONTROL        any         any          control.unpack        size; the type of each field
     PULL_REQUEST   worker      server       PullRequest.read      steps; row numbers are integers
     PULL_ANSWER    server      worker       PullAnswer.read       step; types and shapes
@@ -35,7 +37,9 @@ Some checks need what the receiver remembers, so the receiver makes them: a cont
 (`Gather.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the model comes
 once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what was pulled
 (`PullServer`), a piece is waited for, and its file has no more bytes than was told
-(`tux.cluster.pieces`). `tux.cluster.control` has `unpack`, and `tux.protocol.piece` has `Piece`.
+(`tux.cluster.pieces`); that a piece between loaders comes next, and its message has as many bytes
+as was told (`tux.loading.transfer`). `tux.cluster.control` has `unpack`, and `tux.protocol.piece`
+has `Piece`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Pieces of files as messages: what a PIECE and a TAKEN carry. How files travel is in
-`tux.cluster.pieces`.
+`tux.cluster.pieces`, those of messages between loaders in `tux.loading.transfer`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.protocol.message import Message, checking
+from tux.protocol.message import Kind, Message, checking
 
 
 class Content(IntEnum):
@@ -48,3 +48,33 @@ def content_of(message: Message) -> Content:
         if message.sync_id not in (Content.LISTS, Content.STATE):
             raise ValueError("it is of no file")
     return Content(message.sync_id)
+
+
+class RoundPiece(NamedTuple):
+    """A piece of the message that one loader sends another in the round `number`, which has
+    `total` bytes in all.
+    """
+
+    number: int
+    total: int
+    content: np.ndarray  # (n,) uint8
+
+    def message(self, source: int, dest: int) -> Message:
+        """It as a message."""
+        total = np.array([self.total], np.int64)
+        return Message(Kind.PIECE, source, dest, clock=self.number, arrays=[total, self.content])
+
+    @staticmethod
+    def read(message: Message, most: int) -> RoundPiece:
+        """The piece that a message carries, of at most so many bytes. BadMessage if it has none."""
+        with checking(message):
+            if len(message.arrays) != 2:
+                raise ValueError(f"it has {len(message.arrays)} arrays, not 2")
+            total, content = message.arrays
+            if total.dtype != np.int64 or total.shape != (1,):
+                raise ValueError("the size of its message is no number")
+            if content.dtype != np.uint8 or content.ndim != 1 or not 0 < len(content) <= most:
+                raise ValueError("it is no piece of so many bytes")
+            if message.sync_id:
+                raise ValueError("it is of a file")
+        return RoundPiece(message.clock, int(total[0]), content)

@@ -136,7 +136,9 @@ class Server:
         )
 
     def _reply_to_pull(self, message: Message) -> None:
-        """A request for rows, or changes of rows: send the answers that can be given now."""
+        """A request for rows, or changes of rows: send the answers that can be given now, whose
+        bytes are counted where they come.
+        """
         sync = self._sync(message)
         if not isinstance(sync, Pull):
             raise _misplaced(message)
@@ -144,7 +146,7 @@ class Server:
         answers = sync.handle(self, message)
         self.seconds += time.perf_counter() - start
         for answer in answers:
-            self._send(answer, sync)
+            self.send(answer)
 
     def _serve(
         self, sync: Fold[Any], clock: int, contributions: list[Any]

@@ -21,12 +21,14 @@ from tux.graph.partitioned import check_workers, partitioned
 from tux.graph.store import read_manifest
 from tux.io import vertex_labels
 from tux.partition import recommended as recommended_partitioner
+from tux.partition.recommended import for_two_types
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.returns import called
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.run.folder import RunFolder
+from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs, judges, load
 from tux.run.options import File, Plan, RunOptions
 from tux.run.vertex_tables import fitted
@@ -35,9 +37,16 @@ from tux.stages.schedules import serial
 
 
 def load_for(
-    program: Program, data: Data | None, test: Data | None, options: RunOptions, watch: Watcher
+    program: Program,
+    data: Data | None,
+    test: Data | None,
+    options: RunOptions,
+    watch: Watcher,
+    shares: InShares | None = None,
 ) -> tuple[Inputs, Program]:
-    """The edges, and the program to run on them; what it has chosen by itself is said."""
+    """The edges, and the program to run on them; what it has chosen by itself is said. `shares`:
+    how they are loaded where no process need have all.
+    """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
         # they are not needed before the end, but a long run should not end with what is wrong with
@@ -48,7 +57,7 @@ def load_for(
             f"{type(program).__name__} does not judge its model, so --test has no use",
             do="leave --test out",
         )
-    inputs = load(program, data, test, options, warn=watch.warn)
+    inputs = load(program, data, test, options, warn=watch.warn, shares=shares)
     if labels is not None:
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
@@ -124,11 +133,13 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
     if plan.partitioner != "auto" or inputs.folder or total == 1:
         return plan
     train, end = inputs.train, program.edge.whole
-    name, reason = recommended_partitioner(
-        train.src, train.dst, total, bipartite=train.ends[0] != train.ends[1]
-    )
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
+    elif inputs.loaded:  # then there are two types, and no vertices without edges
+        name, reason = for_two_types(*(len(train.ids[kind]) for kind in train.ends))
+    else:
+        bipartite = train.ends[0] != train.ends[1]
+        name, reason = recommended_partitioner(train.src, train.dst, total, bipartite=bipartite)
     watch.say(f"partitioner {name}: {reason}")
     return replace(plan, partitioner=name)
 
@@ -215,4 +226,5 @@ def start_workers(
             restarts=plan.restarts,
             recovery=recovery,
             listens=listens,
+            folders=(inputs.loaded.job, inputs.loaded.folder) if inputs.loaded else None,
         )

@@ -81,7 +81,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
     }
     if not digests:
         return record
-    record.app.digest = source.digest
+    record.app.digest, record.app.files = source.digest, source.digests
     record.data.digest = inputs.digest()
     record.data.columns = dict(inputs.train.columns)
     if inputs.test is not None:

@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError
+from tux.base.text import nearest
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.program import Program
@@ -47,13 +49,14 @@ WHOLE = (
 """What to do where `run.json` is damaged."""
 
 
-class App(msgspec.Struct, forbid_unknown_fields=True):
-    """Which program it was: a built-in name or ``/path/file.py:Class``, and the digest of its
-    source.
+class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Which program it was: a built-in name or ``/path/file.py:Class``, the digest of its source,
+    and those of the files that this consists of, as `tux.program.sources.Source.digests` has them.
     """
 
     name: str
     digest: str
+    files: dict[str, str] = {}
 
 
 class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -278,10 +281,22 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise DataError(
             f"{folder} is no folder of a run",
             where=str(path),
-            do="name the folder that tux run --out made",
+            do=f"{_guess(path.parent)}name the folder that tux run --out made",
         ) from None
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
+
+
+def _guess(folder: Path) -> str:
+    """``did you mean X? `` for the run's folder beside a folder whose name is the closest; or
+    nothing.
+    """
+    with suppress(OSError):
+        beside = (path for path in folder.parent.iterdir() if path.name != folder.name)
+        runs = [path.name for path in beside if os.path.exists(path / "run.json")]
+        if near := nearest(folder.name, runs):
+            return f"did you mean {folder.with_name(near)}? "
+    return ""
 
 
 def read_metrics(

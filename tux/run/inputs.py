@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
 from tux.base.errors import DataError, UsageError
 from tux.base.text import named
+from tux.cluster.joining import MustReadWhole
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
@@ -25,12 +27,15 @@ from tux.program.program import Program
 from tux.program.report import Report
 from tux.program.returns import called
 from tux.run.generated import generated
+from tux.run.in_shares import InShares, LoadedParts, sides_of
 from tux.run.options import Reading
 from tux.run.points import read_points
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
-from tux.run.sizes import oddities, sizes_of
+from tux.run.sizes import Counted, oddities, sizes_of
+from tux.run.untyped import Sides, check_one_type
 from tux.run.vertex_data import of_folder
 from tux.run.vertex_tables import against, with_held_out, with_vertices
+from tux.run.why_whole import Found
 
 Data = Source | EdgeData
 """Edges in memory, or what `tux.io.input_files` says of files."""
@@ -50,10 +55,12 @@ class Inputs:
     truth: str = ""
     sizes: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
+    loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
 
     def digest(self) -> str:
         """Stands for the training edges."""
-        return read_manifest(self.folder).digest if self.folder else self.train.digest()
+        folder = self.loaded.folder if self.loaded else self.folder
+        return read_manifest(folder).digest if folder else self.train.digest()
 
 
 def load(
@@ -63,8 +70,10 @@ def load(
     reading: Reading | None = None,
     *,
     warn: Warn = lambda text: None,
+    shares: InShares | None = None,
 ) -> Inputs:
-    """Read or make the edges that `program` declares, and `warn` of what is odd about them.
+    """Read or make the edges that `program` declares, and `warn` of what is odd about them; where
+    it can be, in `shares`.
 
     Raises UsageError if there are no data and none can be made up, and what
     `tux.io.read.read_edges` raises.
@@ -73,11 +82,13 @@ def load(
     if data is None:
         return _generated(program, test, reading, warn)
     folder = cut_folder(data)
-    train = (
-        _stored(folder, program, reading)
-        if folder
-        else _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
-    )
+    loaded = None
+    if folder:
+        train = _stored(folder, program, reading)
+    elif shares is None or isinstance(data, EdgeData):
+        train = _whole(data, program, reading, warn)
+    else:
+        train, loaded = _train(shares, program, data, reading, warn, has_test=test is not None)
     held_out = (
         with_held_out(_read(_files(test), program, train, reading, warn), train, program)
         if test is not None
@@ -88,11 +99,10 @@ def load(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
         )
-    sizes = sizes_of(train, held_out)
+    stored = loaded.counted if loaded else None
     if folder:
-        sizes = {name: count for name, count in sizes.items() if name != "duplicates"} | {
-            "edges": read_manifest(folder).edges
-        }
+        stored = Counted(read_manifest(folder).edges)
+    sizes = sizes_of(train, held_out, stored)
     for text in oddities(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
     return Inputs(
@@ -102,6 +112,7 @@ def load(
         origin(test) if test is not None else "",
         sizes=sizes,
         folder=folder,
+        loaded=loaded,
     )
 
 
@@ -111,6 +122,53 @@ def cut_folder(data: Data) -> Path | None:
         return None
     folder = Path(named_here(data))
     return folder if is_partitioned(folder) else None
+
+
+def _whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """The edges to train on, all of them in this process."""
+    return _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
+
+
+def _train(
+    shares: InShares,
+    program: Program,
+    data: Source,
+    reading: Reading,
+    warn: Warn,
+    *,
+    has_test: bool,
+) -> tuple[EdgeData, LoadedParts | None]:
+    """The parts that loaders make of files, and the ids; or all edges, if they are read whole."""
+    if found := shares.found(program, data, has_test=has_test):
+        with suppress(MustReadWhole):
+            return _loaded(shares, program, data, found, reading, warn, has_test=has_test)
+    return _whole(data, program, reading, warn), None
+
+
+def _loaded(
+    shares: InShares,
+    program: Program,
+    data: Source,
+    found: Found,
+    reading: Reading,
+    warn: Warn,
+    *,
+    has_test: bool,
+) -> tuple[EdgeData, LoadedParts]:
+    """The parts that loaders make of files, and the ids; as `_read`, which reads edges."""
+    assert found.format is not None
+    try:
+        train, loaded = shares.load(program, data, found.format, has_test=has_test)
+    except DataError as error:
+        if isinstance(program.input, Bags) and reading.columns is None:
+            advise_text(error, found.format)
+        raise
+    if train.ends[0] == train.ends[1]:
+        source, kind = input_files(data), train.ends[0]
+        sides = sides_of(loaded.folder, train)
+        if why := check_one_type(source, found.format, kind, sides, reading.columns):
+            warn(f"{named(source)}: {why}")
+    return train, loaded
 
 
 def _files(data: Data) -> str | EdgeData:
@@ -208,9 +266,7 @@ def _warn_of_two_types(
     warn: Warn,
 ) -> None:
     """Warn where edges between vertices of one type seem to join two."""
-    from tux.run.untyped import check_one_type
-
-    if why := check_one_type(source, format, edges, columns):
+    if why := check_one_type(source, format, edges.ends[0], Sides.of(edges), columns):
         warn(f"{named(source)}: {why}")
 
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,20 +18,40 @@ import msgspec
 
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.disk import check_new, new_folder, writing
-from tux.base.errors import DataError, PeerLost
+from tux.base.errors import PeerLost
 from tux.base.processes import is_stopped
-from tux.base.signals import handle_ending
+from tux.base.signals import handle_ending, pausing
+from tux.base.text import plural
 from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
 from tux.cluster.local_workers import how_ended
 from tux.cluster.worker_process import failure_of
 from tux.loading.folder import join
+from tux.loading.loader import rounds_of
 from tux.loading.mailbox import DEADLINE
-from tux.run.loader_process import JOB, Ended, LoadingJob, ended_path, job_folder, spool_of
+from tux.run.loader_process import (
+    JOB,
+    Ended,
+    LoadingJob,
+    Progress,
+    check_edges,
+    ended_path,
+    job_folder,
+    progress_path,
+    spool_of,
+)
+from tux.run.watcher import Silent, Watcher
+
+COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
+"""Starts a loader; the folder, the loader's number and that of its parent follow."""
 
 KILLED = "load again; if it took too much memory, more --workers take less each"
 NAP = 0.02
-"""Seconds between two looks at the loaders."""
+"""Seconds between two looks whether the loaders are there."""
+LOOK = 0.5
+"""Seconds between two looks at how far they are."""
+
+Processes = Sequence[subprocess.Popen[bytes]]
 
 
 class LoadedGraph(NamedTuple):
@@ -49,52 +71,85 @@ class LoadedGraph(NamedTuple):
         told = [each.loaded.repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns that were read: see `tux.arrays.edges.EdgeData.columns`."""
+        return self.ended[0].names
+
+    @property
+    def skipped(self) -> int:
+        """Bad rows that were left out."""
+        return sum(each.skipped for each in self.ended)
+
+    @property
+    def first_skipped(self) -> str:
+        """The first of them, and why."""
+        return next((each.first_skipped for each in self.ended if each.skipped), "")
+
 
 def load_in_shares(
     path: str | os.PathLike[str],
     job: LoadingJob,
-    command: Sequence[str],
-    phase: Callable[[str], None] = lambda name: None,
+    command: Sequence[str] = COMMAND,
+    watch: Watcher | None = None,
 ) -> LoadedGraph:
     """Make the folder `path` of the parts of a graph, whole or not at all. `command` starts a
-    loader; it gets the folder, the loader's number and that of this process.
-
-    Raises UsageError and DiskError, the DataError that one process would have raised first, and
-    PeerLost if a loader dies.
+    loader. Raises UsageError, and what `make_parts` does.
     """
     job.plan.check()
     check_new(Path(path))
     with new_folder(path) as graph:
-        with writing(path):
-            job_folder(graph).mkdir(mode=0o700)
-            for number in range(job.plan.loaders):
-                spool_of(graph, number).mkdir()
-            (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
-        ended = _run(graph, job.plan.loaders, command, phase)
-        if not any(sum(each.loaded.edges) for each in ended):
-            raise DataError(f"{job.data} holds no edge")
-        phase("joining what the parts share")
-        spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
-        loaded = [each.loaded for each in ended]
+        return make_parts(graph, job, command, watch)
+
+
+def make_parts(
+    graph: Path, job: LoadingJob, command: Sequence[str] = COMMAND, watch: Watcher | None = None
+) -> LoadedGraph:
+    """The same into a folder that is there and empty; an error leaves it to the caller to remove
+    what is in it. `watch` is shown how far the loaders are.
+
+    Raises DiskError, the DataError that one process would have raised first, and PeerLost if a
+    loader dies.
+    """
+    watch = watch or Silent()
+    with writing(graph):
+        job_folder(graph).mkdir(mode=0o700)
+        for number in range(job.plan.loaders):
+            spool_of(graph, number).mkdir()
+        (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
+    ended = _run(graph, job, command, watch)
+    check_edges(job, ended)
+    watch.phase("load: what all parts share is joined")
+    spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
+    loaded = [each.loaded for each in ended]
+    with writing(graph):
         digest = join(graph, spools, job.plan, loaded, list(job.fields))
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(ended, digest)
 
 
-def _run(
-    graph: Path, loaders: int, command: Sequence[str], phase: Callable[[str], None]
-) -> list[Ended]:
+def _run(graph: Path, job: LoadingJob, command: Sequence[str], watch: Watcher) -> list[Ended]:
     """Start the loaders, and wait until all have ended."""
     restore = handle_ending()
     processes: list[subprocess.Popen[bytes]] = []
+
+    def send(number: int) -> None:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(number)
+
     try:
-        for number in range(loaders):
-            each = [*command, str(graph), str(number), str(os.getpid())]
-            processes.append(subprocess.Popen(each, stdin=subprocess.DEVNULL))
-        _watch(graph, processes, phase)
+        with pausing(lambda: send(signal.SIGSTOP), lambda: send(signal.SIGCONT)):
+            for number in range(job.plan.loaders):
+                each = [*command, str(graph), str(number), str(os.getpid())]
+                # a session of its own: Ctrl-C is for this process, from the loader's first moment
+                processes.append(
+                    subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
+                )
+            _watch(graph, job, processes, watch)
         return [
             msgspec.json.decode(ended_path(graph, number).read_bytes(), type=Ended)
-            for number in range(loaders)
+            for number in range(job.plan.loaders)
         ]
     finally:
         for process in processes:
@@ -104,12 +159,10 @@ def _run(
         restore()
 
 
-def _watch(
-    graph: Path, processes: Sequence[subprocess.Popen[bytes]], phase: Callable[[str], None]
-) -> None:
+def _watch(graph: Path, job: LoadingJob, processes: Processes, watch: Watcher) -> None:
     """Until all loaders have ended well. Raises the error of the first one that has not."""
     stopped: dict[int, float] = {}
-    shown = ""
+    shown, looked = "", float("-inf")
     while True:
         codes = [process.poll() for process in processes]
         if all(code == 0 for code in codes):
@@ -122,19 +175,53 @@ def _watch(
             elif time.monotonic() - stopped.setdefault(number, time.monotonic()) > SILENCE:
                 what = f"loader {number} (process {process.pid}) has been stopped for "
                 raise PeerLost(f"{what}{SILENCE:.0f} s", do="load again")
-        reading = sum(not _has_read(graph, number) for number in range(len(processes)))
-        if shown != (text := f"{reading} still read" if reading else "exchanging"):
-            phase(shown := text)
+        if time.monotonic() >= looked + LOOK:
+            looked = time.monotonic()
+            text, share = _how_far(graph, job)
+            if text != shown:
+                watch.phase(shown := text)
+            if share:
+                watch.share(share)
         time.sleep(NAP)
+
+
+def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
+    """What the loaders do, in words, and how much of it is done, from 0 to 1; 0: not known."""
+    n = job.plan.loaders
+    sent = [_rounds_sent(graph, number) for number in range(n)]
+    if all(sent):
+        rounds = rounds_of(job.plan)
+        here = min(min(sent) + 1, rounds)
+        return f"load: {plural(n, 'process')} exchange, round {here} of {rounds}", 0.0
+    told = [_progress(graph, number) for number in range(n)]
+    if job.size:
+        share = sum(each.size for each in told) / job.size
+    else:
+        share = sum(each.pieces for each in told) / max(sum(map(len, job.pieces)), 1)
+    return f"load: {plural(n, 'process')} read", min(share, 1.0)
+
+
+def _rounds_sent(graph: Path, number: int) -> int:
+    """The rounds of which a loader has sent its messages."""
+    files = job_folder(graph).glob(f"round-*.{number}")
+    sent = [int(path.name.removeprefix("round-").partition(".")[0]) + 1 for path in files]
+    return max(sent, default=0)
+
+
+def _progress(graph: Path, number: int) -> Progress:
+    """What a loader has read so far."""
+    try:
+        return msgspec.json.decode(progress_path(graph, number).read_bytes(), type=Progress)
+    except FileNotFoundError:  # it has only begun
+        return Progress()
 
 
 def _has_read(graph: Path, number: int) -> bool:
     """Whether a loader has read its share: then its first message is there, or a later one."""
-    folder = job_folder(graph)
-    return ended_path(graph, number).exists() or any(folder.glob(f"round-*.{number}"))
+    return ended_path(graph, number).exists() or _rounds_sent(graph, number) > 0
 
 
-def _raise_first(graph: Path, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+def _raise_first(graph: Path, processes: Processes) -> None:
     """Raise why a loader has failed: of several, the first one. One whose share comes before may
     still find a fault in it, which one process would have met first.
     """

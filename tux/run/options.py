@@ -131,7 +131,7 @@ ALLOWED: dict[str, Allowed] = {
     "judge_repeats": _whole(1),
     "command": Allowed("a list of str", _commands),
     "checkpoint_every": Allowed(
-        'a number of epochs, "5", or of seconds, "30s"',
+        'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
         lambda value: value if isinstance(value, str) and Every.read(value) else None,
     ),
     "keep": _whole(1),

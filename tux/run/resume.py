@@ -64,14 +64,15 @@ class Stopped:
         """The workers' files, by rank."""
         return states_of(self.checkpoint)
 
-    def check(self, record: Run) -> None:
+    def check(self, record: Run, program: Program) -> None:
         """Refused if program, data or parameters are not those of the run; `record` has what they
-        are now.
+        are now, and `program` is the one that is run on these data.
         """
         kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
+        if kept.program != record.app.digest:
+            raise self._other_source(record, Path(sources.of(program).path))
         test_digest, test_path = (test.digest, test.shown) if test else (None, run)
         now = {
-            "the program's source": (kept.program, record.app.digest, run),
             "the data": (kept.data, record.data.digest, record.data.shown),
             "the held-out data": (kept.test, test_digest, test_path),
             "the parameters": (kept.parameters, dict(record.parameters), run),
@@ -80,6 +81,22 @@ class Stopped:
         for what, (before, after, where) in now.items():
             if before != after:
                 raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
+
+    def _other_source(self, record: Run, path: Path) -> Refused:
+        """The error of a program in the file `path` whose files are not those of the run. A run of
+        an older version has not noted each file.
+        """
+        before, now = self.run.app.files, record.app.files
+        names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+        changed = [path.parent / name if name else path for name in names if before] or [path]
+        shown = ", ".join(str(file.relative_to(path.parent)) for file in changed)
+        own = os.sep in record.app.name
+        back = "put back what it was" if own else "resume with the version of tux of that time"
+        return Refused(
+            f"the program's source changed since the run began: {shown}",
+            where=str(changed[0]),
+            do=f"{back}, or start a new run",
+        )
 
 
 def stopped(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
-from tux.cluster.answering import answer
+from tux.cluster import job_folder
+from tux.cluster.answering import Answers
 from tux.cluster.keeper import States
+from tux.cluster.restarts import Start
 from tux.engine.saved import load
-from tux.engine.segments import created, name_of
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Scratch
 from tux.engine.training import Training
@@ -42,6 +43,7 @@ from tux.run.checkpoints import Checkpoints, Found, are_in
 from tux.run.finish import carry_out, describe
 from tux.run.folder import Run, RunFolder
 from tux.run.folder_keeper import FolderKeeper
+from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
 from tux.run.keeping import LocalMarks
 from tux.run.options import Plan, RunOptions
@@ -147,16 +149,16 @@ def _run(
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
-        stop_answering = _answering(stack, options.place)
-        with clock.phase("load"):
-            inputs, program = load_for(program, data, test, options, clock.watch)
+        answers = _answering(stack, options.place)
+        shares = _shares(stack, program, options, folder, before, clock.watch, answers)
+        with clock.phase("load"), _telling_how_to_go_on(folder):
+            inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
             plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program.edge_name, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
-        record.options = plan.record()
         before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
         checkpoints = _checkpoints(plan, folder, before)
         states = _states(plan, folder, checkpoints, record, before)
@@ -165,7 +167,7 @@ def _run(
             with _telling_how_to_go_on(folder):
                 training = stack.enter_context(
                     start_workers(
-                        program, inputs, plan, folder, clock, states, recovery, stop_answering
+                        program, inputs, plan, folder, clock, states, recovery, answers.end
                     )
                 )
         else:
@@ -220,18 +222,42 @@ def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scra
         return None
     if states.keeper is None:
         return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
-    kept, name = states.keeper.lists, name_of(0, secrets.token_bytes(16))
-    return Scratch(lambda: files.enter_context(created(kept / name)), name, kept)
+    return Scratch.kept(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
+
+
+def _shares(
+    stack: ExitStack,
+    program: Program,
+    options: RunOptions,
+    folder: RunFolder | None,
+    before: Stopped | None,
+    watch: Watcher,
+    answers: Answers,
+) -> InShares:
+    """How data are loaded in shares: the folders that this makes are removed when the `stack` is
+    left.
+    """
+
+    def folders() -> tuple[Path, Path]:
+        made = job_folder.make(folder.path if folder else None)
+        stack.callback(job_folder.remove, made[0])
+        return made
+
+    plan = options.of(program)
+    recut = before is not None and before.checkpoint.manifest.workers != plan.all_workers
+    return InShares(plan, folders, watch, recut, answers)
 
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """The error of a lost worker or a full disk says how to go on, if there is a checkpoint."""
+    """The error of a lost worker or of a disk says how to go on, if there is a checkpoint. What a
+    disk needs first, its error has said.
+    """
     try:
         yield
     except (PeerLost, DeadlinePassed, DiskError) as error:
         if folder and are_in(folder.path):
-            first = "free space there, then " if isinstance(error, DiskError) else ""
+            first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
             error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
 
@@ -246,12 +272,15 @@ def _going_on(
     watch: Watcher,
 ) -> tuple[Stopped | None, list[dict[str, Any]]]:
     """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
-    now; and the records of the epochs before it. Those behind it are removed. Refused where the run
-    is another one now.
+    now; and the records of the epochs before it. Those behind it are removed. The run's record gets
+    the options, and from where it goes on. Refused where the run is another one now.
     """
+    record.options, lost = plan.record(), inputs.loaded.lost if inputs.loaded else []
     if before is None or folder is None:
+        for why in lost:
+            note(record, Start(), why)
         return None, []
-    before.check(record)
+    before.check(record, program)
     before = on_workers(before, plan, program, inputs, watch)
     kept = before.checkpoint.manifest
     folder.cut_records(kept.metrics_bytes)
@@ -263,19 +292,21 @@ def _going_on(
     record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
     changed = kept.workers != before.run.options["workers"] * before.run.options.get("machines", 1)
     note(record, start, BY_HAND, kept.workers if changed else None)
+    for why in lost:
+        note(record, start, why)
     watch.say(f"goes on from {start}")
     return before, before.records()
 
 
-def _answering(stack: ExitStack, place: Place | None) -> Callable[[], None]:
-    """On machine 0 of several: other machines are told to wait, until the function is called that
-    this returns, or the `stack` is left.
+def _answering(stack: ExitStack, place: Place | None) -> Answers:
+    """On machine 0 of several: other machines are told to wait, until the launcher listens, or the
+    `stack` is left.
     """
-    if place is None or place.rank:
-        return lambda: None
-    stop = answer(place.launcher, place.secret)
-    stack.callback(stop)
-    return stop
+    leads = place and not place.rank
+    answers = Answers(place.launcher, place.secret) if place and leads else Answers()
+    stack.callback(answers.end)
+    answers.begin()
+    return answers
 
 
 def _has_processes(data: Data | None, options: RunOptions) -> bool:

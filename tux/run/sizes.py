@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tux.arrays.edges import EdgeData
 from tux.base.text import plural
@@ -14,21 +14,33 @@ MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
 
 
-def sizes_of(train: EdgeData, test: EdgeData | None) -> dict[str, Any]:
+class Counted(NamedTuple):
+    """How many edges a folder holds, and how many of them repeat an earlier one's ends, if that is
+    known.
+    """
+
+    edges: int
+    duplicates: int | None = None
+
+
+def sizes_of(
+    train: EdgeData, test: EdgeData | None, stored: Counted | None = None
+) -> dict[str, Any]:
     """Vertices of each type known in training, edges, duplicates (unless too many to count), rows
-    skipped; the test's likewise.
+    skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in `train`.
 
     `rows`, where some were skipped: how many the file has.
     """
+    edges = len(train) if stored is None else stored.edges
     sizes: dict[str, Any] = {
         "vertices": {name: len(ids) for name, ids in train.ids.items()},
-        "edges": len(train),
+        "edges": edges,
     }
-    if len(train) <= COUNTED:
-        sizes["duplicates"] = train.duplicates
+    if edges <= COUNTED and (stored is None or stored.duplicates is not None):
+        sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
     sizes["skipped"] = train.skipped
     if train.skipped:
-        sizes["rows"] = train.skipped + (len(train) if train.rows is None else train.rows)
+        sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
     if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
         sizes["groups"] = grouped
     if test is not None:

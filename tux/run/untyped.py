@@ -30,6 +30,29 @@ DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
 GRAPHS = (Format.MAT, Format.METIS, Format.MARKET)  # which know their number of vertices
 
 
+class Sides(NamedTuple):
+    """The ids of one vertex type (n,), and which of them are sources, and which targets, of edges,
+    (n,) bool.
+    """
+
+    values: np.ndarray
+    sources: np.ndarray
+    targets: np.ndarray
+
+    @staticmethod
+    def of(edges: EdgeData) -> Sides:
+        """Those of edges at hand, whose ends are of one type."""
+        ids = edges.ids[edges.ends[0]]
+        sides = [np.zeros(len(ids), np.bool_) for _ in range(2)]
+        sides[0][edges.src], sides[1][edges.dst] = True, True
+        return Sides(ids.values, *sides)
+
+    @property
+    def both(self) -> int:
+        """How many are sources and targets."""
+        return int(np.count_nonzero(self.sources & self.targets))
+
+
 class Graph(NamedTuple):
     """Edges without numbers, an undirected one once; whether they join two types of vertices, and
     why that is thought.
@@ -75,19 +98,18 @@ def read_graph(
 
 
 def check_one_type(
-    path: str | os.PathLike[str], format: Format, edges: EdgeData, columns: str | None
+    path: str | os.PathLike[str], format: Format, kind: str, sides: Sides, columns: str | None
 ) -> str:
-    """Why edges read as those between vertices of one type seem to join two, whose equal ids have
-    become one vertex; or nothing.
+    """Why edges read as those between vertices of one type, `kind`, seem to join two, whose equal
+    ids have become one vertex; or nothing.
 
     Raises `DataError` where the names of the columns say so.
     """
     if format in GRAPHS or format.bags is not None:
         return ""
     parquet = format is Format.PARQUET
-    values = edges.ids[edges.ends[0]].values
-    both, first, second = _shared(edges)
-    if not both:
+    values, first, second = sides
+    if not (both := sides.both):
         return ""
     names = (
         arrow.parquet_names(pieces_of(path)[0].path)
@@ -99,7 +121,6 @@ def check_one_type(
         next((name for key, name in plain.items() if key in family), "")
         for family in (USERS, ITEMS)
     )
-    kind = edges.ends[0]
     if user and item and columns is None:
         what = (
             f"columns {user!r} and {item!r} are of two types, but {both:,} ids, such as "
@@ -193,21 +214,12 @@ def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
     """Two types where no id stands on both sides, or where edges have numbers and each side
     counts its ids from end to end.
     """
-    both, first, second = _shared(edges)
-    if not both:
+    sides = Sides.of(edges)
+    if not (both := sides.both):
         return True, "no id occurs on both sides"
-    if numbers and (why := _counted(edges.ids[ONE[0]].values, first, second, numbers)):
+    if numbers and (why := _counted(*sides, numbers)):
         return True, f"edges have numbers, and {why}"
     return False, f"{both:,} ids occur on both sides"
-
-
-def _shared(edges: EdgeData) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many ids occur on both sides; which vertices are sources, and which are targets, (n,)
-    bool.
-    """
-    sides = [np.zeros(len(edges.ids[edges.ends[0]]), np.bool_) for _ in range(2)]
-    sides[0][edges.src], sides[1][edges.dst] = True, True
-    return int(np.count_nonzero(sides[0] & sides[1])), sides[0], sides[1]
 
 
 def _counted(

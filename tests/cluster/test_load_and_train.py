@@ -1,0 +1,159 @@
+"""``tux run`` on several machines that load their shares: the model is that of one machine with as
+many workers, also when a machine is lost and comes back alone.
+"""
+
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from run_folders import model, untimed
+from tiny_ratings import RATINGS
+
+from faults.running import Running
+from tux.apps.mf.mf import MF
+from tux.run.folder import read_metrics, read_run
+from tux.run.options import RunOptions
+from tux.run.session import run
+
+HARD = 120.0  # seconds after which a command counts as hung
+WRAP = [sys.executable, str(Path(__file__).parent.parent / "loads_all.py")]
+ALONE = "this one reads the whole input"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS)
+    Path("held.csv").write_text("user,item,rating\nu1,3,2\nu5,8,4\nu77,5,5\n")
+    Path("key").write_bytes(bytes(range(32)))
+    return tmp_path
+
+
+@pytest.fixture
+def start(here):
+    """Start the command of one of two machines: ``start(0, "--epochs", 2)``."""
+    running = []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def begin(rank, *argv, resumes=""):
+        folder = here / f"machine-{len(running)}"
+        folder.mkdir()
+        what = ["--resume", here / resumes] if resumes else ["mf", here / "ratings.csv"]
+        if not resumes:
+            what += ["--test", here / "held.csv", "--rank", 2, "--no-jit", "--threads", 1]
+        place = ["--nnodes", 2, "--node-rank", rank, "--rdzv", address, "--key-file", here / "key"]
+        running.append(Running(folder, "run", *what, *place, *argv, wrap=WRAP))
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.__exit__()
+
+
+def over(*running, code=0):
+    """All have ended with an exit code, and leave nothing."""
+    for each in running:
+        assert each.wait(HARD) == code, each.output()
+        assert each.until(lambda: not each.left()), each.left()  # noqa: B023
+
+
+def whole(**options):
+    """A run of two workers of one machine that loads all."""
+    given = {"workers": 2, "jit": False, "threads": 1, "out": "whole"} | options
+    run(MF(rank=2), os.path.abspath("ratings.csv"), "held.csv", RunOptions(**given))
+
+
+def is_the_same(out):
+    assert model(out) == model("whole")
+    assert untimed(read_metrics(out)) == untimed(read_metrics("whole"))
+    one, other = read_run(out), read_run("whole")
+    assert (one.data, one.test, one.sizes) == (other.data, other.test, other.sizes)
+
+
+def loaded_together(running):
+    """Whether the command has loaded its shares with the others."""
+    return "load with machine 0" in "".join(running.output())
+
+
+def test_two_machines_train_as_two_workers_of_one_do(start):
+    machines = start(0, "--epochs", 3, "--out", Path.cwd() / "out"), start(1, "--epochs", 3)
+    whole(epochs=3)
+    over(*machines)
+    is_the_same("out")
+    assert loaded_together(machines[1]) and ALONE not in "".join(machines[0].output())
+
+
+LONG = "--epochs", 60, "--checkpoint-every", 5
+
+
+def trains(out):
+    return (Path(out) / "checkpoints").is_dir() and any(Path(out, "checkpoints").glob("0*"))
+
+
+def kill(running):
+    for pid in [running.process.pid, *running.processes()]:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_machine_that_comes_back_reads_all_by_itself(start):
+    """The others have their parts, so nobody loads shares with it."""
+    first = start(0, *LONG, "--out", Path.cwd() / "out")
+    lost = start(1, *LONG)
+    assert first.until(lambda: trains("out"), HARD), first.output()
+    kill(lost)
+    back = start(1, *LONG)
+    over(first, back)
+    assert ALONE in "".join(back.output())
+    whole(epochs=60, checkpoint_every="5")
+    is_the_same("out")
+    assert len(read_run("out").incarnations) == 1
+
+
+@pytest.mark.slow
+def test_machine_0_that_comes_back_reads_all_by_itself(start):
+    first = start(0, *LONG, "--out", Path.cwd() / "out")
+    other = start(1, *LONG)
+    assert first.until(lambda: trains("out"), HARD), first.output()
+    kill(first)
+    back = start(0, resumes="out")
+    over(back, other)
+    assert ALONE in "".join(back.output())
+    whole(epochs=60, checkpoint_every="5")
+    is_the_same("out")
+
+
+@pytest.mark.slow
+def test_machines_that_go_on_load_their_shares_again(start):
+    machines = start(0, *LONG, "--out", Path.cwd() / "out"), start(1, *LONG)
+    assert machines[0].until(lambda: trains("out"), HARD), machines[0].output()
+    for each in machines:
+        kill(each)
+    machines = start(0, resumes="out"), start(1, *LONG)
+    over(*machines)
+    assert loaded_together(machines[1])
+    whole(epochs=60, checkpoint_every="5")
+    is_the_same("out")
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_machines_load_ends_all(start, here):
+    """A machine that is asked to end while the other one is not there yet, and while both load."""
+    first = start(0, "--epochs", 3, "--out", here / "out")
+    assert first.until(lambda: "wait for machine 1" in "".join(first.output()), HARD)
+    first.process.send_signal(signal.SIGINT)
+    over(first, code=130)
+    assert not (here / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_difference_is_told_before_anything_is_read(start, here):
+    machines = start(0, "--epochs", 3), start(1, "--epochs", 3, "--seed", 4)
+    over(*machines, code=7)
+    for each in machines:
+        assert "--seed is 4, and 0 on machine 0" in "".join(each.output())

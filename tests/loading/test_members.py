@@ -1,0 +1,109 @@
+"""Loaders of several machines in one process, over real sockets: messages of any size arrive whole
+and in their rounds, and their files are gone afterwards.
+"""
+
+import threading
+
+import numpy as np
+import pytest
+from members import SOON
+
+from tux.base.errors import DeadlinePassed
+from tux.cluster.control import Bye, Go, HasLoaded, HasRead, Hello, control_in, pack
+from tux.cluster.meeting import Meeting
+from tux.cluster.socket_thread import SocketThread
+from tux.loading.transfer import PIECE, WINDOW
+from tux.protocol.message import Kind
+from tux.run.loader_member import FarMailbox, Member
+
+SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
+
+
+def meeting(folder, number, n, each, **changed):
+    fields = dict(
+        workers=n,
+        workers_here=each,
+        launcher=f"ipc://{folder}/launcher",
+        listen=f"ipc://{folder}/socket-{number}",
+        secret=None,
+        nonce=b"1",
+        traits={},
+        deadline=SOON,
+    )
+    return Meeting(**fields | changed)
+
+
+def lead(folder, n, heard):
+    """The launcher: it tells who is where, and that it is over when all have loaded."""
+    where = meeting(folder, 0, n, 1)
+    thread = SocketThread(
+        n,
+        [""] * n + [where.launcher],
+        where.number,
+        lambda message: message.kind is Kind.BEAT,
+        partners=range(n),
+    )
+    thread.start()
+    left = {kind: set(range(n)) for kind in (Hello, HasRead, HasLoaded)}
+    while any(left.values()):
+        message = thread.receive(SOON, "a loader")
+        control = control_in(message)
+        heard.append(control)
+        left[type(control)].discard(message.source)
+        if isinstance(control, Hello):
+            thread.addresses[message.source] = control.address
+            if not left[Hello]:
+                for number in range(n):
+                    thread.post(pack(Go(thread.addresses[:n]), n, number))
+    for number in range(n):
+        thread.post(pack(Bye(), n, number))
+    thread.close(5.0)
+
+
+def message(number, source, dest):
+    """What a loader sends another one in a round."""
+    rng = np.random.default_rng([number, source, dest])
+    size = SIZES[(number + source + 2 * dest) % len(SIZES)]
+    return [rng.integers(0, 256, size).astype(np.uint8), np.arange(number, dtype=np.int32)]
+
+
+def rounds(me, n):
+    """Checks each message of each round; the number of rounds."""
+    for number in range(len(SIZES)):
+        inbox = yield [message(number, me, dest) for dest in range(n)]
+        for source, got in enumerate(inbox):
+            for one, other in zip(got, message(number, source, me), strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_array_equal(one, other)
+    return len(SIZES)
+
+
+@pytest.mark.parametrize(("n", "each"), [(2, 1), pytest.param(4, 2, marks=pytest.mark.slow)])
+def test_messages_of_any_size_arrive_in_their_rounds(tmp_path, n, each):
+    heard, done = [], {}
+    folders = [tmp_path / str(at // each) for at in range(n)]
+    for folder in {*folders}:
+        folder.mkdir()
+
+    def load(number):
+        with Member(meeting(tmp_path, number, n, each), folders[number], number) as member:
+            member.has_read()
+            done[number] = FarMailbox(member).carry(rounds(number, n))
+
+    threads = [threading.Thread(target=load, args=[at], daemon=True) for at in range(n)]
+    threads.append(threading.Thread(target=lead, args=[tmp_path, n, heard], daemon=True))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(2 * SOON)
+    assert done == dict.fromkeys(range(n), len(SIZES))
+    assert len(heard) == 3 * n
+    left = {path.name for folder in folders for path in folder.iterdir()}
+    assert left == {f"round-{len(SIZES) - 1}.{number}" for number in range(n)}
+
+
+def test_a_loader_whose_launcher_is_not_there_ends(tmp_path):
+    asks = meeting(tmp_path, 1, 2, 1, launcher="tcp://127.0.0.1:9", deadline=1.0)
+    with pytest.raises(DeadlinePassed, match="no answer from machine 0 at 127.0.0.1:9"):
+        with Member(asks, tmp_path, 1):
+            pass

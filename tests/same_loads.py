@@ -1,0 +1,99 @@
+"""One run's data loaded whole and in shares: all that a run has then, by which both are compared.
+The loaders are run side by side in this process.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from loaded import files
+from watchers import Told
+
+from tux.graph.partitioned import partitioned
+from tux.loading.folder import Spool
+from tux.loading.loader import loader
+from tux.loading.rounds import together
+from tux.run import loading, why_whole
+from tux.run.begin import introduce, load_for, recommended
+from tux.run.finish import describe
+from tux.run.in_shares import InShares
+from tux.run.loader_process import Ended, read_rows, spool_of
+
+
+class Begun(NamedTuple):
+    """What a run has when its workers may start."""
+
+    lines: list[str]
+    warnings: list[str]
+    files: dict[str, bytes]  # of its parts
+    record: Any
+    digests: dict[str, str]
+    parameters: dict[str, Any]
+    in_shares: bool
+
+
+def side_by_side(graph, job, command, watch):
+    """In place of loader processes: the same loaders in this process."""
+    n = job.plan.loaders
+    rows = [read_rows(job, number, lambda size, pieces: None) for number in range(n)]
+    loaded = together(
+        [
+            loader(job.plan, number, each.share, Spool(graph, spool_of(graph, number)))
+            for number, each in enumerate(rows)
+        ]
+    )
+    return [
+        Ended(each, 0, 0, own.names, own.skipped, own.first_skipped)
+        for each, own in zip(loaded, rows, strict=True)
+    ]
+
+
+def begun(folder, program, data, test, options, *, in_shares):
+    """Load, and write the parts into `folder`, as a run does."""
+    told = Told()
+
+    def folders():
+        Path(folder).mkdir()
+        return Path(folder), Path(folder)
+
+    how = InShares(options.of(program), folders, told) if in_shares else None
+    inputs, special = load_for(program, data, test, options, told, how)
+    introduce(told, data, special.edge_name, inputs)
+    plan = recommended(options.of(program), special, inputs, told)
+    record = describe(special, inputs, options, digests=True)
+    workers = plan.all_workers
+    cut = partitioned(special, inputs, plan.partitioner, workers, options.seed)
+    if not inputs.loaded:
+        folders()
+    cut.write(Path(folder), range(workers))
+    assert set(cut.bare.ids) == set(special.edge.ends)
+    parts = files(Path(folder))
+    del parts["manifest.json"]  # only one of the two says how the parts were cut
+    shutil.rmtree(folder)
+    return Begun(
+        told.lines,
+        told.warnings,
+        parts,
+        record,
+        cut.digests,
+        special.parameters,
+        inputs.loaded is not None,
+    )
+
+
+def without_processes(monkeypatch):
+    """From now on loaders run in this process, however small the data are."""
+    monkeypatch.setattr(loading, "_run", side_by_side)
+    monkeypatch.setattr(why_whole, "SMALL", 0)
+
+
+def both(folder, program, data, options, test=None):
+    """What a run has whose data are loaded whole, and in shares; asserts that these are equal."""
+    one = begun(folder / "parts", program, data, test, options, in_shares=False)
+    other = begun(folder / "parts", program, data, test, options, in_shares=True)
+    assert other.in_shares and not one.in_shares
+    for name in ("lines", "warnings", "record", "digests", "parameters"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert one.files.keys() == other.files.keys()
+    assert [name for name in one.files if one.files[name] != other.files[name]] == []
+    return one

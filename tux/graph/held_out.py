@@ -1,0 +1,64 @@
+"""Held-out edges of a graph whose parts lie in a folder already: only the files are written that
+these edges add or change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from tux.arrays.arrow import write_parquet
+from tux.arrays.npy import write_npy
+from tux.base.disk import writing
+from tux.graph.parts import Part
+from tux.graph.store import MANIFEST, Manifest, part_arrays, read_manifest, write_manifest
+
+ADDED = ("test_", "types.")
+"""How the names begin of arrays that held-out edges may add to a part, or change."""
+
+
+def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> None:
+    """Add to a folder of parts, which holds no held-out edges and no data of vertices, those of
+    `parts`, or of `which` of them. All other files stay as they are. Raises DiskError.
+
+    Arrays of the folder may be mapped, so what changes is written to a new file.
+    """
+    manifest = read_manifest(folder)
+    with writing(folder):
+        (folder / MANIFEST).unlink()  # it comes last: with one, all is there
+    types = []
+    for entry in manifest.types:
+        grown = parts[0].types[entry.name]
+        if len(grown.ids) > entry.ids:
+            write_parquet(folder / f"{entry.name}.ids.parquet", {"id": grown.ids.values})
+            _write_anew(folder / f"{entry.name}.order.npy", grown.order)
+        types.append(msgspec.structs.replace(entry, ids=len(grown.ids)))
+    for number in which:
+        part, same = parts[number], _unchanged(parts[number])
+        for name, values in part_arrays(part).items():
+            if name.startswith(ADDED) and name.removesuffix(".bounds") not in same:
+                _write_anew(folder / f"part-{number}" / f"{name}.npy", values)
+    about = {name: getattr(manifest, name) for name in Manifest.__struct_fields__}
+    about |= {"types": types, "test_fields": [*parts[0].test_fields], "has_test": True}
+    del about["format"]
+    write_manifest(folder, **about)
+
+
+def _unchanged(part: Part) -> set[str]:
+    """The names of arrays of vertex types that held-out edges have not changed."""
+    same = set()
+    for name, each in part.types.items():
+        same |= {f"types.{name}.{array}" for array in ("masters", "up", "down")}
+        if len(each.rows) == each.n_train:  # no held-out edge needs another row
+            same.add(f"types.{name}.rows")
+    return same
+
+
+def _write_anew(path: Path, values: np.ndarray) -> None:
+    """Write an array to a new file in place of the one of that name."""
+    with writing(path):
+        path.unlink(missing_ok=True)
+    write_npy(path, values)

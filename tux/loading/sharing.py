@@ -1,0 +1,66 @@
+"""Where loaders are on several machines, each machine gets what all parts share. This is the end of
+what a loader does there: it sends its ranges to one loader of each machine, which joins them
+(`tux.loading.folder`), and its rows to the first of all, which makes the digest of them.
+
+The rows come to the first loader one column of one share at a time, and are read only once. The
+ranges have an entry for each vertex; like all messages they may lie on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tux.loading.folder import Digest, Kept, columns_of
+from tux.loading.loader import Loaded
+from tux.loading.plan import Plan
+from tux.loading.rounds import Messages, Rounds, told
+
+
+def ranges_shared(
+    plan: Plan, me: int, joiners: Sequence[int], own: Kept
+) -> Rounds[list[dict[str, np.ndarray]]]:
+    """Send this loader's `own` ranges of what all parts share to the `joiners`, one loader of each
+    machine; with these, the ranges of all loaders, with the others nothing.
+    """
+    outbox: Messages = [[] for _ in range(plan.loaders)]
+    for to in joiners:  # a message begins with the names of its arrays
+        head = np.frombuffer(msgspec.json.encode(list(own)), np.uint8)
+        outbox[to] += [head, *own.values()]
+    inbox = yield outbox
+    ranges = []
+    for message in inbox if me in joiners else []:
+        found = msgspec.json.decode(message[0].tobytes(), type=list[str])
+        ranges.append(dict(zip(found, message[1:], strict=True)))
+    return ranges
+
+
+def digest_shared(
+    plan: Plan,
+    me: int,
+    kept: Kept,
+    ranges: Sequence[Kept],
+    loaded: Sequence[Loaded],
+    names: Sequence[str],
+) -> Rounds[str]:
+    """What `EdgeData.digest` says of all edges together: column by column, the shares come to the
+    first loader in their order. `ranges`: of all loaders, with the first one. `loaded`: what all
+    loaders have told, and `names` of the edges' fields.
+    """
+    digest = None
+    if me == 0:
+        sizes = {name: loaded[0].types[name].ids for name in plan.types}
+        digest = Digest(sizes, sum(sum(each.edges) for each in loaded), ranges)
+    for column in columns_of(names):
+        for turn in range(plan.loaders):
+            outbox: Messages = [[] for _ in range(plan.loaders)]
+            if turn == me:
+                outbox[0].append(kept[column])
+            inbox = yield outbox
+            if digest:
+                digest.add(column, inbox[turn][0], first=turn == 0)
+    own = digest.text.encode() if digest else b""
+    inbox = yield from told(plan.loaders, [np.frombuffer(own, np.uint8)])
+    return inbox[0][0].tobytes().decode()

@@ -1,0 +1,227 @@
+"""The data of a run loaded in shares: the parts of the graph are made in the folder of the run's
+job, by a loader process for each worker, and this process sees the ids and no edges.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.npy import map_npy
+from tux.arrays.packed import head_of, is_packed
+from tux.base.disk import writing
+from tux.base.errors import DeadlinePassed, PeerLost
+from tux.base.signals import check_ending
+from tux.cluster import job_folder
+from tux.cluster.agreement import traits
+from tux.cluster.answering import Answers
+from tux.cluster.joining import MustReadWhole
+from tux.cluster.restarts import Restarts, is_loss
+from tux.graph.partitioned import how_cut, whole_types, without_edges
+from tux.io.detect import Format
+from tux.io.input_files import InputFile, Source, input_files, listed, pieces_of
+from tux.io.input_shares import shares
+from tux.io.text import OnBadRow
+from tux.loading.plan import Plan
+from tux.program import sources
+from tux.program.program import Program
+from tux.run import options
+from tux.run.loader_process import LoadingJob
+from tux.run.loading import LoadedGraph, make_parts
+from tux.run.loading_together import make_parts_together
+from tux.run.sizes import Counted
+from tux.run.untyped import Sides
+from tux.run.watcher import Watcher
+from tux.run.why_whole import Asked, Found, cut_by, found_of, why_whole
+
+
+@dataclass(frozen=True)
+class LoadedParts:
+    """Parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
+    processes share (`tux.cluster.job_folder.make`). `lost`: why loaders were started again.
+    """
+
+    job: Path
+    folder: Path
+    counted: Counted
+    lost: list[str]
+
+
+@dataclass(frozen=True)
+class InShares:
+    """How a run of a `plan` loads its data in shares, where it does. `folders()` makes the folder
+    of its job and the one of its parts. `recut`: see `tux.run.why_whole.Asked`. `answers`: what
+    machine 0 of several tells the others, which load with it.
+    """
+
+    plan: options.Plan
+    folders: Callable[[], tuple[Path, Path]]
+    watch: Watcher
+    recut: bool = False
+    answers: Answers = field(default_factory=Answers)
+
+    def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
+        """What is known of the files, if they are loaded in shares. Raises what
+        `tux.run.why_whole.found_of` does.
+        """
+        plan = self.plan
+        asked = Asked(
+            program,
+            plan.options,
+            plan.all_workers,
+            plan.partitioner,
+            has_test,
+            self.recut,
+        )
+        found = None if why_whole(asked) else found_of(data)
+        if found is None or why_whole(asked, found):
+            self.answers.begin(loaded=True)  # other machines need not wait to read all
+            return None
+        return found
+
+    def load(
+        self, program: Program, data: Source, format: Format, *, has_test: bool
+    ) -> tuple[EdgeData, LoadedParts]:
+        """Have loaders make the parts: the ids of the graph, with what reading has told and no
+        edge, and where the parts are. `has_test`: held-out edges will be added to them.
+
+        Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
+        more often than the run's workers may be, DiskError, and UsageError; with several machines
+        what `tux.run.loading_together.make_parts_together` does.
+        """
+        run = self.plan
+        loaders, seed = run.all_workers, run.options.seed
+        plan = plan_of(program, run.partitioner, loaders, loaders, seed)
+        plan.check()
+        columns = {name: np.dtype(dtype).str for name, dtype in program.edge.columns.items()}
+        named, threads = run.options.columns, run.threads
+        bad = run.options.on_bad_row
+        job = shared_out(plan, data, columns, named, threads, format, on_bad_row=bad)
+        own, folder = self.folders()
+        if run.options.place:
+            job = msgspec.structs.replace(job, held_out=has_test)
+            graph, lost = self._together(program, own, folder, job, listed(data)), list[str]()
+        else:
+            graph, lost = self._made(folder, job)
+        counted = Counted(sum(graph.edges), graph.repeated)
+        return bare_of(folder, program, graph), LoadedParts(own, folder, counted, lost)
+
+    def _together(
+        self, program: Program, own: Path, folder: Path, job: LoadingJob, files: list[InputFile]
+    ) -> LoadedGraph:
+        """Make this machine's parts with the other machines; the folders are removed where it has
+        to read the whole input instead.
+        """
+        app = sources.of(program).name
+        has_test = {"held-out edges": "given" if job.held_out else ""}
+        same = traits(
+            os.path.basename(app), sources.find(app).digest, program.parameters, {}, has_test
+        )
+        given = self.plan.options
+        assert given.place is not None
+        self.answers.end()
+        try:
+            return make_parts_together(
+                folder, job, files, given.place, given.deadline, same, watch=self.watch
+            )
+        except MustReadWhole:
+            self.watch.say("not all machines load their shares, so this one reads the whole input")
+            job_folder.remove(own)
+            raise
+        finally:
+            self.answers.begin(loaded=True)
+
+    def _made(self, folder: Path, job: LoadingJob) -> tuple[LoadedGraph, list[str]]:
+        """Make the parts, from the beginning again if loaders are lost; why that was."""
+        restarts, lost = Restarts(self.plan.restarts), list[str]()
+        while True:
+            try:
+                return make_parts(folder, job, watch=self.watch), lost
+            except (PeerLost, DeadlinePassed) as error:
+                if not restarts.lost(error, 0):
+                    error.what += restarts.none_left if is_loss(error) else ""
+                    raise
+                lost.append(error.what)
+            check_ending()
+            self.watch.say(f"{lost[-1]}; the data are loaded anew ({restarts})")
+            _empty(folder)
+
+
+def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> Plan:
+    """The plan by which loaders make the parts that `tux.graph.partitioned.partitioned` would."""
+    ends, name = program.edge.ends, cut_by(program, partitioner)
+    how = how_cut(ends, name, parts, whole_types(program), program.edge.whole)
+    return Plan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
+
+
+def shared_out(
+    plan: Plan,
+    data: Source,
+    fields: Mapping[str, str],
+    columns: str | None,
+    threads: int,
+    format: Format,
+    on_bad_row: OnBadRow = "stop",
+) -> LoadingJob:
+    """What the loaders of a plan are told, each of which reads a share of the files of `data`. See
+    `LoadingJob`. Raises what `tux.io.input_shares.shares` does.
+    """
+    source = input_files(data)
+    whole = [*pieces_of(source)]
+    plain = format is Format.TEXT and not is_packed(head_of(whole[0].path, 8))
+    return LoadingJob(
+        plan,
+        str(source),
+        dict(fields),
+        columns,
+        threads,
+        format.value,
+        [[*share.pieces] for share in shares(data, plan.loaders, format)],
+        whole,
+        on_bad_row,
+        sum(file.size for file in listed(data)) if plain else 0,
+    )
+
+
+def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
+    """The ids of the parts in a folder that loaders have made, and what these have told of the
+    files; without an edge. The folder may be removed before the ids are.
+    """
+    bare = without_edges(folder, program.edge.ends, program.edge.columns)
+    return replace(
+        bare,
+        ids={name: Ids(ids.values) for name, ids in bare.ids.items()},
+        columns=graph.names,
+        rows=sum(graph.edges),
+        skipped=graph.skipped,
+        first_skipped=graph.first_skipped,
+    )
+
+
+def sides_of(folder: Path, bare: EdgeData) -> Sides:
+    """Which vertices of the one type of a graph in parts are sources, and which are targets."""
+    (name, ids), *_ = bare.ids.items()
+    order, sides = map_npy(folder / f"{name}.order.npy"), []
+    for side in (0, 1):
+        at_end = np.zeros(len(ids), np.bool_)
+        at_end[order[map_npy(folder / f"degrees.{side}.npy") > 0]] = True
+        sides.append(at_end)
+    return Sides(ids.values, *sides)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what lost loaders have left in a folder. Raises DiskError."""
+    with writing(folder):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()

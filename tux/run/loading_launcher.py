@@ -1,0 +1,261 @@
+"""The launcher of machine 0 while the machines load their shares: leads the loaders of all.
+
+It is member number `workers` of their meeting, and knows who has said hello, who has read its
+share, and who has done all. It carries no data. It takes the error of a share only when all shares
+before it are read: so the one is told that one process would have met first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
+from tux.base.signals import check_ending, ending_noted, pausing
+from tux.base.text import plural
+from tux.cluster import agreement, joining
+from tux.cluster.control import (
+    Beat,
+    Bye,
+    Control,
+    Failed,
+    Go,
+    HasLoaded,
+    HasRead,
+    Hello,
+    Join,
+    NotYet,
+    ReadWhole,
+    Welcome,
+    as_error,
+    beat_in,
+    control_in,
+    pack,
+)
+from tux.cluster.heartbeat import Deadline
+from tux.cluster.job import STARTING
+from tux.cluster.joining import MustReadWhole
+from tux.cluster.meeting import Meeting
+from tux.cluster.missing import NotJoined, machines_of
+from tux.cluster.refusals import Refusals
+from tux.cluster.socket_thread import SocketThread
+from tux.protocol.message import BadMessage, Kind, Message
+from tux.run.local_loaders import LocalLoaders
+
+LOOK = 0.2
+"""Seconds between two looks at the processes of this machine."""
+
+ALONE = 10.0
+"""Seconds after which all machines read the whole input, when one has asked for the job, so has its
+parts, and not all loaders have come: it may also be what is left of an older run.
+"""
+
+PATIENCE = 2.0
+"""Seconds that loaders have to hear that it is over, and to leave."""
+
+LONGER = "all wait for each other; if the network is slow, give it longer: --timeout SECONDS"
+
+
+class LoadingLauncher:
+    """Leads the loaders of a meeting, of which `here` are this machine's. `phase(text)` shows what
+    goes on, and `warn(text)` a warning.
+    """
+
+    def __init__(
+        self,
+        meeting: Meeting,
+        here: LocalLoaders,
+        phase: Callable[[str], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self.meeting, self._here, self._phase = meeting, here, phase
+        self._refusals, self._begun = Refusals(warn, "loader"), False
+        self._asked_for_job: float | None = None  # when a machine has done so first
+        self.thread = SocketThread(
+            meeting.workers,
+            [""] * meeting.workers + [meeting.launcher],
+            meeting.number,
+            self._handle,
+            partners=range(meeting.workers),
+            secret=meeting.secret,
+            foreign=self._foreign,
+            outside=self._outside,
+            role="loader",
+        )
+
+    def lead(self) -> None:
+        """Start the loaders of this machine, and wait until all of all machines have loaded. Raises
+        the error of the first that fails, PeerLost for one that is lost, Refused for one that does
+        not fit, NotJoined, and MustReadWhole.
+        """
+        try:
+            with pausing(self._pause, self._resume):
+                self.thread.start()
+                self._here.start()
+                self._meet()
+                self._wait_for_all()
+        except MustReadWhole:
+            self._close(ReadWhole())
+            raise
+        except BaseException as error:
+            why = getattr(error, "what", "") or "its command was ended"
+            self._close(Bye(why, interrupted=isinstance(error, KeyboardInterrupt)))
+            raise
+        self._close(Bye())
+
+    # ---- in the socket thread
+
+    def _handle(self, message: Message) -> bool:
+        """Take heartbeats; every other message is left to the main thread."""
+        if message.kind is not Kind.BEAT:
+            return False
+        self._refusals.note(message.source, beat_in(message))
+        return True
+
+    def _outside(self, frames: list[Any]) -> bool:
+        """Whether frames that are not of this meeting are a question of another machine, which is
+        answered. One that has joined may have lost a loader. One that asks for the job has its
+        parts, and loads no share; see `ALONE`.
+        """
+        sockets, meeting = self.thread.reactor.sockets, self.meeting
+        if isinstance(join := joining.heard(frames, meeting.meeting), Join):
+            if join.lost and join.nonce == meeting.nonce:
+                self.thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
+                return True
+            late = Bye("all machines have come, and load already")
+            answer = late if self._begun else Welcome(meeting.nonce)
+            joining.answer(sockets, join, answer, meeting.meeting)
+            return True
+        if isinstance(join := joining.heard(frames, meeting.training), Join):
+            joining.answer(sockets, join, NotYet(), meeting.training)
+            self._asked_for_job = self._asked_for_job or time.monotonic()
+            return True
+        return False
+
+    def _foreign(self, message: Message) -> None:
+        """A message from a loader that is no member: its machine has other numbers of machines or
+        workers, or another process has the same number. Once all have met, only it is told.
+        """
+        hello = control_in(message)
+        if not isinstance(hello, Hello):
+            return
+        error = self._difference(message.source, hello) or agreement.twice(message.source)
+        bye = pack(Bye(error.what), message.dest, message.source)
+        self.thread.reactor.answer(hello.address, bye)
+        if not self._begun:
+            self.thread.inbox.put(error)
+
+    # ---- in the main thread
+
+    def _meet(self) -> None:
+        """Wait until all loaders have said hello, and tell them who is where."""
+        missing = set(range(self.meeting.workers))
+        while missing:
+            message = self._receive_hello(missing)
+            hello = control_in(message)
+            if isinstance(hello, Failed):
+                raise as_error(hello)
+            if not isinstance(hello, Hello):
+                raise BadMessage(message, "not all loaders have said hello")
+            if message.source not in missing:
+                raise agreement.twice(message.source)
+            self.thread.addresses[message.source] = hello.address
+            if error := self._difference(message.source, hello):
+                raise error
+            missing.discard(message.source)
+        self._begun = True
+        self._tell_all(Go(self.thread.addresses[: self.meeting.workers]))
+
+    def _receive_hello(self, missing: set[int]) -> Message:
+        """The next message, while some have not said hello. Those of this machine are first."""
+        if missing & {*self._here.numbers}:
+            return self._receive(STARTING, "loaders of this machine to start")
+        meeting = self.meeting
+        waiting_for = machines_of(missing, meeting.workers_here, meeting.launcher)
+        self._phase(f"wait for {waiting_for}")
+        try:
+            return self._receive(meeting.deadline, waiting_for)
+        except DeadlinePassed as late:
+            raise NotJoined(late.what) from None
+
+    def _difference(self, number: int, hello: Hello) -> Refused | None:
+        """The error of a loader that does not fit; None if it does."""
+        if not (differences := agreement.differences(self.meeting.traits, hello.traits)):
+            return None
+        return Refused(
+            f"loader {number} on {hello.host} does not fit: {differences}",
+            do="start the same command, with the same data, on all machines",
+        )
+
+    def _wait_for_all(self) -> None:
+        """Wait until all have loaded."""
+        reading, loading = ({*range(self.meeting.workers)} for _ in range(2))
+        failures: dict[int, Failed] = {}
+        while loading:
+            n = plural(len(reading), "loader")
+            doing = f"{n} of {self.meeting.workers} to read" if reading else "loaders to exchange"
+            self._phase(f"load: wait for {doing}")
+            message = self._receive(self.meeting.deadline, doing)
+            match control_in(message):
+                case HasRead():
+                    reading.discard(message.source)
+                case HasLoaded():
+                    loading.discard(message.source)
+                case Failed() as failure:
+                    if failure.code != DataError.exit_code:
+                        raise as_error(failure)
+                    failures[message.source] = failure
+                    reading.discard(message.source)
+                case _:
+                    raise BadMessage(message, "loaders do not say this")
+            if failures and not any(number < min(failures) for number in reading):
+                raise as_error(failures[min(failures)])
+
+    def _receive(self, seconds: float, waiting_for: str) -> Message:
+        """The next message; the error of a loader of this machine as soon as its process ends.
+        DeadlinePassed after `seconds` in which no loader works.
+        """
+        deadline = Deadline(seconds, self.thread.reactor.heartbeat)
+        while True:
+            self._refusals.warn(self._own_beat())
+            check_ending()
+            try:
+                return self.thread.receive(LOOK, waiting_for)
+            except DeadlinePassed:
+                self._here.check()
+                asked = self._asked_for_job
+                if asked and not self._begun and time.monotonic() - asked > ALONE:
+                    raise MustReadWhole from None
+                deadline.waited(LOOK)
+                if deadline.left <= 0:
+                    raise DeadlinePassed(
+                        f"waited {seconds:.0f} s for {waiting_for}, and no loader was at work",
+                        where="the launcher",
+                        do=LONGER,
+                    ) from None
+
+    def _own_beat(self) -> Beat:
+        reactor = self.thread.reactor
+        return Beat(refused=reactor.refused, last_refused=reactor.last_refused)
+
+    def _tell_all(self, control: Control) -> None:
+        for number in range(self.meeting.workers):
+            self.thread.post(pack(control, self.meeting.workers, number))
+
+    def _pause(self) -> None:
+        self.thread.pause()
+        self._here.pause()
+
+    def _resume(self) -> None:
+        self._here.resume()
+        self.thread.resume()
+
+    def _close(self, control: Control) -> None:
+        """Tell all loaders that it is over, and end those of this machine."""
+        with ending_noted():
+            self._tell_all(control)
+            # those of another machine may not have it yet
+            self.thread.close(PATIENCE)
+            self._here.end(PATIENCE)
+            self._refusals.warn(self._own_beat(), end=True)

@@ -1,0 +1,151 @@
+"""The parts of a graph, made by the loaders of several machines: each machine has its command and
+its loaders, and gets the parts of its own workers and what all parts share.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from os.path import basename
+from pathlib import Path
+from socket import gethostname
+
+import msgspec
+
+from tux import __version__
+from tux.base.disk import writing
+from tux.base.errors import PeerLost, StartsAgain
+from tux.base.signals import check_ending, ending_ignored, handle_ending
+from tux.cluster.joining import MustReadWhole, ask, leave
+from tux.cluster.meeting import Meeting
+from tux.cluster.place import Place
+from tux.io.input_files import InputFile
+from tux.run.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
+from tux.run.loading import COMMAND, NAP, LoadedGraph
+from tux.run.loading_launcher import LoadingLauncher
+from tux.run.local_loaders import LocalLoaders
+from tux.run.watcher import Silent, Watcher
+
+MOST_NAMED = 64
+"""Files of the input whose sizes are compared each under its own name."""
+
+DIGITS = 8  # of a digest that are shown
+
+
+def make_parts_together(
+    graph: Path,
+    job: LoadingJob,
+    files: Sequence[InputFile],
+    place: Place,
+    deadline: float,
+    traits: Mapping[str, str],
+    command: Sequence[str] = COMMAND,
+    watch: Watcher | None = None,
+) -> LoadedGraph:
+    """On each of several machines: make the parts of its workers in the folder `graph`, which is
+    there and empty; an error leaves it to the caller to remove what is in it. `files`: those of the
+    input. `traits`: what all machines must have in common besides these and the `job`. `deadline`:
+    seconds that a wait may take in which no loader works.
+
+    Raises MustReadWhole where not all machines load their shares, PeerLost if a loader or a machine
+    is lost, Refused where machines differ, DeadlinePassed, DiskError, and the DataError that one
+    process would have raised first; other machines than the one of the fault raise Refused then.
+    """
+    watch = watch or Silent()
+    meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job, files), **traits}, deadline)
+    first = place.rank * meeting.workers_here
+    here = LocalLoaders(graph, job_folder(graph), meeting.near(first), command)
+    with writing(graph):
+        job_folder(graph).mkdir(mode=0o700)
+        for number in here.numbers:
+            spool_of(graph, number).mkdir()
+    restore = handle_ending()
+    try:
+        if place.rank:
+            _follow(meeting, job, graph, here, watch)
+        else:
+            meeting = msgspec.structs.replace(meeting, nonce=secrets.token_bytes(16))
+            _write(job, meeting, graph)
+            LoadingLauncher(meeting, here, watch.phase, watch.warn).lead()
+    except StartsAgain:
+        raise MustReadWhole from None
+    finally:
+        here.end()
+        restore()
+    together = msgspec.json.decode(together_path(graph).read_bytes(), type=Together)
+    with writing(graph):
+        shutil.rmtree(job_folder(graph))
+    return LoadedGraph(together.ended, together.digest)
+
+
+def _write(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
+    """Write the job for the loaders of this machine. DiskError."""
+    with writing(graph):
+        content = msgspec.json.encode(msgspec.structs.replace(job, meeting=meeting))
+        (job_folder(graph) / JOB).write_bytes(content)
+
+
+def _follow(
+    meeting: Meeting, job: LoadingJob, graph: Path, here: LocalLoaders, watch: Watcher
+) -> None:
+    """On a machine other than the first: start its loaders when machine 0 is there, and wait until
+    they have ended, as its launcher tells them.
+    """
+    watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
+    meeting = msgspec.structs.replace(meeting, nonce=ask(meeting).nonce)
+    _write(job, meeting, graph)
+    here.start()
+    watch.phase("load with machine 0")
+    try:
+        while not here.ended:
+            check_ending()
+            here.check()
+            time.sleep(NAP)
+    except KeyboardInterrupt:
+        machine = here.numbers[0] // len(here.numbers)
+        _leave(meeting, f"machine {machine} ({gethostname()}) was ended there by the user")
+        raise
+    except PeerLost as error:
+        _leave(meeting, error.what)
+        raise
+
+
+def _leave(meeting: Meeting, why: str) -> None:
+    """Tell machine 0 that this machine has lost a loader, or ends."""
+    with ending_ignored():
+        leave(meeting, why)
+
+
+def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
+    """What of a job and of the input's `files` must be the same on all machines, by the name under
+    which the user knows it.
+
+    The sizes of files say what each share is, and where the input is cut says a little about what
+    is in them.
+    """
+    plan = job.plan
+    out = {
+        "tux": __version__,
+        "number of workers": str(plan.loaders),
+        "number of parts": str(plan.parts),
+        "partitioner": f"{plan.partitioner} {plan.favourite}".removesuffix(" auto"),
+        "--seed": str(plan.seed),
+        "types of vertices": ", ".join(plan.ends),
+        "fields": ", ".join(f"{name} {dtype}" for name, dtype in job.fields.items()) or "none",
+        "--columns": str(job.columns),
+        "--on-bad-row": job.on_bad_row,
+        "format": job.format,
+        "number of input files": str(len(files)),
+        "size of the input": f"{sum(file.size for file in files):,} bytes",
+    }
+    for number, (path, size) in enumerate(files[:MOST_NAMED]):
+        out[f"size of file {number} ({basename(path)})"] = f"{size:,} bytes"
+    sizes = [(basename(path), size) for path, size in files[MOST_NAMED:]]
+    numbers = {path: number for number, (path, _) in enumerate(files)}
+    cuts = [[(numbers[piece.path], piece.begin, piece.end) for piece in own] for own in job.pieces]
+    for name, told in (("sizes of further files", sizes), ("ends of lines in the input", cuts)):
+        out[name] = blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()[:DIGITS]
+    return out
