@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tux.partition.bicut import favourite_side
@@ -60,33 +62,88 @@ def chosen_of(
     home: np.ndarray,
     sent: np.ndarray,
     progress: Progress = None,
+    times: np.ndarray | None = None,
 ) -> np.ndarray:
     """The part (n,) int16 that each favourite vertex is sent to, in ascending order, when the parts
     have got `sent` (k,) int64 edges, to which theirs are added.
 
     Their edges: the vertex of each, `whole` (m,), and the hash of its other end, `wanted` (m,);
-    `home` (n,): the hashes of the vertices.
+    `home` (n,): the hashes of the vertices. With `times` (m,) int32 each stands for so many edges,
+    as `tallied` has them.
     """
     n, k = len(home), len(sent)
-    starts, wanted = grouped(whole, wanted, n)
+    starts, hashes = grouped(whole, wanted, n)
+    often = np.empty(0, np.int32) if times is None else grouped(whole, times, n)[1]
     chosen, root = home.copy(), np.sqrt(sent.astype(np.float64))
     state = sent, root, np.zeros(k, np.int64), tournament(k, root)
     for lo in range(0, n, _CHUNK):
         hi = min(lo + _CHUNK, n)
-        _choose(starts[lo : hi + 1], wanted, chosen[lo:hi], *state)
+        _choose(starts[lo : hi + 1], hashes, often, chosen[lo:hi], *state)
         if progress:
-            progress(starts[hi] / max(len(wanted), 1))
+            progress(starts[hi] / max(len(hashes), 1))
     return chosen
 
 
+class Tally(NamedTuple):
+    """Of some vertices, one after the other, how many edges they have to vertices of each hash that
+    there is among their neighbours: `hashes` (c,) int16 and `times` (c,) int32; `lengths` (n,)
+    int32: how many of these are of each vertex.
+    """
+
+    lengths: np.ndarray
+    hashes: np.ndarray
+    times: np.ndarray
+
+
+def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
+    """The tally of n vertices, from the vertex of each edge (m,) and the hash of its other end (m,)
+    int16: all that `chosen_of` needs to know of a share of the edges.
+    """
+    starts, members = grouped(whole, wanted, n)
+    lengths, place = np.empty(n, np.int32), np.full(k, -1)
+    kept = _tally(starts, members, place, lengths, members[:0], lengths[:0])
+    tally = Tally(lengths, np.empty(kept, np.int16), np.empty(kept, np.int32))
+    place[:] = -1
+    _tally(starts, members, place, *tally)
+    return tally
+
+
 @compiled
-def _choose(starts, wanted, chosen, sent, root, count, winners):  # type: ignore[no-untyped-def]
+def _tally(starts, wanted, place, lengths, hashes, times):  # type: ignore[no-untyped-def]
+    """With empty `hashes`: count the different ones of each vertex; else write the tally. Returns
+    how many there are of all; `place` has where a hash was last put.
+    """
+    fill, at = len(hashes) > 0, 0
+    for v in range(len(lengths)):
+        first = at
+        for j in range(starts[v], starts[v + 1]):
+            p = wanted[j]
+            if place[p] < first:
+                place[p] = at
+                if fill:
+                    hashes[at], times[at] = p, 0
+                at += 1
+            if fill:
+                times[place[p]] += 1
+        lengths[v] = at - first
+    return at
+
+
+@compiled
+def _choose(starts, wanted, times, chosen, sent, root, count, winners):  # type: ignore[no-untyped-def]
     for v in range(len(chosen)):
         lo, hi = starts[v], starts[v + 1]
         if lo == hi:
             continue
-        for j in range(lo, hi):
-            count[wanted[j]] += 1
+        edges = hi - lo
+        if len(times) == 0:
+            for j in range(lo, hi):
+                count[wanted[j]] += 1
+        else:
+            edges = 0
+            for j in range(lo, hi):
+                count[wanted[j]] += times[j]
+                edges += times[j]
         # Of the parts that no neighbour has as home only the least loaded can win, so the time does
         # not depend on k.
         home, least = chosen[v], winners[1]
@@ -101,6 +158,6 @@ def _choose(starts, wanted, chosen, sent, root, count, winners):  # type: ignore
                     best, score = p, here
                 count[p] = 0
         chosen[v] = best
-        sent[best] += hi - lo
+        sent[best] += edges
         root[best] = np.sqrt(np.float64(sent[best]))
         grown(winners, root, best)

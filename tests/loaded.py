@@ -3,8 +3,10 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
+from tux.loading.digest import Digesting
 from tux.loading.elsewhere import rows_of, write_elsewhere
-from tux.loading.folder import Spool, Spooled, join, join_ranges, ranges_of
+from tux.loading.folder import join
+from tux.loading.kept import Spool, Spooled, ranges_of
 from tux.loading.loader import loader
 from tux.loading.plan import Share
 from tux.loading.rounds import together
@@ -43,7 +45,8 @@ def in_shares(folder, plan, shares, watch=None):
         for at, (share, spool) in enumerate(zip(shares, spools, strict=True))
     ]
     loaded = together(loaders, watch)
-    join(folder, spools, plan, loaded, names)
+    with Digesting(spools, plan, names) as digesting:
+        join(folder, [Spooled(each) for each in spools], plan, loaded, names, digesting.result())
     return loaded
 
 
@@ -82,7 +85,7 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
             if held_out:
                 here = range(at, at + each)
                 write_elsewhere(folders[at // each], plan, ranges, dtypes, here)
-            join_ranges(folders[at // each], ranges, plan, loaded, names, digest)
+            join(folders[at // each], ranges, plan, loaded, names, digest)
         else:
             assert not ranges
         return digest

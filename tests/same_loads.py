@@ -10,7 +10,7 @@ from loaded import files
 from watchers import Told
 
 from tux.graph.partitioned import partitioned
-from tux.loading.folder import Spool
+from tux.loading.kept import Spool
 from tux.loading.loader import loader
 from tux.loading.rounds import together
 from tux.run import loading, why_whole

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tux.arrays.pieced import Pieced
 from tux.graph import sorting
 from tux.graph.layout import tiled
 from tux.graph.sorting import InnerSorting, Sorting, counted, index_dtype
@@ -76,3 +77,11 @@ def test_the_order_within_groups_is_stable(far):
     )
     for column in (np.arange(300), np.arange(600.0).reshape(300, 2), keys):
         assert np.array_equal(sorting.moved(column), column[expected])
+
+
+def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):
+    rng = np.random.default_rng(threads)
+    keys, column = rng.integers(0, 7, 100).astype(np.int16), rng.random(100).astype(np.float32)
+    found = Sorting(keys, 7)
+    row = Pieced(column.dtype, 100, [column[:30], column[30:30], column[30:]])
+    assert np.array_equal(found.collected(row), found.moved(column))

@@ -27,7 +27,9 @@ def rows_of(data, count, **how):
     """The rows of all shares, ids as strings, one share after the other."""
     read = [read_share(share, data, ENDS, FIELDS, **how) for share in shares(data, count)]
     assert len(read) == count
-    rows = [zip(*map(values, share.columns), strict=True) for share in read]
+    rows = [
+        zip(*(values(column.whole()) for column in share.columns), strict=True) for share in read
+    ]
     return [(str(a), str(b), c) for share in rows for a, b, c in share], read
 
 

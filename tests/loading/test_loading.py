@@ -192,4 +192,4 @@ def test_the_number_of_rounds_is_known_before(tmp_path, partitioner, n):
     plan = Plan(SAME, n, 3, partitioner)
     shares = cut_up(rng, src, dst, {}, n)
     in_shares(tmp_path / "shares", plan, shares, lambda at, inbox: taken.append(at))
-    assert taken.count(0) == taken.count(n - 1) == rounds_of(plan)
+    assert taken.count(0) == taken.count(n - 1) == rounds_of(plan, 0)

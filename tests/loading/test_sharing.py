@@ -39,7 +39,7 @@ def test_only_the_first_loader_gets_the_rows_and_one_column_of_one_share_at_a_ti
     """However many loaders there are, no message of the end has more than a share's column or a
     loader's range of the vertices.
     """
-    from tux.loading.folder import Spool, Spooled, ranges_of
+    from tux.loading.kept import Spool, Spooled, ranges_of
     from tux.loading.loader import loader
     from tux.loading.rounds import together
     from tux.loading.sharing import digest_shared, ranges_shared

@@ -18,6 +18,7 @@ import numpy as np
 
 from tux.arrays.integers import joined, narrow
 from tux.arrays.packed import head_of, packing, unpacked
+from tux.arrays.pieced import Pieced, drained
 from tux.arrays.piped import openable
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
@@ -25,6 +26,7 @@ from tux.base.errors import DataError
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
+MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
 
 WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
@@ -62,6 +64,81 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
     return pa.CompressedInputStream(file, kind) if kind else file
 
 
+class ColumnPieces:
+    """One column of ids or numbers that arrives piece by piece; `kind` as in `Pieces`.
+
+    Pieces of strings share one dictionary: with one each, a hundred pieces of the same strings
+    would hold them a hundred times.
+    """
+
+    def __init__(self, kind: np.dtype | None) -> None:
+        self.kind, self.rows = kind, 0
+        self._pieces: list[Any] = []  # arrays, dictionary arrays that wait, and `_Places`
+        self._texts: Any = None  # the dictionary of all `_Places`
+        self._waiting: list[int] = []
+        self._strings = 0  # in the dictionaries that wait
+
+    def append(self, piece: Any) -> None:
+        """Append an array of numbers, or what `_ids` gives."""
+        self._pieces.append(piece)
+        self.rows += len(piece)
+        if not isinstance(piece, np.ndarray):
+            self._wait(len(self._pieces) - 1)
+            if self._strings > max(MERGED, 0 if self._texts is None else len(self._texts)):
+                self._merge()
+
+    def whole(self) -> Column:
+        """The column as one; it gives its pieces up, so use it once."""
+        if self.kind is not None:
+            return self.pieced().whole()
+        numbers = None
+        if all(isinstance(piece, np.ndarray) for piece in self._pieces):
+            numbers = joined(self._pieces)
+        column = self._as_strings() if numbers is None else numbers
+        self._pieces = []
+        return column
+
+    def pieced(self) -> Pieced:
+        """The numbers of a column of numbers, piece by piece; it gives each up as it is taken."""
+        pieces, self._pieces = self._pieces, []
+        return Pieced(np.dtype(self.kind), self.rows, drained(pieces))
+
+    def _wait(self, at: int) -> None:
+        self._waiting.append(at)
+        self._strings += len(self._pieces[at].dictionary)
+
+    def _merge(self) -> None:
+        """Put the strings of the pieces that wait behind those that are known."""
+        import pyarrow as pa
+
+        known = pa.array([], pa.large_string()) if self._texts is None else self._texts
+        none = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), known)
+        chunked = pa.chunked_array([none, *(self._pieces[at] for at in self._waiting)])
+        first, *chunks = chunked.unify_dictionaries().chunks
+        self._texts = first.dictionary
+        for at, chunk in zip(self._waiting, chunks, strict=True):
+            self._pieces[at] = _Places(chunk.indices.to_numpy())
+        self._waiting, self._strings = [], 0
+
+    def _as_strings(self) -> Coded:
+        """The column as strings; pieces that looked like integers are written out again."""
+        import pyarrow as pa
+
+        for at, piece in enumerate(self._pieces):
+            if isinstance(piece, np.ndarray):
+                self._pieces[at] = _coded_strings(pa.array(piece).dictionary_encode())
+                self._wait(at)
+        self._merge()
+        codes = Pieced(np.dtype(np.int32), self.rows, (piece.codes for piece in self._pieces))
+        return Coded(codes.whole(), np.array(self._texts.to_pylist(), STRING))
+
+
+class _Places(NamedTuple):
+    """A piece of strings as their places in the dictionary of the column."""
+
+    codes: np.ndarray
+
+
 class Pieces:
     """Columns of ids and numbers that arrive piece by piece.
 
@@ -73,7 +150,7 @@ class Pieces:
     def __init__(self, kinds: Sequence[np.dtype | None]) -> None:
         self.kinds = kinds
         self.rows = 0
-        self._pieces: list[list[Any]] = [[] for _ in kinds]
+        self.each = [ColumnPieces(kind) for kind in kinds]
 
     def add(self, table: Any) -> None:
         """Append the rows of an Arrow table. Raises `Unreadable`, appending nothing, for an
@@ -85,31 +162,22 @@ class Pieces:
         for kind, column in zip(self.kinds, table.columns, strict=True):
             chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
             new.append([_ids(chunk) if kind is None else _numbers(chunk, kind) for chunk in chunks])
-        for pieces, more in zip(self._pieces, new, strict=True):
-            pieces.extend(more)
+        for own, pieces in zip(self.each, new, strict=True):
+            for piece in pieces:
+                own.append(piece)
         self.rows += table.num_rows
 
     def append(self, columns: Sequence[np.ndarray]) -> None:
         """Append rows that are known to be good: numbers of the `kinds`, and ids as integers."""
-        for pieces, column in zip(self._pieces, columns, strict=True):
-            pieces.append(column)
+        for own, column in zip(self.each, columns, strict=True):
+            own.append(column)
         self.rows += len(columns[0])
 
     def columns(self) -> list[Column]:
         """The columns whole, in the order of `kinds`; the pieces are given up one column at a
         time, so use it once.
         """
-        whole: list[Column] = []
-        for at, kind in enumerate(self.kinds):
-            pieces, self._pieces[at] = self._pieces[at], []
-            if kind is not None:
-                whole.append(np.concatenate([np.empty(0, kind), *pieces]))
-                continue
-            numbers = (
-                joined(pieces) if all(isinstance(piece, np.ndarray) for piece in pieces) else None
-            )
-            whole.append(_strings(pieces) if numbers is None else numbers)
-        return whole
+        return [own.whole() for own in self.each]
 
 
 def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
@@ -150,23 +218,6 @@ def _coded_strings(chunk: Any) -> Any:
     return pa.DictionaryArray.from_arrays(
         chunk.indices.cast(pa.int32()), chunk.dictionary.cast(pa.large_string())
     )
-
-
-def _strings(pieces: list[Any]) -> Coded:
-    """The pieces of a column of strings; those that looked like integers so far are written out
-    again.
-    """
-    import pyarrow as pa
-
-    for at, piece in enumerate(pieces):
-        if isinstance(piece, np.ndarray):
-            numbers = pa.array(piece).dictionary_encode()
-            pieces[at] = pa.DictionaryArray.from_arrays(
-                numbers.indices, numbers.dictionary.cast(pa.large_string())
-            )
-    chunks = pa.chunked_array(pieces).unify_dictionaries().chunks
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    return Coded(codes, np.array(chunks[0].dictionary.to_pylist(), STRING))
 
 
 def encode(column: np.ndarray) -> Coded:

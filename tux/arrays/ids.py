@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +53,12 @@ class Ids:
         return ids, codes
 
     @classmethod
-    def over(cls, columns: Sequence[Any], known: Ids | None = None) -> tuple[Ids, list[np.ndarray]]:
+    def over(cls, columns: Iterable[Any], known: Ids | None = None) -> tuple[Ids, list[np.ndarray]]:
         """One map for several columns, and each column's indices: `known` first, as they are,
-        then what is new, ascending.
+        then what is new, ascending. Columns are taken one after the other.
         """
         base = cls(np.empty(0, np.int64)) if known is None else known
-        parts = [_distinct(column) for column in columns]
+        parts = list(map(_distinct, columns))  # which holds no column longer than needed
         values = parts[0][0] if len(parts) == 1 else _union([part for part, _ in parts])
         index = base._find(values)
         new = values[index < 0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from tux.base.parallel import slices, spread
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """Entries looked up at a time, so that numpy's 64-bit copies of indices stay small."""
 
 

@@ -10,13 +10,14 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from tux.arrays.packed import head_of
+from tux.arrays.pieced import Pieced
 from tux.arrays.piped import readable
 from tux.base.disk import writing
 from tux.base.errors import DataError
@@ -95,14 +96,25 @@ def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
     yield whole.data
 
 
-def write_joined(path: str | os.PathLike[str], pieces: Sequence[np.ndarray]) -> None:
-    """Write arrays (n, ...) of one type as one, one piece after the other. Raises DiskError."""
-    rows = sum(map(len, pieces))
-    header = _npy_header(np.broadcast_to(pieces[0].dtype.type(0), (rows, *pieces[0].shape[1:])))
+def write_pieces(path: str | os.PathLike[str], row: Pieced) -> None:
+    """Write a row of numbers as numpy.save does, piece by piece. Raises DiskError."""
+    header = _npy_header(np.broadcast_to(np.zeros((), row.dtype), row.rows))
     with writing(path), open(path, "wb") as file:
         file.write(header)
-        for piece in pieces:
-            file.write(np.ascontiguousarray(piece).data)
+        for piece in row.pieces:
+            file.write(np.ascontiguousarray(piece, row.dtype).data)
+
+
+def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> Pieced:
+    """The row of numbers in a .npy file, read in pieces of at most so many bytes: only one is in
+    memory at a time. Raises `DataError` as `map_npy` does.
+    """
+    whole = map_npy(path)
+    step = max(1, most // whole.itemsize)
+    starts = range(0, max(len(whole), 1), step)
+    # each piece is mapped alone, so that its memory is free before the next is looked at
+    pieces = (np.array(map_npy(path)[lo : lo + step]) for lo in starts)
+    return Pieced(whole.dtype, len(whole), pieces)
 
 
 def _npy_header(array: np.ndarray) -> bytes:

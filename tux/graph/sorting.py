@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tux.arrays.pieced import Pieced
 from tux.base.parallel import LEAST, slices, spread
 from tux.partition.compiled import compiled
 from tux.rows.table import frozen
@@ -168,6 +169,18 @@ class Sorting:
                 self._keys[piece], self._first[at].copy(), source[piece], target
             )
         )
+        return out
+
+    def collected(self, row: Pieced) -> np.ndarray:
+        """A new array with the numbers of a row (m,) in the order, as `moved` gives it; of the row
+        only one piece need be in memory.
+        """
+        out, word = np.empty(row.rows, row.dtype), WORDS[row.dtype.itemsize]
+        free, done = self._first[0].copy(), 0
+        for piece in row.pieces:
+            keys = self._keys[done : done + len(piece)]
+            _move(keys, free, frozen(np.ascontiguousarray(piece)).view(word), out.view(word))
+            done += len(piece)
         return out
 
     def _each(self, work: Callable[[int, slice], None]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import Column
+from tux.arrays.arrow import ColumnPieces
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.cells import MARK
@@ -42,7 +42,7 @@ class ShareRows(NamedTuple):
     """The rows of a share of a table of edges, without bad ones."""
 
     rows: int
-    columns: list[Column]  # ids of source and target as they are given, and the fields
+    columns: list[ColumnPieces]  # ids of source and target as they are given, and the fields
     names: Mapping[str, str]  # see `tux.arrays.edges.EdgeData.columns`
     skipped: int
     first_skipped: str
@@ -146,7 +146,8 @@ def read_share(
     first rows show the layout. See `tux.io.read.read_edges`. `tell` is told how much is read.
 
     Columns of ids are integers or strings as the share has them: those of another share may be of
-    another type. Raises `DataError` with file and line, and `UsageError` for an input of another
+    another type. Columns are left in pieces, so that whoever needs them can put one together after
+    the other. Raises `DataError` with file and line, and `UsageError` for an input of another
     format.
     """
     whole = input_files(data)
@@ -160,4 +161,4 @@ def read_share(
     bad = Bad(share, stop=on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names = read(bad, wanted, whole, tell)
-    return ShareRows(pieces.rows, pieces.columns(), names, bad.count, bad.first)
+    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first)

@@ -26,6 +26,8 @@ that small files do without compiled code.
 
 SKIPPED, WHOLE, REAL, SINGLE = range(4)  # what a column is; SINGLE is real, of 32 bits
 TINY = 1e-30  # nearer to 0, numbers of 32 bits have fewer digits
+FEW = 15  # digits of a whole number that is surely a double
+TENS = 10.0 ** np.arange(FEW + 1)
 
 
 @compiled
@@ -35,23 +37,6 @@ def lines_in(text):  # type: ignore[no-untyped-def]
     for byte in text:
         lines += byte == 10
     return lines
-
-
-@compiled
-def _whole_at(text, i):  # type: ignore[no-untyped-def]
-    """The whole number at text[i] and its end, -1 if it is not written plainly or needs more than
-    18 digits.
-    """
-    negative = text[i] == 45
-    i += negative
-    begin, value = i, np.int64(0)
-    while 48 <= text[i] <= 57:
-        value = value * 10 + (text[i] - 48)
-        i += 1
-    digits = i - begin
-    if digits == 0 or digits > 18 or (text[begin] == 48 and (digits > 1 or negative)):
-        return value, -1
-    return -value if negative else value, i
 
 
 @compiled
@@ -91,17 +76,45 @@ def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
 def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: ignore[no-untyped-def]
     """Parse whole lines of len(kinds) columns: column c, of kind kinds[c], goes to row places[c] of
     `wholes` (., lines) int64 or `reals` (., lines) float64. Returns whether all rows are plain.
+
+    Digits are read in this one function: a call for each number takes longer than the number.
     """
     i, line, last = 0, 0, len(kinds) - 1
     while i < len(text):
         for column in range(len(kinds)):
-            kind = kinds[column]
+            kind, begin, number = kinds[column], i, np.int64(0)
+            negative = text[i] == 45
+            first = i + negative
             if kind == SKIPPED:
                 i = _skipped(text, i, separator, quotes)
-            elif kind == WHOLE:
-                wholes[places[column], line], i = _whole_at(text, i)
             else:
-                reals[places[column], line], i = _real_at(text, i, kind == SINGLE)
+                i = first
+                while 48 <= text[i] <= 57:
+                    number = number * 10 + (text[i] - 48)
+                    i += 1
+            digits = i - first
+            if kind == WHOLE:
+                if digits == 0 or digits > 18 or (text[first] == 48 and digits + negative > 1):
+                    return False
+                wholes[places[column], line] = -number if negative else number
+            elif kind != SKIPPED:
+                if text[i] == 46:
+                    i += 1
+                    while 48 <= text[i] <= 57:
+                        number = number * 10 + (text[i] - 48)
+                        i += 1
+                    fraction = i - first - digits - 1
+                    digits += fraction
+                    # a quotient of two numbers that are doubles is the nearest one
+                    value = number / TENS[min(fraction, FEW)]
+                else:
+                    fraction, value = 0, np.float64(number)
+                value = -value if negative else value
+                if digits == 0 or digits > FEW or text[i] == 101 or text[i] == 69:
+                    value, i = _real_at(text, begin, kind == SINGLE)
+                elif fraction and kind == SINGLE and _rounded_twice(value):
+                    return False
+                reals[places[column], line] = value
             if i < 0:
                 return False
             if column == last and text[i] == 13:

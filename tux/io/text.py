@@ -29,8 +29,8 @@ TEXT = "Text in UTF-8, plain or packed, can be read."
 SIDE_BY_SIDE = 4  # files that are unpacked at the same time, at most
 AHEAD = 4  # blocks of each that wait for the caller, at most
 SAMPLE = 20  # lines that decide the layout
-# bytes of text that are parsed at a time: enough for all cores, little beside the columns
-BLOCK = 16 << 20
+BLOCK = 16 << 20  # bytes of text that are parsed at a time, at most: little beside the columns
+BLOCK_OF_THREAD = 4 << 20  # and by one thread: some blocks are always under way
 SMALL = 1 << 14  # bytes: a failing block of this size is judged line by line
 EMPTY = re.compile(rb"^\r?\n", re.MULTILINE)
 NUMBER = re.compile(
@@ -116,7 +116,7 @@ def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) 
                 number, line = number + lines, line + lines
             gathered.append(block)
             size += len(block)
-            if size >= BLOCK:
+            if size >= _block():
                 yield b"".join(gathered)
                 gathered, size = [], 0
     if size:
@@ -141,6 +141,10 @@ def _ahead(parts: Sequence[Piece]) -> Iterator[Iterator[bytes]]:
             yield chain(first, text)
 
 
+def _block() -> int:
+    return min(BLOCK, BLOCK_OF_THREAD * threads())
+
+
 def _first(text: Iterator[bytes]) -> list[bytes]:
     return list(islice(text, AHEAD))
 
@@ -154,7 +158,7 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
     """The unpacked text of a piece, as `blocks` gives that of a file, about `size` bytes at a
     time.
     """
-    size = size or BLOCK
+    size = size or _block()
     with _opened(part) as stream:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
@@ -164,7 +168,7 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
-                    yield b"".join([*begun, data[:cut]])
+                    yield b"".join([*begun, memoryview(data)[:cut]])
                     begun = []
                 begun.append(data[cut:])
                 data = ahead

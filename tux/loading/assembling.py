@@ -12,8 +12,9 @@ from tux.arrays.ids import Ids
 from tux.graph.parts import Part, TypePart
 from tux.loading.homes import Placed, held_by, homes_of
 from tux.loading.numbering import Sizes
-from tux.loading.placing import CHUNK, Edges
+from tux.loading.placing import Edges
 from tux.loading.plan import Keep, Plan
+from tux.loading.positions import make_rows, occurring
 from tux.loading.rounds import Message, Messages, Rounds
 from tux.partition.replicas import Replicas
 
@@ -41,7 +42,7 @@ def assembled(
             mine[name] = _type_part(plan, p, name, positions, feeds, each.cut)
     parts: list[Part] = []
     while hosted:
-        parts.append(_part(plan, hosted.pop(0), types[len(parts)]))
+        parts.append(_part(plan, hosted.pop(0), types[len(parts)], sizes))
     return parts
 
 
@@ -58,7 +59,7 @@ def _told_held(
         for edges in hosted:
             ends = (edges.src, edges.dst)
             sides = [ends[side] for side in (0, 1) if plan.ends[side] == name]
-            positions, counts = _counted(np.concatenate(sides))
+            positions, counts = occurring(sides, int(sizes[name].positions[-1]))
             own[name].append(positions)
             cuts = np.searchsorted(positions, sizes[name].positions)
             for message, lo, hi in zip(outbox, cuts[:-1], cuts[1:], strict=True):
@@ -69,17 +70,6 @@ def _told_held(
         lo, hi = sizes[name].positions[me : me + 2]
         held[name] = held_by(feeds, plan, int(lo), int(hi))
     return own, held
-
-
-def _counted(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones, ascending, and how often each occurs; memory follows `positions`, however
-    many vertices there are.
-    """
-    positions = np.sort(positions)
-    new = np.ones(len(positions), np.bool_)
-    np.not_equal(positions[1:], positions[:-1], out=new[1:])
-    first = np.flatnonzero(new)
-    return positions[first], np.diff(first, append=len(positions))
 
 
 def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
@@ -155,9 +145,8 @@ def _type_part(
     )
 
 
-def _part(plan: Plan, edges: Edges, types: dict[str, TypePart]) -> Part:
-    """A part of these edges, their ends as rows."""
+def _part(plan: Plan, edges: Edges, types: dict[str, TypePart], sizes: dict[str, Sizes]) -> Part:
+    """A part of these edges, their ends as rows; without fields, which have been kept."""
     for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
-        for lo in range(0, len(end), CHUNK):
-            end[lo : lo + CHUNK] = np.searchsorted(types[name].rows, end[lo : lo + CHUNK])
-    return Part(types, (NONE, NONE), edges.src, edges.dst, edges.fields, NONE, NONE, {})
+        make_rows(end, types[name].rows, int(sizes[name].positions[-1]))
+    return Part(types, (NONE, NONE), edges.src, edges.dst, {}, NONE, NONE, {})

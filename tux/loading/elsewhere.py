@@ -14,7 +14,7 @@ from tux.arrays.npy import map_npy, write_npy
 from tux.base.disk import writing
 from tux.graph.parts import Part, TypePart
 from tux.graph.store import part_arrays
-from tux.loading.folder import Kept
+from tux.loading.kept import Kept
 from tux.loading.plan import Plan
 
 ARRAYS = ("rows", "masters")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from tux.graph.parts import Part
 from tux.graph.store import part_arrays
 from tux.loading.assembling import assembled
 from tux.loading.numbering import numbered
 from tux.loading.placing import placed
 from tux.loading.plan import Keep, Plan, Share
+from tux.loading.repeated import repeated
 from tux.loading.rounds import Rounds
 from tux.loading.turns import turns_of
 
@@ -38,9 +36,9 @@ class Loaded:
     types: dict[str, TypeLoaded] = field(default_factory=dict)
 
 
-def rounds_of(plan: Plan) -> int:
-    """The rounds that the loaders of a plan take."""
-    return plan.loaders + 14 + turns_of(plan)
+def rounds_of(plan: Plan, fields: int) -> int:
+    """The rounds that the loaders of a plan take, where edges have so many `fields`."""
+    return plan.loaders + 15 + fields + turns_of(plan)
 
 
 def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
@@ -52,11 +50,12 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """
     plan.check()
+    names = list(share.fields)
+    for name in names:  # first, as ids take more memory while they are numbered
+        keep(f"fields.{name}", share.fields[name])
+    share.fields = {}
     vertices = yield from numbered(plan, me, share, keep)
-    for name, column in share.fields.items():
-        keep(f"fields.{name}", column)
-    fields, share.fields = dict(share.fields), {}
-    hosted = yield from placed(plan, me, vertices, fields, keep)
+    hosted = yield from placed(plan, me, vertices, names, keep)
     sizes = vertices.sizes
     del vertices
     parts = yield from assembled(plan, me, hosted, sizes, keep)
@@ -70,16 +69,8 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
         part = parts.pop(0)
         loaded.edges.append(len(part.src))
         if loaded.repeated is not None:
-            loaded.repeated.append(_repeated(plan, part))
+            sources, targets = (len(part.types[end].rows) for end in plan.ends)
+            loaded.repeated.append(repeated(part.src, part.dst, sources, targets))
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded
-
-
-def _repeated(plan: Plan, part: Part) -> int:
-    """Edges of a part that repeat an earlier one's ends."""
-    keys = part.src.astype(np.int64)
-    keys *= max(len(part.types[plan.ends[1]].rows), 1)
-    keys += part.dst
-    keys.sort()
-    return int(np.count_nonzero(keys[1:] == keys[:-1]))

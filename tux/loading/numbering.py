@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from tux.arrays.arrow import Column, ColumnPieces
 from tux.arrays.ids import MOST, Ids
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
@@ -23,6 +25,8 @@ from tux.loading.kinds import in_kind, kind_of, packed, signs, unpacked
 from tux.loading.plan import Keep, Plan, Share
 from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told, told_numbers
 from tux.loading.splitters import ranges, sampled, splitters
+
+NONE = np.empty(0, np.int32)
 
 
 @dataclass
@@ -91,20 +95,28 @@ def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
 
 
 def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndarray, np.ndarray]]:
-    """The distinct ids of each type, and each row's place among them."""
-    columns, share.src, share.dst = (share.src, share.dst), np.empty(0), np.empty(0)
-    types, codes = {}, [np.empty(0, np.int32)] * 2
-    none = np.empty(0, np.int32)
+    """The distinct ids of each type, and each row's place among them, in arrays that are nobody
+    else's. A column of ids is put together when it is its turn, and given up then.
+    """
+    columns: list[Column | ColumnPieces] = [share.src, share.dst]
+    share.src, share.dst = NONE, NONE
+    types, codes = {}, [NONE] * 2
     for name in plan.types:
         sides = [side for side in (0, 1) if plan.ends[side] == name]
         further = [share.vertices[name]] if name in share.vertices else []
-        ids, found = Ids.over([*(columns[side] for side in sides), *further])
+        ids, found = Ids.over(chain((_taken(columns, side) for side in sides), further))
         degrees = [np.zeros(len(ids), np.int32) for _ in range(2)]
         for side, places in zip(sides, found, strict=False):
             codes[side] = places
             degrees[side] = counted(places, len(ids)).astype(np.int32)
-        types[name] = Local(ids.values, (degrees[0], degrees[1]), none, none)
+        types[name] = Local(ids.values, (degrees[0], degrees[1]), NONE, NONE)
     return types, (codes[0], codes[1])
+
+
+def _taken(columns: list[Column | ColumnPieces], side: int) -> Column:
+    """The ids at an end as one column, which leaves the list."""
+    column, columns[side] = columns[side], NONE
+    return column.whole() if isinstance(column, ColumnPieces) else column
 
 
 def _in_kind(
@@ -117,7 +129,7 @@ def _in_kind(
     for counts in local.degrees:
         counts[places] = counts.copy()
     first, second = (
-        looked_up(places, each) if plan.ends[side] == name else each
+        looked_up(places, each, each) if plan.ends[side] == name else each
         for side, each in enumerate(codes)
     )
     return first, second

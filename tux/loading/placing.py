@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tux.arrays.lookup import looked_up
+from tux.arrays.pieced import Pieced, drained
 from tux.base.errors import UsageError
 from tux.graph.sorting import Sorting
 from tux.loading.numbering import Numbered, Sizes
 from tux.loading.plan import Keep, Plan
-from tux.loading.rounds import Messages, Rounds, drained, told_numbers
+from tux.loading.rounds import Messages, Rounds, told_numbers
 from tux.loading.turns import IN_TURNS
 from tux.partition.bicut import larger_side
 from tux.partition.some_edges import BY_ENDS, SomeEdges
@@ -22,52 +24,72 @@ CHUNK = 1 << 18
 
 @dataclass
 class Edges:
-    """The edges of one part: positions of both ends (m,) int32, and their numbers by field."""
+    """The edges of one part: positions of both ends (m,) int32."""
 
     src: np.ndarray
     dst: np.ndarray
-    fields: dict[str, np.ndarray]
 
 
 def placed(
-    plan: Plan, me: int, share: Numbered, fields: dict[str, np.ndarray], keep: Keep
+    plan: Plan, me: int, share: Numbered, fields: Sequence[str], keep: Keep
 ) -> Rounds[list[Edges]]:
-    """Send the edges of a share to the loaders that host their parts; the edges of the parts that
-    this loader hosts. Keeps both ends' indices, which are not needed any more; `fields` is emptied.
+    """Send the edges of a share to the loaders that host their parts; the ends of the edges of the
+    parts that this loader hosts. Keeps both ends' indices, which are not needed any more, and the
+    fields of the parts; those of the share have been kept, under these names.
+
+    Each column has a round, so that no other one need be in memory twice.
     """
     ends = [share.types[name] for name in plan.ends]
     counts = yield from told_numbers(plan.loaders, [len(share.codes[0])])
     parts = yield from _parts(plan, me, share, int(counts.sum()))
-    for name, end, codes in zip(("src", "dst"), ends, share.codes, strict=True):
-        keep(name, looked_up(end.index, codes))
+    columns = [*share.codes]
+    share.codes = parts[:0], parts[:0]
+    for name, end, codes in zip(("src", "dst"), ends, columns, strict=True):
+        keep(name, _pieces(end.index, codes))
         looked_up(end.position, codes, codes)
     by_part = Sorting(parts, plan.parts)
-    bounds, columns = by_part.bounds, [*share.codes, *fields.values()]
-    share.codes = parts[:0], parts[:0]
-    names = list(fields)
-    fields.clear()
-    for at in range(len(columns)):
-        columns[at] = by_part.moved(columns[at])
-    del by_part, parts
+    del codes, parts
+    hosted: list[list[np.ndarray]] = []
+    while columns:
+        arrived = yield from _sent(plan, me, by_part.bounds, by_part.moved(columns.pop(0)))
+        hosted.append([row.whole() for row in arrived])
+    for name in fields:
+        row = keep.again(f"fields.{name}")
+        arrived = yield from _sent(plan, me, by_part.bounds, by_part.collected(row))
+        for p, own in zip(plan.hosted(me), arrived, strict=True):
+            keep(f"part-{p}/fields.{name}", own)
+    return [Edges(src, dst) for src, dst in zip(*hosted, strict=True)]
+
+
+def _pieces(table: np.ndarray, index: np.ndarray) -> Pieced:
+    """``table[index]``, which is not in memory as a whole."""
+    starts = range(0, max(len(index), 1), CHUNK)
+    return Pieced(table.dtype, len(index), (table[index[lo : lo + CHUNK]] for lo in starts))
+
+
+def _sent(plan: Plan, me: int, bounds: np.ndarray, column: np.ndarray) -> Rounds[list[Pieced]]:
+    """Send the entries of a column, which are in the order of parts, part p's between bounds[p] and
+    bounds[p + 1], to the hosts; what has come of each part that this loader hosts, in the order of
+    the input.
+    """
     outbox: Messages = [
-        [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to) for column in columns]
-        for to in range(plan.loaders)
+        [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to)] for to in range(plan.loaders)
     ]
-    del columns
+    del column
     inbox = yield outbox
     del outbox
     feeds, out = [drained(message) for message in inbox], []
     for _ in plan.hosted(me):
-        src, dst, *numbers = (
-            np.concatenate([next(feed) for feed in feeds]) for _ in range(2 + len(names))
-        )
-        out.append(Edges(src, dst, dict(zip(names, numbers, strict=True))))
+        pieces = [next(feed) for feed in feeds]
+        out.append(Pieced(pieces[0].dtype, sum(map(len, pieces)), drained(pieces)))
     return out
 
 
 def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarray]:
     """The part of each edge of this share (m,) int16."""
     some = _some_edges(plan, share, edges)
+    if plan.bipartite:  # in place, until the parts are known
+        np.add(some.dst, np.int32(_sources(plan, share)), out=some.dst)
     if rule := BY_ENDS.get(plan.partitioner):
         parts = np.empty(len(some.src), np.int16)
         step = max(CHUNK, len(some.number))  # a rule may look at each vertex once
@@ -75,12 +97,22 @@ def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarra
             rows = slice(lo, lo + step)
             piece = some._replace(src=some.src[rows], dst=some.dst[rows])
             parts[rows] = rule(piece, plan.parts, plan.seed)
-        return parts
-    return (yield from IN_TURNS[plan.partitioner](plan, me, some, share.sizes))
+    else:
+        parts = yield from IN_TURNS[plan.partitioner](plan, me, some, share.sizes)
+    if plan.bipartite:
+        np.subtract(some.dst, np.int32(_sources(plan, share)), out=some.dst)
+    return parts
+
+
+def _sources(plan: Plan, share: Numbered) -> int:
+    """Vertices of the share that are sources, where these are a type of their own."""
+    return len(share.types[plan.ends[0]].index)
 
 
 def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
-    """The edges of this share as partitioners take them."""
+    """The edges of this share as partitioners take them; where sources are a type of their own,
+    they come before the targets, whose numbers are theirs alone still.
+    """
     first, second = (share.types[name] for name in plan.ends)
     src, dst = share.codes
     sources, targets = (int(share.sizes[name].largest[side]) for side, name in enumerate(plan.ends))
@@ -95,7 +127,6 @@ def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
         none = np.zeros(len(first.index), np.int64)
         into = np.concatenate([none, second.degrees[1]])
         degree = np.concatenate([first.degrees[0].astype(np.int64), second.degrees[1]])
-        dst = dst + np.int32(len(first.index))
     else:
         number, into = first.index, first.degrees[1]
         degree = first.degrees[0].astype(np.int64) + first.degrees[1]

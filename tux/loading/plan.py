@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from tux.arrays.arrow import Column
+from tux.arrays.arrow import Column, ColumnPieces
+from tux.arrays.pieced import Pieced
 from tux.base.errors import UsageError
 from tux.partition import PARTITIONERS
 from tux.partition.capacity import check_parts
@@ -16,8 +18,17 @@ from tux.partition.some_edges import BY_ENDS
 IN_SHARES = (*BY_ENDS, "pds", "aweto")
 """The partitioners by which edges can be placed of which each loader sees a share."""
 
-Keep = Callable[[str, np.ndarray], None]
-"""Takes an array that the loader has no more use of, under the name of its file."""
+
+class Keep(Protocol):
+    """Takes what a loader need not hold any more, under the name of its file: arrays, and rows of
+    numbers piece by piece.
+    """
+
+    def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
+        """Take an array. Raises DiskError."""
+
+    def again(self, name: str) -> Pieced:
+        """A row of numbers that was kept under a name."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,7 @@ class Share:
     each. `vertices`: by type, further ids, of vertices that may have no edge.
     """
 
-    src: Column
-    dst: Column
-    fields: Mapping[str, np.ndarray] = field(default_factory=dict)
+    src: Column | ColumnPieces
+    dst: Column | ColumnPieces
+    fields: Mapping[str, np.ndarray | Pieced] = field(default_factory=dict)
     vertices: Mapping[str, Column] = field(default_factory=dict)

@@ -8,7 +8,7 @@ arrays of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -56,15 +56,6 @@ def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarr
     """Tell all loaders some whole numbers, as many as the others; what each has told (n, ...)."""
     got = yield from told(n, [np.asarray(numbers, np.int64)])
     return np.stack([message[0] for message in got])
-
-
-def drained(message: Message) -> Iterator[np.ndarray]:
-    """The arrays of a message that has no other receiver; each leaves it when it is taken, so that
-    its memory can be given back.
-    """
-    message.reverse()
-    while message:
-        yield message.pop()
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:

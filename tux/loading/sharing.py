@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tux.loading.folder import Digest, Kept, columns_of
+from tux.loading.digest import Digest, columns_of
+from tux.loading.kept import Kept
 from tux.loading.loader import Loaded
 from tux.loading.plan import Plan
 from tux.loading.rounds import Messages, Rounds, told

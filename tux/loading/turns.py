@@ -5,13 +5,15 @@ far: the loads go from loader to loader, and each goes through its own range whe
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
+from tux.arrays.lookup import looked_up
 from tux.loading.numbering import Sizes
 from tux.loading.plan import Plan
-from tux.loading.rounds import Messages, Rounds
-from tux.partition.aweto import chosen_of
+from tux.loading.rounds import Messages, Rounds, bounds_of
+from tux.partition.aweto import chosen_of, tallied
 from tux.partition.hashing import by_hash
 from tux.partition.pds import of_homes
 from tux.partition.some_edges import SomeEdges
@@ -38,38 +40,59 @@ def _pds(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Roun
 
 
 def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
-    """Owners take turns, in the order of indices: each is told the edges of the favourite vertices
-    that it owns, and chooses for these.
+    """Owners take turns, in the order of indices: each is told of the edges of the favourite
+    vertices that it owns as much as it must know to choose for these, their tally.
     """
     side = ("source", "target").index(edges.favourite)
     whole, other = (edges.src, edges.dst) if side == 0 else (edges.dst, edges.src)
     indices = sizes[plan.ends[side]].indices
     first = int(sizes[plan.ends[0]].largest[0]) if plan.bipartite and side else 0
-    wanted = by_hash(edges.number, plan.parts, plan.seed)[other]
-    present = np.zeros(len(edges.number), np.bool_)
-    present[whole] = True
-    vertices = np.flatnonzero(present)
-    owner = np.searchsorted(indices, edges.number - first, side="right") - 1
-    by_owner = np.argsort(owner[whole], kind="stable")
-    cuts = np.searchsorted(owner[whole][by_owner], np.arange(1, plan.loaders))
-    mine = np.split(vertices, np.searchsorted(owner[vertices], np.arange(1, plan.loaders)))
-    outbox: Messages = [
-        [edges.number[own] - first, edges.number[whole[rows]] - first, wanted[rows]]
-        for own, rows in zip(mine, np.split(by_owner, cuts), strict=True)
-    ]
+    vertices, outbox = _tallies(plan, edges.number - first, whole, other, edges, indices)
     inbox = yield outbox
-    lo, hi = indices[me : me + 2]
-    keys, hashes = (np.concatenate([message[at] for message in inbox]) for at in (1, 2))
+    lo, hi = (int(bound) for bound in indices[me : me + 2])
+    numbers, lengths, hashes, times = (
+        np.concatenate([message[at] for message in inbox]) for at in range(4)
+    )
+    asked = [message[0] - np.int32(lo) for message in inbox]
+    del inbox
     home = by_hash(np.arange(lo, hi) + first, plan.parts, plan.seed)
+    keys = np.repeat(numbers - np.int32(lo), lengths)
     load, chosen = np.zeros(plan.parts, np.int64), home
     for turn in range(plan.loaders):
         if turn == me:
-            chosen = chosen_of((keys - lo).astype(np.int64), hashes, home, load)
+            chosen = chosen_of(keys, hashes, home, load, times=times)
         load = yield from _passed(plan, me, turn, load)
-    answers = yield [[chosen[message[0] - lo]] for message in inbox]
+    del keys, hashes, times
+    answers = yield [[chosen[each]] for each in asked]
     parts = np.empty(len(edges.number), np.int16)
     parts[vertices] = np.concatenate([answer[0] for answer in answers])
-    return parts[whole]
+    return looked_up(parts, whole)
+
+
+def _tallies(
+    plan: Plan,
+    index: np.ndarray,
+    whole: np.ndarray,
+    other: np.ndarray,
+    edges: SomeEdges,
+    indices: np.ndarray,
+) -> tuple[np.ndarray, Messages]:
+    """The favourite vertices of this share that have edges, ascending, and what their owners are
+    told of them: `index`, the length of the tally, and the tally.
+    """
+    wanted = looked_up(by_hash(edges.number, plan.parts, plan.seed), other)
+    lengths, hashes, times = tallied(whole, wanted, len(index), plan.parts)
+    vertices = np.flatnonzero(lengths)
+    lengths = lengths[vertices]
+    bounds = bounds_of(lengths)
+    cuts = [0, *np.searchsorted(index[vertices], indices[1:-1]), len(vertices)]
+    outbox: Messages = []
+    for lo, hi in pairwise(cuts):
+        own, told = slice(lo, hi), slice(bounds[lo], bounds[hi])
+        outbox.append(
+            [index[vertices[own]].astype(np.int32), lengths[own], hashes[told], times[told]]
+        )
+    return vertices, outbox
 
 
 def turns_of(plan: Plan) -> int:

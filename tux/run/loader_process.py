@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from tux.base.allocation import give_back_early
 from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
@@ -30,7 +31,8 @@ from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
 from tux.io.text import OnBadRow
 from tux.loading.elsewhere import rows_of, write_elsewhere
-from tux.loading.folder import Spool, Spooled, join_ranges, ranges_of
+from tux.loading.folder import join
+from tux.loading.kept import Spool, Spooled, ranges_of
 from tux.loading.loader import Loaded, loader
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan, Share
@@ -136,6 +138,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
     """Be a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     watch_parent(graph, parent)
+    give_back_early()
     try:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
         if job.meeting is None:
@@ -191,7 +194,7 @@ def _steps_together(
     if number in joiners:
         if job.held_out:
             write_elsewhere(graph, plan, ranges, job.fields, member.near)
-        join_ranges(graph, ranges, plan, loaded, names, digest)
+        join(graph, ranges, plan, loaded, names, digest)
         with replacing(together_path(graph)) as part:
             part.write_bytes(msgspec.json.encode(Together(ended, digest)))
 
@@ -239,7 +242,7 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
         tell=tell,
     )
     src, dst, *numbers = rows.columns
-    fields = dict(zip(job.fields, map(np.asarray, numbers), strict=True))
+    fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
     share_rows = Share(src, dst, fields)
     return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
 

@@ -26,7 +26,9 @@ from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
 from tux.cluster.local_workers import how_ended
 from tux.cluster.worker_process import failure_of
+from tux.loading.digest import Digesting
 from tux.loading.folder import join
+from tux.loading.kept import Spooled
 from tux.loading.loader import rounds_of
 from tux.loading.mailbox import DEADLINE
 from tux.run.loader_process import (
@@ -112,18 +114,21 @@ def make_parts(
     loader dies.
     """
     watch = watch or Silent()
+    spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
     with writing(graph):
         job_folder(graph).mkdir(mode=0o700)
-        for number in range(job.plan.loaders):
-            spool_of(graph, number).mkdir()
+        for spool in spools:
+            spool.mkdir()
         (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
-    ended = _run(graph, job, command, watch)
-    check_edges(job, ended)
-    watch.phase("load: what all parts share is joined")
-    spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
+    with Digesting(spools, job.plan, list(job.fields)) as digesting:
+        ended = _run(graph, job, command, watch)
+        check_edges(job, ended)
+        watch.phase("load: what all parts share is joined")
+        digest = digesting.result()
     loaded = [each.loaded for each in ended]
     with writing(graph):
-        digest = join(graph, spools, job.plan, loaded, list(job.fields))
+        kept = [Spooled(spool) for spool in spools]
+        join(graph, kept, job.plan, loaded, list(job.fields), digest)
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(ended, digest)
 
@@ -190,7 +195,7 @@ def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
     n = job.plan.loaders
     sent = [_rounds_sent(graph, number) for number in range(n)]
     if all(sent):
-        rounds = rounds_of(job.plan)
+        rounds = rounds_of(job.plan, len(job.fields))
         here = min(min(sent) + 1, rounds)
         return f"load: {plural(n, 'process')} exchange, round {here} of {rounds}", 0.0
     told = [_progress(graph, number) for number in range(n)]

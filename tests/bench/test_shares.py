@@ -1,0 +1,28 @@
+"""bench/shares.py: its table, on a few ratings."""
+
+import re
+import sys
+
+import pytest
+
+from bench.shares import main, run
+
+
+def test_what_a_command_takes_and_why_it_fails():
+    taken = run([sys.executable, "-c", "import time; time.sleep(0.2)"], 0)
+    assert taken.error == "" and taken.seconds > 0
+    assert taken.peaks.largest("sleep", "resident") > 0
+    assert taken.peaks.largest("no such word", "resident") == 0
+    assert "out of" in run([sys.executable, "-c", "raise SystemExit('out of it')"], 0).error
+
+
+@pytest.mark.slow
+def test_its_table(capsys):
+    main(["--ratings", "30000", "--files", "3", "--repeats", "1"])
+    title, head, *lines = capsys.readouterr().out.splitlines()
+    assert title.startswith("30,000 ratings")
+    assert head.split()[:3] == ["input", "command", "s"]
+    assert [re.split(r"  +", line)[:2] for line in lines] == [
+        [name, command] for name in ("csv", "parquet") for command in ("whole", "2 shares")
+    ]
+    assert all(re.fullmatch(r"\w+ +(2 )?\w+( +[\d,.]+){6}", line) for line in lines)

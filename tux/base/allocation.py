@@ -1,0 +1,27 @@
+"""How this process gives memory back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # of mallopt(3)
+LARGE = 1 << 20
+"""Bytes of a block that is worth a mapping of its own."""
+ARENAS = 2
+
+
+def give_back_early() -> None:
+    """From now on, the memory of each large array goes back to the system as soon as the array is
+    gone. For processes that hold so many pieces of columns that others would notice.
+
+    The C library of Linux would keep freed blocks of up to 32 MiB for itself, between those that
+    are in use, and reserve 64 MiB of addresses for each thread, which count where these are
+    limited. Apache Arrow, if it is not loaded yet, has a pool of its own that keeps blocks too.
+    Other C libraries have no such function, and this changes nothing.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGE)
+        mallopt(M_ARENA_MAX, ARENAS)

@@ -1,0 +1,120 @@
+"""What loaders keep: files of parts, and each loader's own range of what all parts share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.npy import map_npy, npy_pieces, write_npy, write_pieces
+from tux.arrays.pieced import Pieced
+from tux.base.disk import writing
+from tux.loading.kinds import packed, unpacked
+
+STRINGS = ("lengths", "bytes")
+"""The arrays that ids are in that are strings."""
+
+RANGES = ("ids.", "order.", "home.", "number.", "degrees.")
+"""How the names begin of what all parts share."""
+
+Kept = Mapping[str, np.ndarray]
+"""What one loader has kept, but for the parts, by name."""
+
+
+class Spool:
+    """Takes what one loader keeps: files of parts into the `folder` of the graph, all else into its
+    own folder `spool`.
+    """
+
+    def __init__(self, folder: Path, spool: Path) -> None:
+        self._folder, self._spool = folder, spool
+
+    def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
+        """Write one array. Raises DiskError."""
+        if isinstance(row, np.ndarray) and row.dtype.kind == "T":
+            for kind, column in zip(STRINGS, packed(row), strict=True):
+                self(f"{name}.{kind}", column)
+            return
+        path = self._path(name)
+        part = path.with_name(f"{path.name}.part")
+        with writing(path):
+            path.parent.mkdir(exist_ok=True)
+        if isinstance(row, Pieced):
+            write_pieces(part, row)
+        else:
+            write_npy(part, row)
+        with writing(path):  # others look for it while this is written
+            os.replace(part, path)
+
+    def again(self, name: str) -> Pieced:
+        """A row of numbers that was kept under a name, read from its file. Raises DataError."""
+        return npy_pieces(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return (self._folder if name.startswith("part-") else self._spool) / f"{name}.npy"
+
+
+class Spooled(Kept):
+    """What lies in the folder `spool` of a loader; an array is mapped when it is asked for."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+
+    def path(self, name: str) -> Path:
+        """The file of an array, be it there or not."""
+        return self._spool / f"{name}.npy"
+
+    def row(self, name: str) -> Pieced:
+        """A row of numbers, of which only a piece is in memory at a time."""
+        return npy_pieces(self.path(name))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self:
+            raise KeyError(name)
+        return map_npy(self.path(name))
+
+    def __contains__(self, name: object) -> bool:
+        return self.path(str(name)).exists()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(path.name.removesuffix(".npy") for path in self._spool.glob("*.npy")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def ranges_of(kept: Kept) -> dict[str, np.ndarray]:
+    """Of what a loader has kept, its ranges of what all parts share."""
+    return {name: kept[name] for name in kept if name.startswith(RANGES)}
+
+
+def joined(kept: Sequence[Kept], name: str) -> Pieced:
+    """The ranges of a row of numbers that the loaders have kept, one after the other."""
+    return Pieced.joined([_row(each, name) for each in kept])
+
+
+def _row(kept: Kept, name: str) -> Pieced:
+    if isinstance(kept, Spooled):
+        return kept.row(name)
+    return Pieced(kept[name].dtype, len(kept[name]), [kept[name]])
+
+
+def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
+    """The ids of one type, ascending, a loader's range at a time."""
+    for each in kept:
+        if f"ids.{name}" in each:
+            yield np.asarray(each[f"ids.{name}"])
+        else:
+            columns = (each[f"ids.{name}.{kind}"] for kind in STRINGS)
+            yield unpacked(columns, STRING)
+
+
+def count_ids(kept: Iterable[Kept], name: str) -> int:
+    """How many ids of one type there are."""
+    return sum(
+        len(each[f"ids.{name}" if f"ids.{name}" in each else f"ids.{name}.{STRINGS[0]}"])
+        for each in kept
+    )
