@@ -34,11 +34,16 @@ class Begun(NamedTuple):
 
 def side_by_side(graph, job, command, watch):
     """In place of loader processes: the same loaders in this process."""
-    n = job.plan.loaders
-    rows = [read_rows(job, number, lambda size, pieces: None) for number in range(n)]
+    return side_by_side_of(graph, [job] * job.plan.loaders)
+
+
+def side_by_side_of(graph, jobs):
+    """The same where each loader has its own job."""
+    plan = jobs[0].plan
+    rows = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
     loaded = together(
         [
-            loader(job.plan, number, each.share, Spool(graph, spool_of(graph, number)))
+            loader(plan, number, each.share, Spool(graph, spool_of(graph, number)))
             for number, each in enumerate(rows)
         ]
     )

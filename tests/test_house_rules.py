@@ -65,6 +65,8 @@ ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
 SEVERAL_DOORS = {
     # files and tables; and the file systems through which these and all other files are opened
     "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/stores.py"],
+    # machines; and the rows that they get
+    "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }
 LARGER: dict[str, str] = {  # file, or file::function, that may be larger than its kind, and why
     "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",

@@ -2,12 +2,16 @@
 DataFrames are of a run.
 """
 
+from itertools import pairwise
+
 import pyarrow as pa
 import pytest
 
 from tux.arrays.arrow import read_parquet
-from tux.backends import spark
+from tux.backends import spark, spark_rows
 from tux.backends.spark import Spark
+from tux.base.errors import DataError
+from tux.run.machine_share import MachineShare, share_of
 
 REPORT = """An error occurred while calling o87.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Could not recover from a \
@@ -20,13 +24,13 @@ ResultTask(4, 1) finished unsuccessfully.
 
 def batch(users, held_out):
     count = len(users)
-    columns = {"user": users, spark.ROW: [*range(count)], spark.PLACE: [7] * count}
-    return pa.RecordBatch.from_pydict(columns | {spark.HELD_OUT: held_out})
+    columns = {"user": users, spark_rows.ROW: [*range(count)], spark_rows.PLACE: [7] * count}
+    return pa.RecordBatch.from_pydict(columns | {spark_rows.HELD_OUT: held_out})
 
 
-def spooled(folder, batches):
+def spooled(folder, batches, notes=None):
     rows = []
-    spark._spool(iter(batches), folder, rows.append)
+    spark_rows.spool(iter(batches), folder, rows.append, notes or {})
     found = {path.name: read_parquet(path) for path in sorted(folder.iterdir())}
     assert all([*table] == ["user"] for table in found.values()), "none of tux's own columns"
     return sum(rows), {name: table["user"].tolist() for name, table in found.items()}
@@ -36,6 +40,47 @@ def test_rows_of_both_data_frames_go_to_their_files(tmp_path):
     batches = [batch([3, 1], [0, 0]), batch([4, 1, 5], [0, 1, 1]), batch([9], [1])]
     files = {"data.parquet": [3, 1, 4], "test.parquet": [1, 5, 9]}
     assert spooled(tmp_path, batches) == (3, files)
+
+
+def test_only_the_rows_to_train_on_are_a_share(tmp_path):
+    spooled(tmp_path, [batch([3, 1], [0, 0]), batch([4, 5], [0, 1])], MachineShare(2, 5).notes)
+    assert share_of(tmp_path / "data.parquet") == MachineShare(2, 5)
+    assert share_of(tmp_path / "test.parquet") is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "machines", "first"),
+    [
+        ({0: 10}, 2, [(0, 5)]),
+        ({0: 3, 1: 3}, 2, [(1, 0)]),
+        ({4: 2, 1: 7, 0: 0}, 3, [(1, 3), (1, 6)]),
+        ({0: 1, 2: 1, 3: 1}, 3, [(2, 0), (3, 0)]),
+        ({0: 9}, 1, []),
+    ],
+)
+def test_the_first_row_of_each_machine(counts, machines, first):
+    assert spark_rows.cuts(counts, machines) == [(part << 33) + row for part, row in first]
+
+
+def test_every_cut_gives_shares_of_as_many_rows():
+    counts = {0: 5, 1: 0, 2: 1, 3: 11, 7: 2}
+    rows = [(part << 33) + row for part, many in counts.items() for row in range(many)]
+    for machines in range(1, len(rows) + 1):
+        first = [0, *spark_rows.cuts(counts, machines), 1 << 62]
+        shares = [sum(low <= row < high for row in rows) for low, high in pairwise(first)]
+        assert sum(shares) == len(rows) and max(shares) - min(shares) <= 1
+
+
+def test_rows_that_are_others_than_were_counted():
+    rows = spark.DataFrame(None)
+    rows.check([3, 4])  # all have all
+    rows._counts, rows.first = {0: 7}, [3]
+    rows.check([3, 4])
+    for others in ([3, 3], [0, 7]):
+        with pytest.raises(DataError, match="had 7 rows when they were counted"):
+            rows.check(others)
+    with pytest.raises(DataError, match="has no rows"):
+        rows.check([0, 0])
 
 
 def test_rows_of_one_data_frame(tmp_path):
@@ -81,8 +126,15 @@ def test_a_report_without_words_has_a_reason():
 def test_a_back_end_forgets_the_data_frames_of_the_run_before():
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
     backend, frames = Spark(object()), [frame() for _ in range(3)]
-    assert [backend.taken(each) for each in (frames[0], None, "a.csv")] == [frames[0], None, None]
+
+    def taken(*data):
+        return [rows and rows.whole for rows in map(backend.taken, data)]
+
+    def held():
+        return [rows.whole for rows in backend._frames]
+
+    assert taken(frames[0], None, "a.csv") == [frames[0], None, None]
     backend.close()
-    assert backend._frames == frames[:1], "it may be started again"
-    assert [backend.taken(each) for each in frames[1:]] == frames[1:]
-    assert backend._frames == frames[1:]
+    assert held() == frames[:1], "it may be started again"
+    assert taken(*frames[1:]) == frames[1:]
+    assert held() == frames[1:]

@@ -26,6 +26,7 @@ from tux.base.errors import DataError
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
+GROUP = 1 << 17  # rows of a Parquet file, at most, that are not cut among loaders
 MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
 
 WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
@@ -324,6 +325,19 @@ def parquet_names(path: str | os.PathLike[str]) -> list[str]:
         return list(file.schema_arrow.names)
 
 
+def parquet_notes(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What the schema of a Parquet file says beside its columns. Raises `DataError`."""
+    with parquet_file(path) as file:
+        notes = file.schema_arrow.metadata or {}
+        return {key.decode(): note.decode(errors="replace") for key, note in notes.items()}
+
+
+def parquet_types(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The type of each column of a Parquet file, in Arrow's words. Raises `DataError`."""
+    with parquet_file(path) as file:
+        return {field.name: str(field.type) for field in file.schema_arrow}
+
+
 def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
     """The rows and the bytes, unpacked, of each row group of a Parquet file. Raises `DataError`."""
     with parquet_file(path) as file:
@@ -583,9 +597,12 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray
         write(columns)
 
 
-def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
+def write_tables(
+    path: str | os.PathLike[str], tables: Iterable[Any], notes: Mapping[str, str] | None = None
+) -> None:
     """One Parquet file of the rows of Arrow tables (or record batches) that have the same columns,
-    one after the other; only one of them is held. Raises `DiskError`.
+    one after the other; only one of them is held. Its schema says `notes` beside the columns.
+    Raises `DiskError`.
     """
     import pyarrow.parquet as pq
 
@@ -593,9 +610,12 @@ def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> None:
         writer: Any = None
         for table in tables:
             if writer is None:
-                writer = pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+                schema = table.schema.with_metadata(
+                    {**(table.schema.metadata or {}), **(notes or {})}
+                )
+                writer = pq.ParquetWriter(os.fspath(part), schema, compression="zstd")
                 stack.callback(writer.close)
-            writer.write(table.cast(writer.schema))
+            writer.write(table.cast(writer.schema), row_group_size=GROUP)
 
 
 def write_text(

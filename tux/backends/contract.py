@@ -9,7 +9,7 @@ training. All decisions are in `tux.backends.driver`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +58,9 @@ class Machine(ABC):
         answered within SILENCE seconds.
         """
 
-    def take(self, data: Any, name: str) -> None:
-        """Have the machine write data of the engine's own (`Backend.taken`) to a Parquet file of
-        this name in its folder; the same bytes on all machines. Raises MachineLost. Only a
+    def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
+        """Have the machine write data of the engine's own (of `Rows`) to a Parquet file of this
+        name in its folder, whose schema says `notes` beside the columns. Raises MachineLost. Only a
         back-end whose `taken` takes data is asked.
         """
         raise NotImplementedError
@@ -89,12 +89,32 @@ def answered(reply: Sequence[Any]) -> Any:
     return value
 
 
+class Rows(ABC):
+    """Rows that an engine holds, such as a data frame, in their order."""
+
+    @property
+    @abstractmethod
+    def whole(self) -> Any:
+        """What `Machine.take` needs for all of them; the same on all machines."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """About how many bytes they have. It may compute them. Raises DataError."""
+
+    @abstractmethod
+    def shares(self, machines: int) -> Sequence[Any]:
+        """What `Machine.take` needs for the rows of each machine, by rank: one after the other
+        they are all rows in order, and no machine has none. Nothing if there are fewer rows than
+        machines. Called once at most, behind `size`.
+        """
+
+
 class Backend(ABC):
     """Places machines. Nothing of it is left after `close`."""
 
-    def taken(self, data: Any) -> Any:
-        """What `Machine.take` needs of data that this engine holds, such as a data frame; None for
-        what is no such data. Called before `start`.
+    def taken(self, data: Any) -> Rows | None:
+        """The rows of data that this engine holds, such as a data frame; None for what is no such
+        data. Called before `start`.
         """
         return None
 

@@ -110,8 +110,8 @@ class Driver:
 
     def _begin(self, rank: int, *, resumes: bool = False) -> None:
         """Start the command of a machine, and follow it."""
-        for name, data in self._run.held.items():
-            self._machines[rank].take(data, name)
+        for name, data, notes in self._run.given(rank):
+            self._machines[rank].take(data, name, notes)
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
         self._machines[rank].ask("begin", order.packed())
         self._codes[rank] = None
@@ -204,6 +204,8 @@ class Driver:
         if self._last[rank]:
             error.where = " | ".join(line.strip() for line in self._last[rank])
         if rank and code in LOST and self._may_restart(error):
+            if self._run.dealt:
+                return self._start_all_again(error)
             self._warn(f"warning: {error.what}; its command is started again")
             return self._begin(rank)
         self._codes[rank] = code
@@ -225,7 +227,8 @@ class Driver:
             self._failing = self._failing or (time.monotonic() + GRACE, error)
             return
         try:
-            other = self._backend.replace(rank) if rank else None
+            # the others have their parts, so nobody would load those of a new machine with it
+            other = self._backend.replace(rank) if rank and not self._run.dealt else None
         except TuxError as failed:  # machine 0 may have ended well meanwhile
             self._placings[rank] += 1
             self._failing = self._failing or (time.monotonic() + GRACE, failed)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tux.backends.contract import SILENCE, Backend, Machine, MachineLost, Wanted, answered, served
+from tux.backends.contract import (
+    SILENCE,
+    Backend,
+    Machine,
+    MachineLost,
+    Rows,
+    Wanted,
+    answered,
+    served,
+)
 from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
@@ -54,11 +63,11 @@ class Place:
         """See `MachineCommand.serve`."""
         return self._command.serve(method, *arguments)
 
-    def take(self, name: str, tables: list[Any]) -> list[Any]:
+    def take(self, name: str, tables: list[Any], notes: dict[str, str]) -> list[Any]:
         """Write the rows of tables, which Ray holds, to a Parquet file in the machine's folder."""
-        return served(self._take, name, tables)
+        return served(self._take, name, tables, notes)
 
-    def _take(self, name: str, tables: list[Any]) -> None:
+    def _take(self, name: str, tables: list[Any], notes: dict[str, str]) -> None:
         from tux.arrays.arrow import write_tables
 
         def fetched() -> Iterator[Any]:
@@ -68,7 +77,7 @@ class Place:
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
-        write_tables(path, fetched())
+        write_tables(path, fetched(), notes)
 
     def close(self) -> None:
         """See `MachineCommand.close`."""
@@ -90,11 +99,9 @@ class Ray(Backend):
         self._machines: list[RayMachine] = []
         self._wanted = Wanted(0, 0, 0.0)
 
-    def taken(self, data: Any) -> Any:
-        """The tables of a `ray.data.Dataset`, computed before the machines take the cores."""
-        if not type(data).__module__.startswith("ray.data"):
-            return None
-        return data.materialize().to_arrow_refs()
+    def taken(self, data: Any) -> Rows | None:
+        """The rows of a `ray.data.Dataset`, computed before the machines take the cores."""
+        return DataSet(data) if type(data).__module__.startswith("ray.data") else None
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
@@ -203,6 +210,29 @@ class Ray(Backend):
         )
 
 
+class DataSet(Rows):
+    """The rows of a `ray.data.Dataset`; tables of Arrow, which Ray holds."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data.materialize()
+
+    @property
+    def whole(self) -> Any:
+        """See `Rows`."""
+        return self._data.to_arrow_refs()
+
+    def size(self) -> int:
+        """See `Rows`: the bytes of the tables."""
+        return int(self._data.size_bytes() or 0)
+
+    def shares(self, machines: int) -> Sequence[Any]:
+        """See `Rows`."""
+        if (rows := self._data.count()) < machines:
+            return ()
+        cuts = [rows * rank // machines for rank in range(1, machines)]
+        return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
+
+
 class RayMachine(Machine):
     """The driver's end of an actor."""
 
@@ -214,9 +244,9 @@ class RayMachine(Machine):
         seconds = SLOW if method in ("begin", "end") else SILENCE
         return self._answer(self.actor.serve.remote(method, [*arguments]), seconds)
 
-    def take(self, data: Any, name: str) -> None:
+    def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
         """See `Machine`. It may take long; a machine that is lost ends it."""
-        self._answer(self.actor.take.remote(name, data), None)
+        self._answer(self.actor.take.remote(name, data, {**notes}), None)
 
     def _answer(self, reply: Any, seconds: float | None) -> Any:
         ray = self._ray

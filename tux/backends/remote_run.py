@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,24 @@ from typing import Any
 import msgspec
 
 import tux
-from tux.backends.contract import FOLDER, Order
+from tux.backends.contract import FOLDER, Backend, Order, Rows
 from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
 from tux.base.disk import check_new
 from tux.base.errors import UsageError
+from tux.io.detect import Format
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
 from tux.run.folder import Run, read_run, write_run
+from tux.run.machine_share import MachineShare
 from tux.run.options import MEMORY, RESTARTS, RunOptions
+from tux.run.why_whole import Asked, Found, why_whole
 
 COLUMNS = 120
+TRAIN, TEST = "data.parquet", "test.parquet"
+"""Files below the machine's folder: the rows of an engine to train on, and those held out."""
+
 OUT = "out"
 """The run's folder, below the machine's folder, where it is brought back at the end."""
 
@@ -48,6 +54,8 @@ class RemoteRun:
     command: list[str] = field(default_factory=list)  # of the user, for run.json
     # by the name of a file in a machine's folder, what `Machine.take` writes there
     held: Mapping[str, Any] = field(default_factory=dict)
+    # the same of TRAIN for each machine, by rank, where each gets a share of the rows
+    dealt: Sequence[Any] = ()
 
     def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
         """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
@@ -63,6 +71,14 @@ class RemoteRun:
         files = dict(self.files)
         return Order(tux.__version__, words, key, os.getcwd(), columns, files, digest_of(files))
 
+    def given(self, rank: int) -> Iterator[tuple[str, Any, Mapping[str, str]]]:
+        """What machine `rank` is to write: names of files, and the two for `Machine.take`."""
+        for name, data in self.held.items():
+            if name == TRAIN and self.dealt:
+                yield name, self.dealt[rank], MachineShare(rank, self.machines).notes
+            else:
+                yield name, data, {}
+
     def here(self, folder: str) -> dict[str, str]:
         """What the driver calls the folders and files below a machine's folder."""
         files = {f"{folder}/{name}": MEMORY for name in self.held}
@@ -75,11 +91,11 @@ def remote_run(
     test: Any,
     options: RunOptions,
     machines: int,
-    taken: Callable[[Any], Any] = lambda data: None,
+    backend: Backend,
 ) -> RemoteRun:
-    """The run of a program on so many machines. A worker has one thread where nothing else is said,
-    as the machines' cores are not known. `taken`: of the back-end. UsageError for what cannot be
-    run elsewhere.
+    """The run of a program on so many machines of a back-end. A worker has one thread where nothing
+    else is said, as the machines' cores are not known. UsageError for what cannot be run elsewhere,
+    and DataError for rows that cannot be computed.
     """
     options.of(program)
     if options.place is not None:
@@ -100,8 +116,10 @@ def remote_run(
         contents = with_imports(path)
         files = {path.name: contents.pop("")} | contents
         folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
-    given = {"data.parquet": data, "test.parquet": test}
-    held = {name: own for name, each in given.items() if (own := taken(each)) is not None}
+    given = {TRAIN: data, TEST: test}
+    rows = {name: own for name, each in given.items() if (own := backend.taken(each)) is not None}
+    dealt = _dealt(program, options, machines, rows.get(TRAIN), has_test=test is not None)
+    held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
     restarts = options.restarts
     if restarts is None:
@@ -119,7 +137,24 @@ def remote_run(
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
         held=held,
+        dealt=dealt,
     )
+
+
+def _dealt(
+    program: Program, options: RunOptions, machines: int, rows: Rows | None, *, has_test: bool
+) -> Sequence[Any]:
+    """What each machine gets of the training rows, if each gets a share; nothing if all get all.
+
+    It is decided as the commands of the machines decide how they load.
+    """
+    if rows is None or machines < 2:
+        return ()
+    plan = options.of(program)
+    asked = Asked(program, options, plan.workers * machines, plan.partitioner, has_test)
+    if why_whole(asked) or why_whole(asked, Found(Format.PARQUET, rows.size())):
+        return ()
+    return rows.shares(machines)
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:

@@ -34,13 +34,15 @@ def run(
     and `warn` (standard error, where its error is told).
 
     `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
-    `ray.data.Dataset`, with Spark a DataFrame; each machine writes their rows to temporary files
+    `ray.data.Dataset`, with Spark a DataFrame. Each machine writes its share of the rows of `data`
+    to a temporary file, or all rows where it needs them, and all rows of `test`
     (`tux.backends.dataframes.train` also makes DataFrames of the model). `options.out` is a
     folder of this machine; with checkpoints it must be on a file system that all machines share.
-    Raises the errors of `tux.backends.driver.Driver.run`.
+    Raises the errors of `tux.backends.driver.Driver.run`, and DataError for rows that cannot be
+    computed.
     """
     backend = named(on) if isinstance(on, str) else on
-    what = remote_run(program, data, test, options or RunOptions(), machines, backend.taken)
+    what = remote_run(program, data, test, options or RunOptions(), machines, backend)
     return Driver(backend, what, say, warn).run()
 
 

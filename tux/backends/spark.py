@@ -1,5 +1,5 @@
 """Spark places the machines: each is a task of one barrier stage, which starts all of them at once
-or none. The only import of pyspark.
+or none.
 
 The rows of a DataFrame reach the tasks as Arrow batches, and each task writes them to a file of its
 machine. Spark does not start a barrier stage again that has lost a task; the driver of tux does.
@@ -9,27 +9,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from itertools import groupby
-from operator import itemgetter
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from tux.arrays.arrow import write_tables
 from tux.backends.calls import Calls, Line
-from tux.backends.contract import Backend, Machine, MachineLost, Wanted
+from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
+from tux.backends.spark_rows import counted, cuts, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
-
-TRAIN, TEST = "data.parquet", "test.parquet"
-"""Files in a machine's folder: the rows of DataFrames."""
-
-ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
-"""Columns beside those of the DataFrame: the order of the rows, their machine, and which of the two
-DataFrames they are of.
-"""
+from tux.run.machine_share import MachineShare
 
 PAUSE = 1.0
 """Seconds between two looks at what Spark has."""
@@ -42,12 +31,12 @@ ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
 
 class Spark(Backend):
     """Machines are tasks of a barrier stage of `session`; None: the active one, or a new one that
-    is stopped at the end. Each machine gets all rows of the DataFrames of a run.
+    is stopped at the end.
     """
 
     def __init__(self, session: Any = None) -> None:
         self._given = session
-        self._frames: list[Any] = []  # what the machines are to have: train, then test
+        self._frames: list[DataFrame] = []  # what the machines are to have: train, then test
         self._is_over = False  # whether they are those of a run before
         self._session: Any = None
         self._owns = False
@@ -55,15 +44,15 @@ class Spark(Backend):
         self._stage: threading.Thread | None = None
         self._group = ""
 
-    def taken(self, data: Any) -> Any:
-        """A DataFrame. Its rows come with the stage."""
+    def taken(self, data: Any) -> Rows | None:
+        """The rows of a DataFrame. They come with the stage."""
         if self._is_over:
             self._frames, self._is_over = [], False
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
         self._given = self._given or data.sparkSession
-        self._frames.append(data)
-        return data
+        self._frames.append(DataFrame(data))
+        return self._frames[-1]
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
@@ -136,8 +125,10 @@ class Spark(Backend):
         """Have the stage run, by a thread."""
         host = self._session.sparkContext.getConf().get("spark.driver.host")
         self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
-        frame = _placed(self._session, wanted.machines, self._frames)
-        task = _task(self._calls.address, self._calls.secret)
+        first = self._frames[0].first if self._frames else []
+        frames = [each.whole for each in self._frames]
+        frame = placed(self._session, wanted.machines, frames, first)
+        task = _task(self._calls.address, self._calls.secret, wanted.machines if first else 0)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
         arguments = (self._session.sparkContext, self._group, stage, self._calls)
         self._stage = threading.Thread(target=_run, args=arguments, daemon=True)
@@ -172,9 +163,53 @@ class Spark(Backend):
                     do="end other jobs of the application, or wait for them",
                 )
             time.sleep(0.05)
-        if self._frames and not sum(each.rows for each in there):
-            raise DataError("the DataFrame has no rows", do="look at its filters")
+        if self._frames:
+            self._frames[0].check([each.rows for each in there])
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
+
+
+class DataFrame(Rows):
+    """The rows of a DataFrame. `first`: of each machine but the first, the number of its first row,
+    where each gets a share of them.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self._counts, self.first = frame, dict[int, int](), list[int]()
+
+    @property
+    def whole(self) -> Any:
+        """See `Rows`."""
+        return self._frame
+
+    def size(self) -> int:
+        """See `Rows`: as Spark knows the size of a row by its types."""
+        try:
+            self._counts = counted(self._frame)
+            return sum(self._counts.values()) * int(self._frame._jdf.schema().defaultSize())
+        except Exception as error:
+            raise DataError(
+                f"the DataFrame cannot be computed: {_reason(str(error))}",
+                do="see that its own count() works",
+            ) from None
+
+    def shares(self, machines: int) -> Sequence[Any]:
+        """See `Rows`."""
+        if sum(self._counts.values()) < machines:
+            return ()
+        self.first = cuts(self._counts, machines)
+        return [self._frame] * machines
+
+    def check(self, rows: Sequence[int]) -> None:
+        """DataError if the machines have got so many rows each, and should not have."""
+        if not sum(rows):
+            raise DataError("the DataFrame has no rows", do="look at its filters")
+        before = sum(self._counts.values())
+        if self.first and (sum(rows) != before or not all(rows)):
+            raise DataError(
+                f"the DataFrame had {before:,} rows when they were counted, and has others now: "
+                f"{sum(rows):,}",
+                do="persist() it, or read it from files, so that it has the same rows each time",
+            )
 
 
 class SparkMachine(Machine):
@@ -187,7 +222,7 @@ class SparkMachine(Machine):
         """See `Machine`."""
         return self._calls.ask(self._rank, method, *arguments)
 
-    def take(self, data: Any, name: str) -> None:
+    def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
         """Nothing: the task has written the rows already. UsageError if it took them for others."""
         if name not in [each for each, _ in self.ask("files", ".")]:
             raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
@@ -215,63 +250,25 @@ def _reason(text: str) -> str:
     return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]
 
 
-def _task(driver: str, secret: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What each task does, with the Arrow batches of its rows."""
+def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What each task does, with the Arrow batches of its rows. `dealt`: to so many machines, each
+    of which has its share of them; 0: each has all.
+    """
 
     def machine(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import BarrierTaskContext
 
         rank, command = BarrierTaskContext.get().partitionId(), MachineCommand()
+        notes = MachineShare(rank, dealt).notes if dealt else {}
         try:
             with Line(command, driver, secret, rank) as line:
-                _spool(batches, command.folder, line.spooled)
+                spool(batches, command.folder, line.spooled, notes)
                 line.serve()
         finally:
             command.close()
         yield from ()
 
     return machine
-
-
-def _spool(batches: Iterator[Any], folder: Path, spooled: Callable[[int], None]) -> None:
-    """Write the rows to the files of the machine, batch by batch; those held out come last."""
-
-    def pieces() -> Iterator[tuple[str, Any]]:
-        for batch in batches:
-            names = batch.schema.names
-            if HELD_OUT not in names:
-                continue
-            own = batch.select([name for name in names if name not in (ROW, PLACE, HELD_OUT)])
-            first = batch.num_rows - sum(batch.column(names.index(HELD_OUT)).to_pylist())
-            spooled(first)
-            for name, rows in ((TRAIN, own.slice(0, first)), (TEST, own.slice(first))):
-                if rows.num_rows:
-                    yield name, rows
-
-    for name, each in groupby(pieces(), itemgetter(0)):
-        write_tables(folder / name, (rows for _, rows in each))
-
-
-def _placed(session: Any, machines: int, frames: Sequence[Any]) -> Any:
-    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
-
-    Spark deals rows out by the hash of a column, so a value is sought for each machine.
-    """
-    from pyspark.sql import functions as f
-
-    if not frames:
-        return session.range(machines, numPartitions=machines)
-    place = f.pmod(f.hash(f.col("value").cast("int")), f.lit(machines))
-    hashed = session.range(64 * machines).select(f.col("id").cast("int").alias("value"))
-    found = {row[1]: row[0] for row in hashed.select("value", place).collect()}
-    values = [f.lit(found[rank]).cast("int") for rank in range(machines)]
-    numbered = [
-        frame.withColumns({ROW: f.monotonically_increasing_id(), HELD_OUT: f.lit(number)})
-        for number, frame in enumerate(frames)
-    ]
-    both = reduce(lambda one, other: one.unionByName(other), numbered)
-    each = both.withColumn(PLACE, f.explode(f.array(*values)))
-    return each.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
 
 
 def _session(given: Any) -> tuple[Any, bool]:

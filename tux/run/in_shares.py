@@ -13,12 +13,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from tux.arrays.arrow import parquet_types
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy
 from tux.arrays.packed import head_of, is_packed
 from tux.base.disk import writing
-from tux.base.errors import DeadlinePassed, PeerLost
+from tux.base.errors import DeadlinePassed, PeerLost, UsageError
 from tux.base.signals import check_ending
 from tux.cluster import job_folder
 from tux.cluster.agreement import traits
@@ -27,7 +28,7 @@ from tux.cluster.joining import MustReadWhole
 from tux.cluster.restarts import Restarts, is_loss
 from tux.graph.partitioned import how_cut, whole_types, without_edges
 from tux.io.detect import Format
-from tux.io.input_files import InputFile, Source, input_files, listed, pieces_of
+from tux.io.input_files import InputFile, Piece, Source, input_files, listed, pieces_of, shown
 from tux.io.input_shares import shares
 from tux.io.text import OnBadRow
 from tux.loading.plan import Plan
@@ -37,6 +38,7 @@ from tux.run import options
 from tux.run.loader_process import LoadingJob
 from tux.run.loading import LoadedGraph, make_parts
 from tux.run.loading_together import make_parts_together
+from tux.run.machine_share import MachineShare, share_of
 from tux.run.sizes import Counted
 from tux.run.untyped import Sides
 from tux.run.watcher import Watcher
@@ -70,7 +72,8 @@ class InShares:
 
     def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
         """What is known of the files, if they are loaded in shares. Raises what
-        `tux.run.why_whole.found_of` does.
+        `tux.run.why_whole.found_of` does, and UsageError for rows that are another machine's share,
+        or a share where all rows are needed.
         """
         plan = self.plan
         asked = Asked(
@@ -81,17 +84,27 @@ class InShares:
             has_test,
             self.recut,
         )
-        found = None if why_whole(asked) else found_of(data)
-        if found is None or why_whole(asked, found):
+        if share := share_of(data):
+            share.check(plan.options.place, shown(data))
+        why = why_whole(asked)
+        found = None if why else found_of(data)
+        if found is None or (why := why_whole(asked, found)):
+            if share:
+                raise UsageError(
+                    f"{shown(data)} has only the rows of machine {share.rank}, and all are needed: "
+                    f"{why}",
+                    do="name a file of all rows",
+                )
             self.answers.begin(loaded=True)  # other machines need not wait to read all
             return None
         return found
 
     def load(
-        self, program: Program, data: Source, format: Format, *, has_test: bool
+        self, program: Program, data: Source, found: Found, *, has_test: bool
     ) -> tuple[EdgeData, LoadedParts]:
         """Have loaders make the parts: the ids of the graph, with what reading has told and no
-        edge, and where the parts are. `has_test`: held-out edges will be added to them.
+        edge, and where the parts are. `found`: what is known of the files. `has_test`: held-out
+        edges will be added to them.
 
         Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
         more often than the run's workers may be, DiskError, and UsageError; with several machines
@@ -104,7 +117,11 @@ class InShares:
         columns = {name: np.dtype(dtype).str for name, dtype in program.edge.columns.items()}
         named, threads = run.options.columns, run.threads
         bad = run.options.on_bad_row
-        job = shared_out(plan, data, columns, named, threads, format, on_bad_row=bad)
+        assert found.format is not None
+        share = found.share
+        job = shared_out(
+            plan, data, columns, named, threads, found.format, on_bad_row=bad, share=share
+        )
         own, folder = self.folders()
         if run.options.place:
             job = msgspec.structs.replace(job, held_out=has_test)
@@ -133,6 +150,11 @@ class InShares:
                 folder, job, files, given.place, given.deadline, same, watch=self.watch
             )
         except MustReadWhole:
+            if job.types is not None:
+                raise PeerLost(
+                    "other machines have their parts already, and this one has only its own rows",
+                    do="start all machines again",
+                ) from None
             self.watch.say("not all machines load their shares, so this one reads the whole input")
             job_folder.remove(own)
             raise
@@ -170,11 +192,17 @@ def shared_out(
     threads: int,
     format: Format,
     on_bad_row: OnBadRow = "stop",
+    share: MachineShare | None = None,
 ) -> LoadingJob:
-    """What the loaders of a plan are told, each of which reads a share of the files of `data`. See
-    `LoadingJob`. Raises what `tux.io.input_shares.shares` does.
+    """What the loaders of a plan are told, each of which reads a share of the files of `data`; if
+    these are a machine's `share`, only its loaders do. See `LoadingJob`. Raises what
+    `tux.io.input_shares.shares` does.
     """
     source = input_files(data)
+    here = share.loaders(plan.loaders) if share else range(plan.loaders)
+    pieces: list[list[Piece]] = [[] for _ in range(plan.loaders)]
+    for number, own in zip(here, shares(data, len(here), format), strict=True):
+        pieces[number] = [*own.pieces]
     whole = [*pieces_of(source)]
     plain = format is Format.TEXT and not is_packed(head_of(whole[0].path, 8))
     return LoadingJob(
@@ -184,10 +212,11 @@ def shared_out(
         columns,
         threads,
         format.value,
-        [[*share.pieces] for share in shares(data, plan.loaders, format)],
+        pieces,
         whole,
         on_bad_row,
         sum(file.size for file in listed(data)) if plain else 0,
+        types=parquet_types(str(source)) if share else None,
     )
 
 

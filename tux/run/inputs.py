@@ -158,7 +158,7 @@ def _loaded(
     """The parts that loaders make of files, and the ids; as `_read`, which reads edges."""
     assert found.format is not None
     try:
-        train, loaded = shares.load(program, data, found.format, has_test=has_test)
+        train, loaded = shares.load(program, data, found, has_test=has_test)
     except DataError as error:
         if isinstance(program.input, Bags) and reading.columns is None:
             advise_text(error, found.format)

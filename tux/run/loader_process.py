@@ -49,7 +49,8 @@ class LoadingJob(msgspec.Struct):
     input's files, which are of one `format`, each reads its `pieces`; where `data` is only what
     messages call the input, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
     `size`: the bytes of the input, if it is text and not packed. `meeting`: of the loaders of
-    several machines; `held_out`: held-out edges will be added to the parts.
+    several machines; `held_out`: held-out edges will be added to the parts. `types`: of the
+    columns, by name, where each machine has its own rows; `pieces` are of its own loaders then.
     """
 
     plan: Plan
@@ -64,6 +65,7 @@ class LoadingJob(msgspec.Struct):
     size: int = 0
     meeting: Meeting | None = None
     held_out: bool = False
+    types: dict[str, str] | None = None
 
 
 class Ended(msgspec.Struct):

@@ -124,7 +124,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     which the user knows it.
 
     The sizes of files say what each share is, and where the input is cut says a little about what
-    is in them.
+    is in them. Where each machine has its own rows, these have the same columns.
     """
     plan = job.plan
     out = {
@@ -138,6 +138,16 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
         "--columns": str(job.columns),
         "--on-bad-row": job.on_bad_row,
         "format": job.format,
+    }
+    if job.types is not None:
+        types = ", ".join(f"{name} {type}" for name, type in job.types.items())
+        return out | {"columns of the rows of each machine": types}
+    return out | _traits_of_files(job, files)
+
+
+def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
+    """The same of files that all machines read."""
+    out = {
         "number of input files": str(len(files)),
         "size of the input": f"{sum(file.size for file in files):,} bytes",
     }

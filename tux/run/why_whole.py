@@ -13,6 +13,7 @@ from tux.io.input_files import Source, input_files, listed
 from tux.loading.plan import IN_SHARES
 from tux.program.input import Input, Points, Samples
 from tux.program.program import Program
+from tux.run.machine_share import MachineShare, share_of
 from tux.run.options import Reading
 
 SMALL = 32 << 20
@@ -39,11 +40,13 @@ class Asked(NamedTuple):
 
 class Found(NamedTuple):
     """What is known of a run's files before they are read: their format, None where they can be
-    read only once, and the bytes that they have on their disk.
+    read only once, the bytes that they have on their disk, and whose `share` of all rows they are,
+    if they are one.
     """
 
     format: Format | None
     size: int
+    share: MachineShare | None = None
 
 
 def why_whole(asked: Asked, found: Found | None = None) -> str:
@@ -61,7 +64,7 @@ def found_of(data: Source) -> Found:
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
             return Found(None, 0)
-    return Found(detect(input_files(data)), sum(file.size for file in files))
+    return Found(detect(input_files(data)), sum(file.size for file in files), share_of(data))
 
 
 def cut_by(program: Program, partitioner: str) -> str:
@@ -111,4 +114,5 @@ def _of_files(found: Found) -> str:
         return "they can be read only once"
     if found.format not in (Format.TEXT, Format.PARQUET):
         return f"a {found.format.value} file is read whole"
-    return "they are small" if found.size < SMALL else ""
+    # whether rows are few was decided before they were dealt out
+    return "they are small" if found.size < SMALL and not found.share else ""

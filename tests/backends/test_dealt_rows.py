@@ -1,0 +1,142 @@
+"""Rows that an engine holds reach the machines in shares: what each gets, what the model is then,
+and what happens when a machine is lost.
+"""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from dealt_rows import Tables
+from run_folders import model, untimed
+
+from tux.apps.lda.lda import LDA
+from tux.apps.mf.mf import MF
+from tux.arrays.arrow import write_tables
+from tux.backends import driver
+from tux.backends.remote_run import remote_run
+from tux.backends.run import run
+from tux.base.errors import TuxError
+from tux.run import session, why_whole
+from tux.run.checkpoints import latest
+from tux.run.folder import read_metrics, read_run
+from tux.run.options import RunOptions
+
+ROWS = [(f"u{at % 7}", at % 11, at % 5 + 1) for at in range(71)]
+HARD = 120.0  # seconds after which a run counts as hung
+
+
+def table(rows):
+    user, item, rating = zip(*rows, strict=True)
+    return pa.table({"user": user, "item": item, "rating": pa.array(rating, pa.float64())})
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.chdir(tmp_path)
+    write_tables("train.parquet", [table(ROWS)])
+    write_tables("held.parquet", [table(HELD)])
+    return tmp_path
+
+
+HELD = [("u1", 3, 2), ("u5", 8, 4), ("u77", 5, 5)]
+SHARES = [("data.parquet", 35, "0 of 2"), ("data.parquet", 36, "1 of 2")]
+
+
+def dealt(program=None, machines=2, data=None, test=None, **options):
+    """How many rows each machine gets of its own, where rows are dealt out."""
+    what = table(ROWS) if data is None else data
+    chosen = RunOptions(**options)
+    found = remote_run(program or MF(), what, test, chosen, machines, Tables())
+    return [len(rows) for rows in found.dealt]
+
+
+def test_each_machine_gets_its_own_rows_where_a_run_of_a_file_loads_in_shares(monkeypatch):
+    assert dealt() == [35, 36]
+    assert dealt(machines=3, workers=2, partitioner="auto", test=table(HELD)) == [23, 24, 24]
+    assert dealt(machines=1, workers=2) == []
+    assert dealt(LDA()) == dealt(partitioner="hdrf") == dealt(data="/a file") == []
+    monkeypatch.setattr(why_whole, "SMALL", 1 << 20)
+    assert dealt() == []
+
+
+def test_what_machines_are_told_of_their_rows():
+    found = remote_run(MF(), table(ROWS), table(HELD), RunOptions(), 2, Tables())
+    given = [(name, len(data), notes) for name, data, notes in found.given(1)]
+    share = {"tux.share": "1 of 2"}
+    assert given == [("data.parquet", 36, share), ("test.parquet", 3, {})]
+    assert found.words[:2] == ["{folder}/data.parquet", "--test={folder}/test.parquet"]
+
+
+def trains(backend, said, **options):
+    chosen = RunOptions(jit=False, threads=1, **options)
+    lines = {"say": said.append, "warn": said.append}
+    return run(MF(rank=2), table(ROWS), table(HELD), chosen, on=backend, machines=2, **lines)
+
+
+def is_that_of_one_machine(out, **options):
+    """The results are those of two workers of this machine that read all rows from one file."""
+    chosen = RunOptions(jit=False, threads=1, workers=2, out="whole", **options)
+    why_whole.SMALL = 1 << 20
+    session.run(MF(rank=2), "train.parquet", "held.parquet", chosen)
+    assert model(out) == model("whole")
+    assert untimed(read_metrics(out)) == untimed(read_metrics("whole"))
+    one, other = read_run(out), read_run("whole")
+    assert one.data.path == "memory" and one.data.digest == other.data.digest
+    assert (one.sizes, one.data.columns) == (other.sizes, other.data.columns)
+
+
+def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
+    backend, said = Tables(), []
+    assert trains(backend, said, epochs=3, out="out") == 0, said
+    rows = [(name, many, notes["tux.share"]) for _, name, many, notes in backend.given if notes]
+    assert rows == SHARES
+    assert [each[:3] for each in backend.given if not each[3]] == [
+        (rank, "test.parquet", 3) for rank in (0, 1)
+    ]
+    is_that_of_one_machine("out", epochs=3)
+
+
+def command_of(rank, folder):
+    """The process of a machine's command."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().decode().split("\0")
+            where = os.readlink(path / "cwd")
+        except OSError:
+            continue
+        if "--node-rank" in words and words[words.index("--node-rank") + 1] == str(rank):
+            if where == str(folder):
+                return int(path.name)
+    return None
+
+
+@pytest.mark.slow
+def test_a_lost_machine_has_all_of_them_start_again(here, monkeypatch):
+    """The others have their parts, and nobody has all rows."""
+    monkeypatch.setattr(driver, "LEASE", 0.0)
+    backend, said, codes = Tables(), [], []
+
+    def body():
+        try:
+            more = {"checkpoint_every": "5", "epochs": 60, "out": here / "out"}
+            codes.append(trains(backend, said, **more))
+        except TuxError as error:
+            said.append(str(error))
+
+    running = threading.Thread(target=body, daemon=True)
+    running.start()
+    pause = threading.Event()
+    while not latest(here / "out"):
+        assert running.is_alive(), said
+        pause.wait(0.02)
+    os.kill(command_of(1, here), signal.SIGKILL)
+    running.join(HARD)
+    assert codes == [0], said
+    assert any("all machines are started again" in line for line in said)
+    assert (backend.started, backend.replaced) == (2, 0)
+    assert [each[1:3] + (each[3]["tux.share"],) for each in backend.given if each[3]] == 2 * SHARES
+    is_that_of_one_machine("out", epochs=60, checkpoint_every="5")

@@ -1,0 +1,56 @@
+"""An engine that holds rows: tables of this process, and machines that are folders of it."""
+
+import pyarrow as pa
+
+from tux.arrays.arrow import write_tables
+from tux.backends.contract import Rows
+from tux.backends.local import Local, LocalMachine
+
+
+class Held(Rows):
+    """The rows of an Arrow table."""
+
+    def __init__(self, table):
+        self.whole = table
+
+    whole = None
+
+    def size(self):
+        return self.whole.nbytes
+
+    def shares(self, machines):
+        rows = len(self.whole)
+        cuts = [rows * rank // machines for rank in range(machines + 1)]
+        return [self.whole.slice(a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+class Tables(Local):
+    """A `Local` whose machines take tables; `given` is what each has got."""
+
+    def __init__(self):
+        super().__init__()
+        self.given, self.started, self.replaced = [], 0, 0
+
+    def taken(self, data):
+        return Held(data) if isinstance(data, pa.Table) else None
+
+    def start(self, wanted):
+        self.started += 1
+        self._machines += [Taker(self, rank) for rank in range(wanted.machines)]
+        return [*self._machines]
+
+    def replace(self, rank):
+        self.replaced += 1
+        self._machines[rank] = Taker(self, rank)
+        return self._machines[rank]
+
+
+class Taker(LocalMachine):
+    def __init__(self, backend, rank):
+        super().__init__()
+        self.backend, self.rank = backend, rank
+
+    def take(self, data, name, notes):
+        self.backend.given.append((self.rank, name, len(data), dict(notes)))
+        path = f"{self._command.folder}/{name}"
+        write_tables(path, [data.slice(at, 20) for at in range(0, len(data), 20)], notes)

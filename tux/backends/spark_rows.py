@@ -1,0 +1,104 @@
+"""The rows of DataFrames on their way to machines: all of them to each, or to each its share.
+
+Spark numbers the rows of a DataFrame by their partition and their place in it, in order. So the
+share of a machine is what lies between two such numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from tux.arrays.arrow import write_tables
+from tux.backends.remote_run import TEST, TRAIN
+
+ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
+"""Columns beside those of the DataFrame: the order of the rows, their machine, and which of the two
+DataFrames they are of.
+"""
+
+IN_PARTITION = 33
+"""Bits of a row's number that say its place in its partition; those above them are the partition's
+number (`monotonically_increasing_id`).
+"""
+
+
+def counted(frame: Any) -> dict[int, int]:
+    """How many rows each partition of a DataFrame has, which is computed for it."""
+    from pyspark.sql import functions as f
+
+    number = f.shiftright(f.monotonically_increasing_id(), IN_PARTITION)
+    counts = frame.select(number.alias(PLACE)).groupBy(PLACE).count().collect()
+    return {int(partition): int(rows) for partition, rows in counts}
+
+
+def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
+    """The number of the first row of each machine but the first, of shares of as many rows, give or
+    take one. `counts`: the rows of each partition. There are as many rows as machines, or more.
+    """
+    total, found, before = sum(counts.values()), list[int](), 0
+    for partition in sorted(counts):
+        behind = before + counts[partition]
+        while (rank := len(found) + 1) < machines and (row := total * rank // machines) < behind:
+            found.append((partition << IN_PARTITION) + row - before)
+        before = behind
+    return found
+
+
+def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:
+    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
+    With the numbers of the `first` rows of all machines but one, each has a share of the first
+    DataFrame.
+
+    Spark deals rows out by the hash of a column, so a value is sought for each machine.
+    """
+    from pyspark.sql import functions as f
+
+    if not frames:
+        return session.range(machines, numPartitions=machines)
+    place = f.pmod(f.hash(f.col("value").cast("int")), f.lit(machines))
+    hashed = session.range(64 * machines).select(f.col("id").cast("int").alias("value"))
+    found = {row[1]: row[0] for row in hashed.select("value", place).collect()}
+    values = [f.lit(found[rank]).cast("int") for rank in range(machines)]
+    own: Any = f
+    for row, value in reversed([*zip(first, values[1:], strict=bool(first))]):
+        own = own.when(f.col(ROW) >= f.lit(row), value)
+    each = f.explode(f.array(*values))
+    dealt = [own.otherwise(values[0]) if first and not at else each for at in range(len(frames))]
+    numbered = [
+        frame.withColumns({ROW: f.monotonically_increasing_id(), HELD_OUT: f.lit(at)})
+        for at, frame in enumerate(frames)
+    ]
+    to = [frame.withColumn(PLACE, place) for frame, place in zip(numbered, dealt, strict=True)]
+    both = reduce(lambda one, other: one.unionByName(other), to)
+    return both.repartition(machines, PLACE).sortWithinPartitions(HELD_OUT, ROW)
+
+
+def spool(
+    batches: Iterator[Any],
+    folder: Path,
+    spooled: Callable[[int], None],
+    notes: Mapping[str, str],
+) -> None:
+    """Write the rows to the files of the machine, batch by batch; those held out come last.
+    `spooled` is told how many are to train on; their file has `notes`.
+    """
+
+    def pieces() -> Iterator[tuple[str, Any]]:
+        for batch in batches:
+            names = batch.schema.names
+            if HELD_OUT not in names:
+                continue
+            own = batch.select([name for name in names if name not in (ROW, PLACE, HELD_OUT)])
+            first = batch.num_rows - sum(batch.column(names.index(HELD_OUT)).to_pylist())
+            spooled(first)
+            for name, rows in ((TRAIN, own.slice(0, first)), (TEST, own.slice(first))):
+                if rows.num_rows:
+                    yield name, rows
+
+    for name, each in groupby(pieces(), itemgetter(0)):
+        write_tables(folder / name, (rows for _, rows in each), notes if name == TRAIN else {})

@@ -1,0 +1,67 @@
+"""DATA that is a machine's share of the rows: those of an engine, such as a data frame, are dealt
+out to several machines, and each has a file of its own.
+
+The file says in itself whose share it is, so it is never taken for all rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from tux.arrays.arrow import parquet_notes
+from tux.arrays.packed import head_of
+from tux.base.errors import DataError, UsageError
+from tux.cluster.place import Place
+from tux.io.detect import PARQUET
+from tux.io.input_files import Source, named_here
+
+KEY = "tux.share"
+"""What the schema of such a Parquet file calls the note of whose share it is."""
+
+FORM = re.compile(r"(\d{1,9}) of (\d{1,9})")
+
+
+class MachineShare(NamedTuple):
+    """The rows of machine `rank` of `machines`: run `rank`, of as many, of all rows in order."""
+
+    rank: int
+    machines: int
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What the file of the rows says of itself."""
+        return {KEY: f"{self.rank} of {self.machines}"}
+
+    def loaders(self, all_of_them: int) -> range:
+        """The loaders of this machine, of those of all machines."""
+        each = all_of_them // self.machines
+        return range(self.rank * each, (self.rank + 1) * each)
+
+    def check(self, place: Place | None, path: str) -> None:
+        """UsageError if the machine at this place is another one than that of the rows."""
+        here = (place.rank, place.machines) if place else (0, 1)
+        if here != self:
+            raise UsageError(
+                f"{path} has only the rows of machine {self.rank} of {self.machines}, and this is "
+                f"machine {here[0]} of {here[1]}",
+                do="name a file of all rows",
+            )
+
+
+def share_of(data: Source) -> MachineShare | None:
+    """Whose share of the rows a file is; None for files of all rows. Raises DataError for one that
+    cannot be read, or whose note is damaged.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return None
+    path = named_here(data)
+    if not os.path.isfile(path) or head_of(path, len(PARQUET)) != PARQUET:
+        return None
+    if (note := parquet_notes(path).get(KEY)) is None:
+        return None
+    found = FORM.fullmatch(note)
+    if found is None or not int(found[1]) < int(found[2]):
+        raise DataError(f"{path} says that it is share {note!r} of the rows", do="write it anew")
+    return MachineShare(int(found[1]), int(found[2]))
