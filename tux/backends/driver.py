@@ -205,7 +205,7 @@ class Driver:
             error.where = " | ".join(line.strip() for line in self._last[rank])
         if rank and code in LOST and self._may_restart(error):
             if self._run.dealt:
-                return self._start_all_again(error)
+                return self._start_all_again(error, is_over=False)
             self._warn(f"warning: {error.what}; its command is started again")
             return self._begin(rank)
         self._codes[rank] = code
