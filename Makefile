@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-long test-all test-clusters test-cpus bench simulate faults fuzz clean
+.PHONY: demo test test-slow test-long test-all test-clusters test-clusters-long java test-cpus bench simulate faults fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -28,13 +28,21 @@ test-slow: $(VENV)/installed-test
 
 # What takes longest; CI leaves it out.
 test-long: $(VENV)/installed-test
-	$(PYTEST) -m long
+	$(PYTEST) -m 'long and not clusters'
 
 test-all: test test-slow test-long
 
-# Back-ends on clusters of Ray (and Spark) that run on this machine, one test at a time.
-test-clusters: $(VENV)/installed-clusters
-	$(BIN)/python -m pytest -m clusters tests/clusters
+# Back-ends on engines that run on this machine: none, Ray, Spark. A process for each of the three, as they wait a lot.
+test-clusters: java $(VENV)/installed-clusters
+	$(BIN)/python -m pytest -rs -m 'clusters and not long' --numprocesses 3 --dist loadfile tests/clusters
+
+# What takes longest of that, and each fault on each engine TIMES times, as a table.
+test-clusters-long: java $(VENV)/installed-clusters
+	$(BIN)/python -m pytest -rs -m 'clusters and long' tests/clusters
+	$(BIN)/python -m faults --only on- $(if $(TIMES),--times $(TIMES))
+
+java:
+	.ci/java
 
 # The whole suite, or the files that TESTS names, compiled for processors with fewer instructions and for this one.
 test-cpus: $(VENV)/installed-test

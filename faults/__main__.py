@@ -3,7 +3,8 @@
 usage: python -m faults [--times N] [--only NAME,..] [--seed S] [--markdown FILE] [--keep DIR]
 
 Prints a line for each time that a fault was made, and at the end the table. The exit code is 1 if
-anything was wrong, hung, or was left behind. --only takes the beginnings of names.
+anything was wrong, hung, or was left behind. --only takes the beginnings of names; those of engines
+begin with "on-", and are played only if it names them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from faults import table
+from faults import clusters, table
 from faults.network import NAMES, OWN
 from faults.registry import scenarios
 from faults.room import Whole
@@ -43,11 +44,17 @@ def main() -> int:
     wanted = tuple(asked.only.split(","))
     if unknown := [each for each in wanted if not any(name.startswith(each) for name in known)]:
         sys.exit(f"no scenario {unknown[0]!r}; there are: {', '.join(known)}")
-    chosen = [each for name, each in known.items() if name.startswith(wanted)]
+    chosen = [
+        each
+        for name, each in known.items()
+        if name.startswith(wanted) and (asked.only or asked.list or not each.engine)
+    ]
     if asked.list:
         print(*(f"{each.name:24} {each.times:>4} times  {each.fault}" for each in chosen), sep="\n")
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # nothing is left then either
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # commands must hear it
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="tux-faults-"))
     rows = []
@@ -57,6 +64,7 @@ def main() -> int:
         for each in chosen:
             rows.append(made(each, asked, whole, folder))
     finally:
+        clusters.end()
         if asked.keep and any(row.wrong for row in rows):
             shutil.copytree(folder, asked.keep, dirs_exist_ok=True)
         left = remains(folder)

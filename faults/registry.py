@@ -6,6 +6,7 @@ from faults import (
     damage,
     disks,
     endings,
+    engines,
     kills,
     launchers,
     machines,
@@ -15,7 +16,7 @@ from faults import (
 )
 from faults.scenario import Scenario
 
-MODULES = (workers, real, launchers, endings, kills, machines, messages, disks, damage)
+MODULES = (workers, real, launchers, endings, kills, machines, messages, disks, damage, engines)
 
 
 def scenarios() -> dict[str, Scenario]:

@@ -4,10 +4,13 @@ moments at which they die or wait, and its time.
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -72,7 +75,8 @@ class Whole:
                 *(part[column].tolist() for column in ("user", "item", "rating")), strict=True
             )
             text = "".join(f"{user},{item},{score}\n" for user, item, score in rows)
-            (folder / f"{name}.csv").write_text("user,item,rating\n" + text)
+            if not (path := folder / f"{name}.csv").exists():  # another process may have it open
+                path.write_text("user,item,rating\n" + text)
         flags = {**FLAGS, "--batch": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
         return Whole(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
 
@@ -92,18 +96,34 @@ class Whole:
         return ["run", *self._files, *named, "--out", out]
 
     def of(self, flags: dict[str, object], limit: float = 300.0) -> Ended:
-        """What a run with these flags leaves if nothing happens to it."""
+        """What a run with these flags leaves if nothing happens to it. Of several processes with
+        one folder, the first runs it, and compiles the kernels; the others wait.
+        """
         flags = {flag: value for flag, value in flags.items() if flag != "--restarts"}
         name = " ".join(f"{flag} {value}" for flag, value in flags.items())
         if name not in self._ended:
-            folder = self.folder / f"whole{len(self._ended)}"
-            folder.mkdir()
-            with Running(folder, *self.argv("out", flags)) as running:
-                code = running.wait(limit)
-                if code != 0:
-                    raise Wrong(f"the uninterrupted run ended with {code}: {running.output()[1]}")
+            folder = self.folder / hashlib.sha256(name.encode()).hexdigest()[:12]
+            with alone(self.folder):
+                if not (folder / "ended").exists():
+                    self._run(folder, flags, limit)
             self._ended[name] = Ended.of(folder / "out")
         return self._ended[name]
+
+    def _run(self, folder: Path, flags: dict[str, object], limit: float) -> None:
+        """The uninterrupted run. Wrong if it does not end well."""
+        folder.mkdir(exist_ok=True)
+        with Running(folder, *self.argv("out", flags)) as running:
+            if (code := running.wait(limit)) != 0:
+                raise Wrong(f"the uninterrupted run ended with {code}: {running.output()[1]}")
+        (folder / "ended").touch()
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One process at a time is in a folder. The wait for another one is as long as its run."""
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Room:

@@ -80,7 +80,8 @@ class Running:
         for each in Path("/proc").iterdir():
             if each.name.isdigit() and int(each.name) != self.process.pid:
                 try:
-                    if mark in (each / "environ").read_bytes().split(b"\0"):
+                    words = (each / "environ").read_bytes().split(b"\0")
+                    if any(word == mark or word.startswith(mark + b"/") for word in words):
                         alive[int(each.name)] = (
                             (each / "cmdline").read_bytes().decode().split("\0")[:-1]
                         )

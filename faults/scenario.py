@@ -32,7 +32,8 @@ class Seen(NamedTuple):
 @dataclass(frozen=True)
 class Scenario:
     """A fault, and what must happen then. `play(room)` makes it once. `limit`: seconds that one
-    time may take; `missing()` says what it needs and is not there, or "".
+    time may take; `missing()` says what it needs and is not there, or "". `engine`: on which the
+    run is placed, if on one; such a scenario is played only when it is asked for.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Scenario:
     times: int = 1
     limit: float = 120.0
     missing: Callable[[], str] = lambda: ""
+    engine: str = ""
 
 
 def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:

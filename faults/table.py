@@ -62,18 +62,27 @@ def seconds(values: Sequence[float | None]) -> str:
     return f"{median(there):.1f} s, at most {max(there):.1f} s"
 
 
+def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Heads and cells. Where engines have placed runs, the first column names them."""
+    found = [HEADS, *(row.cells() for row in rows)]
+    engines = [row.scenario.engine for row in rows]
+    if not any(engines):
+        return found
+    return [(name, *cells) for name, cells in zip(["on", *engines], found, strict=True)]
+
+
 def markdown(rows: Sequence[Row]) -> str:
     """The table as Markdown."""
-    lines = [HEADS, tuple("---" for _ in HEADS), *(row.cells() for row in rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    heads, *cells = lines(rows)
+    return "".join(f"| {' | '.join(line)} |\n" for line in [heads, ["---"] * len(heads), *cells])
 
 
 def text(rows: Sequence[Row]) -> str:
     """The table in columns."""
-    lines = [HEADS, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADS))]
+    found = lines(rows)
+    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         + "\n"
-        for line in lines
+        for line in found
     )

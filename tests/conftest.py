@@ -8,9 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tux.engine.threads import Threads, Work
 from tux.stages import shared_kernel
+
+# no test is about elapsed time: a loaded machine may take long for any example
+settings.register_profile("tux", deadline=None)
+settings.load_profile("tux")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,9 +10,10 @@ class Scripted(Backend):
     or an error.
     """
 
-    def __init__(self, scripts, *, replaces=True, sees=True, files=None):
+    def __init__(self, scripts, *, replaces=True, sees=True, files=None, deaf=False, stillborn=()):
         self.scripts = {rank: [*each] for rank, each in scripts.items()}
-        self.replaces, self.sees, self.files = replaces, sees, files or {}
+        self.replaces, self.sees, self.files, self.deaf = replaces, sees, files or {}, deaf
+        self.abouts, self.stillborn = 0, stillborn  # the numbers of calls that find a machine gone
         self.until = lambda: False  # machine 0 has ended well
         self.asked, self.orders, self.closed, self.started = [], [], 0, 0
 
@@ -42,6 +43,9 @@ class One(Machine):
         backend.asked.append((self.rank, method))
         match method:
             case "about":
+                backend.abouts += 1
+                if backend.abouts in backend.stillborn:
+                    raise MachineLost("its actor is gone")
                 return [f"host{self.rank}", 20000, f"/tmp/tux-machine-{self.rank}"]
             case "sees":
                 return backend.sees
@@ -50,6 +54,8 @@ class One(Machine):
                 self.news = iter(backend.scripts[self.rank].pop(0))
             case "news":
                 return self.told()
+            case "end" if backend.deaf:
+                raise MachineLost("its actor is gone")
             case "files":
                 return [[name, len(content)] for name, content in backend.files.items()]
             case "read":

@@ -28,6 +28,9 @@ class Command:
     def double(self, value):
         return 2 * value
 
+    def end(self):
+        return "it has ended"
+
     def fails(self):
         raise DiskError("the disk is full", where="here", do="free space")
 
@@ -90,6 +93,15 @@ def test_each_machine_answers_its_calls(calls, machine):
     ready(calls, 0, 1)
     assert calls.ask(0, "double", 21) == 42 and calls.ask(1, "double", b"ab") == b"abab"
     assert calls.machines[0].rows == 10 and calls.machines[0].host == "127.0.0.1"
+
+
+def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machine):
+    machine(0)
+    ready(calls, 0)
+    calls.lose("the stage has ended")
+    assert calls.ask(0, "end") == "it has ended"
+    with pytest.raises(MachineLost, match="the stage has ended"):
+        calls.ask(0, "double", 1)
 
 
 def test_an_error_is_raised_at_the_driver(calls, machine):

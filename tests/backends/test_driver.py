@@ -1,5 +1,8 @@
 """What the driver decides, on machines that do what a test says."""
 
+import time
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 from scripted_machines import Scripted
@@ -92,23 +95,70 @@ def test_a_back_end_that_starts_all_or_none():
     assert backend.started == 2
 
 
+class AtWork(Scripted):
+    """Its machine 0 keeps a checkpoint before anything happens."""
+
+    def __init__(self, out, *given, **more):
+        super().__init__(*given, **more)
+        self.out = out
+
+    def start(self, wanted):
+        if not self.started:
+            (self.out / "checkpoints" / "000001").mkdir(parents=True)
+            write_run(self.out, record("/tmp/tux-machine-0/program/my.py:Mine"))
+            (self.out / ".lock").write_text("1 host0\n")
+        return super().start(wanted)
+
+
 def test_all_go_on_from_the_checkpoint(tmp_path):
     out = tmp_path / "out"
-
-    class AtWork(Scripted):
-        def start(self, wanted):
-            if not self.started:  # as machine 0 does, which then is lost
-                (out / "checkpoints" / "000001").mkdir(parents=True)
-                write_run(out, record("/tmp/tux-machine-0/program/my.py:Mine"))
-                (out / ".lock").write_text("1 host0\n")
-            return super().start(wanted)
-
-    backend = AtWork({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
+    backend = AtWork(out, {0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
     assert Said().started(backend, out=out, checkpoint_every="1") == 0
     words = dict(orders(backend)[2:])
     assert words[0][:3] == ["run", "--resume", str(out)]
     assert words[1][:3] == ["run", "mf", "/data"] and "--checkpoint-every=1" in words[1]
     assert not (out / ".lock").exists()
+
+
+KILLED = [([], None), ([], -9)]
+
+
+@pytest.mark.parametrize(
+    ("scripts", "deaf", "waits"),
+    [
+        ({0: [KILLED, ENDS], 1: [GOES_ON, ENDS]}, True, False),
+        ({0: [LOST, ENDS], 1: [GOES_ON, ENDS]}, False, False),
+        ({0: [LOST, ENDS], 1: [GOES_ON, ENDS]}, True, True),
+        ({0: [GOES_ON, ENDS], 1: [LOST, ENDS]}, False, False),
+        ({0: [GOES_ON, ENDS], 1: [LOST, ENDS]}, True, True),
+    ],
+    ids=["0 killed, deaf", "0 lost, ends", "0 lost, deaf", "1 lost, 0 ends", "1 lost, 0 deaf"],
+)
+def test_the_lease_is_waited_for_if_machine_0_may_still_write(
+    tmp_path, monkeypatch, scripts, deaf, waits
+):
+    slept = []
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=slept.append)
+    monkeypatch.setattr(driver, "time", clock)
+    monkeypatch.setattr(driver, "LEASE", 1000.0)
+    backend = AtWork(tmp_path / "out", scripts, replaces=False, deaf=deaf)
+    assert Said().started(backend, out=tmp_path / "out", checkpoint_every="1") == 0
+    assert [seconds > 100 for seconds in slept] == [True] * waits
+    assert backend.started == 2
+
+
+def test_a_machine_that_is_lost_before_it_begins_takes_a_restart_too(tmp_path):
+    backend = Scripted({0: [GOES_ON], 1: [LOST, ENDS]}, stillborn=[3])
+    backend.until = lambda: len(backend.orders) == 3
+    said = Said()
+    assert said.started(backend, restarts=2) == 0
+    assert sum("another takes its place" in line for line in said) == 2
+    with pytest.raises(MachineLost, match=r"machine 1 \(host1\) is lost"):
+        Said().started(Scripted({0: [GOES_ON], 1: [LOST]}, stillborn=[3]), restarts=1)
+    out = tmp_path / "out"
+    backend = AtWork(out, {0: [LOST, ENDS], 1: [GOES_ON, ENDS]}, stillborn=[3, 5])
+    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert backend.started == 4
 
 
 def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):

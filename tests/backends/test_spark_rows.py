@@ -111,6 +111,14 @@ def test_the_reason_of_a_failed_stage(cause, reason):
     assert spark._reason(REPORT.format(cause=cause)) == reason
 
 
+def test_the_reason_why_there_is_no_session():
+    """Py4J puts a colon before it."""
+    cause = "java.lang.IllegalArgumentException: requirement failed: a setting is too large"
+    where = "\tat scala.Predef$.require(Predef.scala:337)"
+    report = f"An error occurred while calling None.JavaSparkContext.\n: {cause}\n{where}\n"
+    assert spark._reason(report) == cause
+
+
 def test_a_report_without_words_has_a_reason():
     assert spark._reason("") == "no reason given"
 

@@ -1,133 +1,90 @@
-"""Back-ends to run on: processes of this machine, and a Ray cluster in it."""
+"""Engines in this machine, one start of each; a room for a run; kernels that all tests share.
 
+Each engine has a file of tests, which run one after the other. `--dist loadfile` runs the engines
+beside each other, so that one works while another waits.
+"""
+
+import dataclasses
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+from random import Random
 
 import pytest
-from clusters_room import Engine, Room, processes, until
 
-from tux.backends.machine_command import free_port
+from faults import clusters
+from faults.registry import scenarios
+from faults.room import Room, Whole, alone
+from faults.scenario import play
 
-
-@pytest.fixture(scope="session")
-def short_tmp():
-    """A folder with a short name, as sockets lie in it."""
-    folder = tempfile.mkdtemp(prefix="tc")
-    yield Path(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+LIMIT = 600.0  # seconds after which a run counts as hung
 
 
 @pytest.fixture(scope="session")
-def ray_cluster(short_tmp, kernel_cache, helpers):
-    """A Ray cluster in this machine: a head without cores, and two nodes with two each."""
-    cluster_utils = pytest.importorskip(
-        "ray.cluster_utils", reason="make test-clusters installs it"
-    )
-    import ray
+def together(tmp_path_factory):
+    """A folder of all processes that the tests run in."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
-    before, os.environ["TMPDIR"] = os.environ.get("TMPDIR"), str(short_tmp)
-    small = {"object_store_memory": 80_000_000, "include_dashboard": False}
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
-    try:
-        # connected to the head, the only node until now, which no test removes
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
-        for _ in range(2):
-            cluster.add_node(num_cpus=2, object_store_memory=80_000_000)
-        yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-        os.environ.pop("TMPDIR")
-        if before is not None:
-            os.environ["TMPDIR"] = before
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_cache(together):
+    """A fresh cache for the session, which all its processes share."""
+    folder = together / "kernels"
+    folder.mkdir(exist_ok=True)
+    os.environ["TUX_CACHE_DIR"] = str(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def spark_cluster(short_tmp, kernel_cache, helpers):
-    """The address of a Spark master on this machine, and its two workers with two cores each."""
-    pyspark = pytest.importorskip("pyspark", reason="make test-clusters installs it")
-    home, java = Path(pyspark.__file__).parent, shutil.which("java")
-    if java is None:
-        pytest.skip("there is no java")
-    environment = os.environ | {
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-        "TMPDIR": str(short_tmp),
-    }
-    started, log = [], open(short_tmp / "spark.log", "w")
+def whole(together, kernel_cache, helpers):
+    """Small data, and what uninterrupted runs of two local workers leave, for all processes."""
+    folder = together / "whole"
+    folder.mkdir(exist_ok=True)
+    with alone(folder):
+        made = Whole.small(folder)
+    made.of({"--workers": 2, **made.flags})  # compiles the kernels
+    return made
 
-    def start(role, *words):
-        command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", *words]
-        started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
-        return started[-1]
 
-    try:
-        port = free_port()
-        address = f"spark://127.0.0.1:{port}"
-        start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-        until(lambda: "New state: ALIVE" in Path(log.name).read_text(), "the master is there")
-        place = ["--webui-port", "0", "--work-dir", str(short_tmp / "work")]
-        workers = [start("worker.Worker", "-c", "2", "-m", "1g", *place, address) for _ in "ab"]
-        said = "Successfully registered with master"
-        until(lambda: Path(log.name).read_text().count(said) == 2, "the workers are there")
-        yield address, workers
-    finally:
-        for process in reversed(started):
-            process.terminate()
-            process.wait()
-        log.close()
+@pytest.fixture(scope="session")
+def engines(kernel_cache, helpers):
+    """Ends the engines that tests have started."""
+    yield
+    clusters.end()
+
+
+def engine_named(name):
+    """An engine that runs, or a skipped test."""
+    if why := clusters.missing(name):
+        pytest.skip(why)
+    return clusters.started(name)
 
 
 @pytest.fixture
-def local(short_tmp):
-    return Engine("local", short_tmp, {"TMPDIR": str(short_tmp)})
+def plays(engines, whole, tmp_path):
+    """Play a scenario of faults/: nothing may be wrong."""
+
+    def play_it(name):
+        scenario = scenarios()[name]
+        engine_named(scenario.engine)
+        found = dataclasses.replace(scenario, limit=LIMIT)
+        assert play(found, 0, 0, whole, tmp_path).wrong == ()
+
+    return play_it
 
 
 @pytest.fixture
-def on_ray(ray_cluster, short_tmp):
-    return Engine("ray", short_tmp, {"RAY_ADDRESS": ray_cluster.address}, ray_cluster)
-
-
-class OnSpark(Engine):
-    """The Spark cluster."""
-
-    def is_free(self):
-        """No worker has an executor."""
-        workers = {process.pid for process in self.cluster[1]}
-        return not any(parent in workers for _, parent in processes().values())
+def on_ray(engines):
+    return engine_named("ray")
 
 
 @pytest.fixture
-def on_spark(spark_cluster, short_tmp):
-    settings = ["spark.ui.enabled=false", "spark.executor.memory=512m", "spark.driver.memory=512m"]
-    words = [word for each in settings for word in ("--conf", each)]
-    environment = {
-        "PYSPARK_SUBMIT_ARGS": " ".join(["--master", spark_cluster[0], *words, "pyspark-shell"]),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    return OnSpark("spark", short_tmp, environment, spark_cluster)
-
-
-@pytest.fixture(params=["local", "on_ray", "on_spark"])
-def engine(request):
-    """Each back-end. Nothing may be left on its machines when a test is over."""
-    chosen = request.getfixturevalue(request.param)
-    yield chosen
-    until(lambda: not chosen.left(), "processes and folders are gone", 60.0)
-    until(chosen.is_free, "the engine has its cores back", 60.0)
+def on_spark(engines):
+    return engine_named("spark")
 
 
 @pytest.fixture
-def room(tmp_path):
-    made = Room(tmp_path)
-    yield made
-    for process in made.running:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+def room(tmp_path, whole):
+    """A folder in which nothing may be left of the commands that were run in it."""
+    with Room(tmp_path / "room", whole, LIMIT, Random(0)) as made:
+        yield made
+        assert made.remains() == []

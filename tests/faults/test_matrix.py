@@ -155,3 +155,12 @@ def test_the_table_has_what_was_seen():
     assert row.cells()[2:4] == ("2/2 (3 faults); x (1 times); late: 3", "1.0 s, at most 4.0 s")
     skipped = table.Row(scenario, [], "no root")
     assert "skipped: no root" in table.text([row, skipped])
+
+
+def test_the_table_names_engines_where_there_are_some():
+    plain = table.Row(Scenario("a", "a fault", "goes on", messages.happens), [Seen()])
+    other = table.Row(KNOWN["on-ray-actor-killed"], [], "no ray")
+    heads, _, first, second = table.markdown([plain, other]).splitlines()
+    assert heads.startswith("| on | fault |") and first.startswith("|  | a fault |")
+    assert second.startswith("| ray | the actor of machine 1 killed | skipped: no ray |")
+    assert "| on |" not in table.markdown([plain])

@@ -19,15 +19,16 @@ from members import SOON, job_in, until
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
 from tux.cluster import joining
+from tux.cluster.agreement import differences
 from tux.cluster.answering import Answering
 from tux.cluster.joining import MustReadWhole
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
-from tux.io.input_files import listed
+from tux.io.input_files import Piece, listed
 from tux.loading.plan import Plan
 from tux.run import loading_launcher
 from tux.run.loader_process import LoadingJob
-from tux.run.loading_together import make_parts_together
+from tux.run.loading_together import make_parts_together, traits_of
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]
@@ -136,6 +137,19 @@ def test_three_machines_by_any_method(tmp_path, port, partitioner):
     compare(tmp_path, machines, 3, partitioner)
 
 
+def test_what_differs_is_named(tmp_path):
+    (tmp_path / "other").mkdir()
+    paths = lines(tmp_path), lines(tmp_path / "other", m=1990)
+    first, other = (traits_of(job(path, 2), listed(path)) for path in paths)
+    sizes = [f"{path.stat().st_size:,} bytes" for path in paths]
+    told = differences(first, other)
+    assert f"size of file 0 (edges) is {sizes[1]}, and {sizes[0]} on machine 0" in told
+    cut = msgspec.structs.replace(job(paths[0], 2), pieces=[[Piece(str(paths[0]), 0, 9)], []])
+    told = differences(first, traits_of(cut, listed(paths[0])))
+    assert told.startswith("ends of lines in the input is ") and ";" not in told
+
+
+@pytest.mark.slow
 def test_machines_with_other_data_are_refused_by_name(tmp_path, port):
     (tmp_path / "other").mkdir()
     paths = lines(tmp_path), lines(tmp_path / "other", m=1990)
@@ -148,6 +162,7 @@ def test_machines_with_other_data_are_refused_by_name(tmp_path, port):
     assert isinstance(second, Refused) and "size of file 0 (edges)" in second.what
 
 
+@pytest.mark.slow
 def test_the_first_fault_of_the_input_is_told(tmp_path, port):
     """Of two shares with a bad line, the first; the other machine is told that it is over."""
     path = lines(tmp_path, {300: "no", 1700: "no"})
@@ -240,6 +255,7 @@ def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
     until(lambda: not (tmp_path / str(killed)).exists(), "the loaders to remove the folder")
 
 
+@pytest.mark.slow
 def test_a_machine_that_has_its_parts_has_the_others_read_all(tmp_path, port, monkeypatch):
     """It asks for the job: so its share is loaded by nobody."""
     monkeypatch.setattr(loading_launcher, "ALONE", 0.5)
@@ -268,6 +284,7 @@ def test_a_machine_that_comes_too_late_reads_all(port):
         answering.close()
 
 
+@pytest.mark.slow
 def test_what_is_left_of_an_older_run_disturbs_nobody(tmp_path, port, monkeypatch):
     """A machine asks for a job of the same key, and all loaders come all the same."""
     monkeypatch.setattr(loading_launcher, "ALONE", SOON)

@@ -40,6 +40,11 @@ POLL = 500
 THREADS = 8
 """Calls that a machine serves at a time."""
 
+LAST = "end"
+"""The method that is called though all machines count as lost: Spark ends a stage that has lost a
+task, and for some seconds the other tasks still answer.
+"""
+
 DRIVER = 0
 """The member that the driver is to a machine."""
 
@@ -107,7 +112,7 @@ class Calls:
         """See `tux.backends.contract.Machine.ask`."""
         number, answer = next(self._numbers), queue.Queue[list[Any] | MachineLost](1)
         with self._lock:
-            if self.lost is not None:
+            if self.lost is not None and method != LAST:
                 raise MachineLost(self.lost.what)
             self._waiting[number], self._has_called = answer, True
         self._send(rank, Call(number, method, [*arguments]))
@@ -135,7 +140,7 @@ class Calls:
                 return MachineLost(f"it has not answered for {SLOW:.0f} s")
 
     def lose(self, why: str) -> None:
-        """All machines are lost: every call, also one that waits, raises MachineLost."""
+        """All machines are lost: every call but LAST, also one that waits, raises MachineLost."""
         with self._lock:
             self.lost = self.lost or MachineLost(why)
             for answer in self._waiting.values():

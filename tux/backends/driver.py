@@ -98,12 +98,13 @@ class Driver:
         self._machines = [*self._backend.start(wanted)]
         abouts = [machine.ask("about") for machine in self._machines]
         self._hosts = [about[0] for about in abouts]
-        self._folders = [about[2] for about in abouts]
+        folders = [about[2] for about in abouts]
+        if resumes and run.out is not None:
+            rename_in(run.out, {before: folders[0]})
+        self._folders = folders
         self._meeting = f"{self._machines[0].address}:{abouts[0][1]}"
         self._codes = [None] * run.machines
         self._check_shared(range(run.machines))
-        if resumes and run.out is not None:
-            rename_in(run.out, {before: self._folders[0]})
         for rank in range(run.machines):
             self._begin(rank, resumes=resumes)
 
@@ -191,7 +192,8 @@ class Driver:
             self._lost(rank, event.error)
         elif event.code is not None and event.code < 0:
             signal = -event.code
-            self._lost(rank, MachineLost(f"machine {rank}'s command was killed by signal {signal}"))
+            error = MachineLost(f"machine {rank}'s command was killed by signal {signal}")
+            self._lost(rank, error, is_over=True)
         elif event.code is not None:
             self._ended(rank, event.code)
 
@@ -203,7 +205,7 @@ class Driver:
             error.where = " | ".join(line.strip() for line in self._last[rank])
         if rank and code in LOST and self._may_restart(error):
             if self._run.dealt:
-                return self._start_all_again(error)
+                return self._start_all_again(error, is_over=False)
             self._warn(f"warning: {error.what}; its command is started again")
             return self._begin(rank)
         self._codes[rank] = code
@@ -211,8 +213,10 @@ class Driver:
             self._failing = time.monotonic() + GRACE, error
         return None
 
-    def _lost(self, rank: int, error: TuxError) -> None:
-        """Replace a machine that is lost, if there are restarts left."""
+    def _lost(self, rank: int, error: TuxError, *, is_over: bool = False) -> None:
+        """Replace a machine that is lost, if there are restarts left. `is_over`: its command is
+        known to have ended.
+        """
         error.what = f"machine {rank} ({self._hosts[rank]}) is lost: {error.what}"
         self._machines[rank].kill()
         if not self._may_restart(error):
@@ -230,12 +234,15 @@ class Driver:
             self._failing = self._failing or (time.monotonic() + GRACE, failed)
             return
         if other is None:
-            return self._start_all_again(error)
+            return self._start_all_again(error, is_over=is_over and rank == 0)
         self._warn(f"warning: {error.what}; another takes its place")
-        self._machines[rank] = other
-        self._hosts[rank], _, self._folders[rank] = other.ask("about")
-        self._check_shared([rank])
-        self._begin(rank)
+        try:
+            self._machines[rank] = other
+            self._hosts[rank], _, self._folders[rank] = other.ask("about")
+            self._check_shared([rank])
+            self._begin(rank)
+        except MachineLost as again:
+            self._lost(rank, again)
 
     def _may_restart(self, error: TuxError) -> bool:
         """Whether the budget of --restarts allows another start."""
@@ -244,25 +251,48 @@ class Driver:
         kept = latest(self._run.out) if self._run.is_shared and self._run.out else 0
         return self._restarts.lost(MachineLost(error.what), kept)
 
-    def _start_all_again(self, error: TuxError) -> None:
-        """Start all machines again, from the newest checkpoint or from the beginning."""
+    def _start_all_again(self, error: TuxError, *, is_over: bool) -> None:
+        """Start all machines again, from the newest checkpoint or from the beginning; at once if
+        machine 0 `is_over`: its command is known to have ended, so nobody writes to the folder.
+        """
         run = self._run
         if run.is_shared and run.out is not None and not are_in(run.out):
             error.do = "there is no checkpoint yet; start the run again, with another --out"
             raise error
         self._warn(f"warning: {error.what}; all machines are started again")
         self._placings = [number + 1 for number in self._placings]
-        heard = self._heard
-        self._backend.close()
         # a machine that is only cut off ends its command when its lease is over
-        time.sleep(max(0.0, heard + LEASE + 1.0 - time.monotonic()) if run.is_shared else 0.0)
+        limit = self._heard + LEASE + 1.0
+        is_over = is_over or not run.is_shared or self._ends_0(limit)
+        self._backend.close()
+        if not is_over:
+            time.sleep(max(0.0, limit - time.monotonic()))
         host, self._key = self._hosts[0], secrets.token_hex(32)
         if run.is_shared and run.out is not None:
             _unlock(run.out, host)
             if has_ended(run.out):  # it was lost before it could say so
                 self._codes = [0] * run.machines
                 return
-        self._start(self._folders[0])
+        try:
+            self._start(self._folders[0])
+        except MachineLost as again:
+            if not self._may_restart(again):
+                raise
+            self._start_all_again(again, is_over=False)
+
+    def _ends_0(self, limit: float) -> bool:
+        """End machine 0's command; whether its machine says before `limit` that it has ended."""
+        machine, ended = self._machines[0], threading.Event()
+
+        def end() -> None:
+            with suppress(Exception):  # the machine is gone, and later so is its back-end
+                machine.ask("end")
+                ended.set()
+
+        asking = threading.Thread(target=end, daemon=True)
+        asking.start()
+        asking.join(max(0.0, limit - time.monotonic()))
+        return ended.is_set()
 
     # ---- the end
 

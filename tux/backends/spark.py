@@ -243,7 +243,8 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
 
 def _reason(text: str) -> str:
     """Why a stage has failed, from Spark's long report: the cause that stands last in it."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    stripped = (line.strip().removeprefix(": ") for line in text.splitlines())
+    lines = [line for line in stripped if line]
     lost = [line for line in lines if LOST_EXECUTOR in line]
     errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Lost"))]
     return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]

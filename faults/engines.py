@@ -1,0 +1,359 @@
+"""Runs on engines, as `tux run --on` places them: the bytes of two local workers, faults to what an
+engine has placed, Ctrl-C, and the messages of a wrong program.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from faults import clusters
+from faults.clusters import Engine, OnRay, Placed, below, processes, signalled
+from faults.recovery import over
+from faults.room import EPOCHS, PROGRAM, Room, Wrong
+from faults.running import Running
+from faults.scenario import Scenario, Seen
+from tux.base.processes import lives
+from tux.run.checkpoints import are_in
+from tux.run.folder import read_run
+
+LOSS = re.compile(r" is lost: | goes on from |; goes on from ")
+"""What tells that a loss was noticed: of a machine, or of a worker."""
+
+KILLED, STOPPED = signal.SIGKILL, signal.SIGSTOP
+WORDS = {KILLED: "killed", STOPPED: "stopped for ever"}
+GOES_ON = "noticed; goes on to the same bytes; nothing is left"
+
+Victims = Callable[[Engine, Placed], list[int]]
+
+
+class Kind(NamedTuple):
+    """What a fault happens to: a name, words, the machine's number, and its processes. `stopped`:
+    those that are stopped where it stands still, [] if this is another kind.
+    """
+
+    name: str
+    words: str
+    rank: int
+    killed: Victims
+    stopped: Victims | None = None
+
+
+def executor(machine: Placed) -> int:
+    """The executor of Spark that a machine is on: above Python's daemon, which has its task."""
+    known = processes()
+    return known[known[machine.place][1]][1]
+
+
+def raylet(engine: Engine, machine: Placed) -> int:
+    """The process that is the node of a machine."""
+    assert isinstance(engine, OnRay)
+    return engine.raylet(machine.place)
+
+
+def workers(engine: Engine, machine: Placed) -> list[int]:
+    """The worker processes of a machine."""
+    return machine.workers
+
+
+def command(engine: Engine, machine: Placed) -> list[int]:
+    """The command of a machine, alone."""
+    return [machine.command]
+
+
+def place(engine: Engine, machine: Placed) -> list[int]:
+    """What the engine has started itself."""
+    return [machine.place]
+
+
+ALL = (
+    Kind("worker", "a worker process", 1, workers, workers),
+    Kind("command", "the command of machine 1", 1, command),
+    Kind("machine-0", "the command of machine 0", 0, command),
+)
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "local": ALL,
+    "ray": (
+        *ALL,
+        Kind("actor", "the actor of machine 1", 1, place, place),
+        Kind(
+            "node",
+            "the node of machine 1",
+            1,
+            lambda engine, machine: below(raylet(engine, machine)),
+            lambda engine, machine: below(raylet(engine, machine)) + machine.all(),
+        ),
+        Kind(
+            "node-0",
+            "the node of machine 0",
+            0,
+            lambda engine, machine: below(raylet(engine, machine)),
+        ),
+    ),
+    "spark": (
+        *ALL,
+        Kind("task", "the Python worker of machine 1", 1, place, place),
+        Kind(
+            "executor",
+            "the executor of machine 1",
+            1,
+            lambda engine, machine: [executor(machine)],
+            lambda engine, machine: below(executor(machine)) + machine.all(),
+        ),
+    ),
+}
+SHORT = {
+    "local": (("worker", KILLED), ("worker", STOPPED), ("command", KILLED), ("machine-0", KILLED)),
+    "ray": (("worker", KILLED), ("worker", STOPPED), ("actor", KILLED), ("node", KILLED)),
+    "spark": (("worker", KILLED), ("worker", STOPPED), ("machine-0", KILLED), ("executor", KILLED)),
+}
+"""Faults that happen to one run, in turn."""
+
+
+class Run:
+    """A run of two machines with a worker each, on an engine."""
+
+    def __init__(
+        self, name: str, room: Room, plan: Sequence[dict[str, object]], *more: object
+    ) -> None:
+        self.room, self.engine = room, clusters.started(name)
+        self.hurt: list[int] = []  # processes to which something was done
+        self.engine.watch(room.plan_folder)
+        flags = ["--workers", 1, "--on", name, "--nnodes", 2, *more]
+        self.command = room.train(plan=plan, more=flags, env=self.engine.environment)
+
+    def machine(self, rank: int) -> Placed:
+        """One of its machines."""
+        try:
+            return Placed(self.engine.tmp(self.command), rank)
+        except LookupError as error:
+            raise Wrong(f"{error}{self.room.said()}") from None
+
+    def ended(self) -> bool:
+        """Whether the command has ended."""
+        return self.command.process.poll() is not None
+
+    def strike(self, kind: Kind, number: signal.Signals, at: str) -> tuple[float, float]:
+        """Send a signal to the processes of a kind, while a worker waits `at` a moment of the plan:
+        seconds until this was noticed, and until more epochs had ended.
+        """
+        room = self.room
+        room.reached(at)
+        room.until(lambda: are_in(room.folder / "out") or self.ended(), "a checkpoint")
+        machine = self.machine(kind.rank)
+        chosen = kind.killed if number == KILLED else kind.stopped
+        assert chosen is not None
+        pids, before = chosen(self.engine, machine), room.epochs()
+        self.hurt += pids
+        said, start = len(LOSS.findall(self.told())), time.monotonic()
+        signalled(pids, number)
+        heard = lambda: len(LOSS.findall(self.told())) > said or self.ended()  # noqa: E731
+        noticed = room.until(heard, f"a word of {kind.words}, {WORDS[number]}")
+        room.go(at)
+        past = room.until(lambda: self.ended() or room.epochs() > before, f"more than {before}")
+        return noticed - start, past - start
+
+    def told(self) -> str:
+        """All that the command has said."""
+        return "\n".join(self.command.output())
+
+
+def nothing_left(engine: Engine, command: Running) -> list[str]:
+    """What is left when a command is over: processes, folders, cores that are not free."""
+    left = lambda: [*engine.left(), *command.left()]  # noqa: E731
+    with suppress(TimeoutError):
+        clusters.until(lambda: not left() and engine.is_free(), str)
+        return []
+    return [f"left: {each}" for each in left()] or [f"{engine.name} has not all cores back"]
+
+
+def hold(name: str, epoch: int) -> dict[str, object]:
+    """A worker waits within an epoch."""
+    return {"name": name, "moment": "clock", "epoch": epoch, "number": 2} | {
+        "who": "worker 1",
+        "do": "hold",
+    }
+
+
+def nothing(name: str, room: Room) -> Seen:
+    """Nothing happens to a run without checkpoints: its folder is brought back."""
+    del room.flags["--checkpoint-every"]
+    # more than Spark gives to a task by itself; results are those of any number of threads
+    run = Run(name, room, [], *(["--threads", 2] if name == "spark" else []))
+    seen = over(room, run.command)
+    record = read_run(room.folder / "out")
+    wrong = nothing_left(run.engine, run.command)
+    if record.app.name != f"{PROGRAM}:Watched" or name not in record.command:
+        wrong.append(f"run.json names {record.app.name} and {record.command}")
+    if "tux-machine" in run.told() or "epoch 6/6" not in run.told():
+        wrong.append(f"it said {run.told()!r}")
+    return seen._replace(wrong=(*seen.wrong, *wrong))
+
+
+def struck(name: str, kind: Kind, number: signal.Signals, room: Room) -> Seen:
+    """One fault happens to a run."""
+    return in_turn(name, [(kind, number)], room)
+
+
+def in_turn(name: str, chosen: Sequence[tuple[Kind, signal.Signals]], room: Room) -> Seen:
+    """Faults happen to one run, each when it has gone on after the one before."""
+    room.flags["--epochs"] = max(EPOCHS, len(chosen) + 4)
+    names = [f"{kind.name}-{number.name}" for kind, number in chosen]
+    run = Run(name, room, [hold(at, epoch) for epoch, at in enumerate(names, 3)])
+    seconds = []
+    try:
+        for at, (kind, number) in zip(names, chosen, strict=True):
+            seconds.append(run.strike(kind, number, at))
+        seen = over(room, run.command)
+    finally:
+        signalled(run.hurt, signal.SIGCONT)  # whatever still stands still ends now
+        run.engine.mend(run.hurt)
+    seen = seen._replace(
+        wrong=(*seen.wrong, *nothing_left(run.engine, run.command)), faults=len(chosen)
+    )
+    if len(chosen) == 1:
+        return seen._replace(noticed=seconds[0][0], recovered=seconds[0][1])
+    return seen._replace(notices=tuple(noticed for noticed, _ in seconds))
+
+
+def ctrl_c(name: str, room: Room) -> Seen:
+    """Ctrl-C at the command: the model of the epoch under way is brought back."""
+    room.flags["--epochs"] = 1_000_000
+    del room.flags["--checkpoint-every"]
+    run = Run(name, room, [hold("at", 3)])
+    room.reached("at")
+    run.command.process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    room.until(lambda: "ends with this epoch" in run.told() or run.ended(), "machine 0 to hear it")
+    heard = time.monotonic() - start
+    room.go("at")
+    room.expect(run.command, 130, "error: interrupted after ")
+    wrong = nothing_left(run.engine, run.command)
+    if not (room.folder / "out" / "model" / "user.parquet").exists():
+        wrong.append("there is no model")
+    return Seen(noticed=heard, wrong=tuple(wrong))
+
+
+def driver_killed(name: str, room: Room) -> Seen:
+    """The process where the command was started is killed: all machines end."""
+    del room.flags["--checkpoint-every"]
+    run = Run(name, room, [hold("at", 3)])
+    room.reached("at")
+    run.command.process.kill()
+    start = time.monotonic()
+    left = nothing_left(run.engine, run.command)
+    return Seen(noticed=time.monotonic() - start, wrong=tuple(left))
+
+
+def without_restarts(name: str, room: Room) -> Seen:
+    """A machine is lost, and the run may start none again."""
+    del room.flags["--checkpoint-every"]
+    run = Run(name, room, [hold("at", 3)])
+    room.reached("at")
+    machine, start = run.machine(1), time.monotonic()
+    signalled([machine.command], KILLED)
+    room.until(lambda: not any(map(lives, machine.workers)), "its worker to end")
+    room.go("at")
+    room.expect(run.command, 4, "error: ")  # machine 0 may tell it first
+    return Seen(
+        noticed=time.monotonic() - start, wrong=tuple(nothing_left(run.engine, run.command))
+    )
+
+
+WRONG = {
+    "mine.py": """\
+from change import change
+
+from tux.apps.mf.mf import MF
+from tux.stages import Apply
+
+
+class Mine(MF):
+    def stages(self):
+        return [*super().stages(), Apply("user", change)]
+""",
+    "change.py": """\
+def change(user):
+    user.nothing += 1
+""",
+}
+"""A program with a mistake in a file that it imports."""
+
+
+def wrong_program(name: str, room: Room) -> Seen:
+    """A mistake of a program is told as on one machine: by the user's file and line."""
+    for file, text in WRONG.items():
+        (room.folder / file).write_text(text)
+    engine = clusters.started(name)
+    argv = ["run", room.folder / "mine.py", room.whole.folder / "train.csv", "--threads", 1]
+    here = room.command(*argv, "--workers", 2)
+    there = ["--workers", 1, "--on", name, "--nnodes", 2]
+    run = room.command(*argv, *there, env=engine.environment)
+    codes, errors = [room.code(each) for each in (here, run)], [room.error(here), room.error(run)]
+    wrong = nothing_left(engine, run)
+    if codes[0] != codes[1] or not codes[0]:
+        wrong.append(f"exit codes {codes}{room.said()}")
+    if errors[0] != errors[1] or not errors[0]:
+        wrong.append(f"it said {errors[1]!r} instead of {errors[0]!r}")
+    if f"{room.folder}/change.py" not in run.output()[1] or "tux-machine" in run.output()[1]:
+        wrong.append(f"it named another place: {run.output()[1]!r}")
+    return Seen(wrong=tuple(wrong))
+
+
+def scenarios() -> list[Scenario]:
+    """All of this file."""
+    return [each for name in clusters.ENGINES for each in _of(name)]
+
+
+def _of(name: str) -> list[Scenario]:
+    """Those of one engine."""
+    make = partial(Scenario, limit=400.0, missing=partial(clusters.missing, name), engine=name)
+    kinds = {kind.name: kind for kind in KINDS[name]}
+    chosen = [(kinds[each], number) for each, number in SHORT[name]]
+    words = "; ".join(f"{kind.words} {WORDS[number]}" for kind, number in chosen)
+    return [
+        make(
+            f"on-{name}-nothing", "none", "the bytes of two local workers", partial(nothing, name)
+        ),
+        make(f"on-{name}-in-turn", f"one run: {words}", GOES_ON, partial(in_turn, name, chosen)),
+        *(
+            make(
+                f"on-{name}-{kind.name}-{WORDS[number].split()[0]}",
+                f"{kind.words} {WORDS[number]}",
+                GOES_ON,
+                partial(struck, name, kind, number),
+            )
+            for kind in KINDS[name]
+            for number in (KILLED, STOPPED)
+            if number == KILLED or kind.stopped
+        ),
+        make(
+            f"on-{name}-ctrl-c",
+            "Ctrl-C",
+            "code 130, a model; nothing is left",
+            partial(ctrl_c, name),
+        ),
+        make(
+            f"on-{name}-driver-killed",
+            "the process killed where the command was started",
+            "nothing is left",
+            partial(driver_killed, name),
+        ),
+        make(
+            f"on-{name}-without-restarts",
+            "the command of machine 1 killed, without --restarts",
+            "exit code 4; nothing is left",
+            partial(without_restarts, name),
+        ),
+        make(
+            f"on-{name}-wrong-program",
+            "a mistake in a file that the program imports",
+            "told as on one machine",
+            partial(wrong_program, name),
+        ),
+    ]

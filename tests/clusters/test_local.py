@@ -1,0 +1,11 @@
+"""What every back-end promises, on machines that are processes of this one."""
+
+import pytest
+from conformance import promises
+
+pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
+
+
+@promises(has_all=True)
+def test_it_keeps_its_promises(plays, scenario):
+    plays(f"on-local-{scenario}")
