@@ -1,12 +1,27 @@
 """A ``tux`` command that loads its data in shares however small they are: it stands before the
-command, and takes its place.
+command, and takes its place. It says when the parts were made together with other machines.
 """
 
 import sys
 
 from tux.cli.main import main
-from tux.run import why_whole
+from tux.run import in_shares, why_whole
+
+TOGETHER = "the parts were made together"
+
+
+def saying(make):
+    """The same function, which says that it was used."""
+
+    def making(*arguments, **named):
+        made = make(*arguments, **named)
+        print(TOGETHER)
+        return made
+
+    return making
+
 
 if __name__ == "__main__":
     why_whole.SMALL = 0
+    in_shares.make_parts_together = saying(in_shares.make_parts_together)
     sys.exit(main(sys.argv[sys.argv.index("tux") + 1 :]))

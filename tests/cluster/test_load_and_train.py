@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loads_all import TOGETHER
 from run_folders import model, untimed
 from tiny_ratings import RATINGS
 
@@ -77,7 +78,7 @@ def is_the_same(out):
 
 def loaded_together(running):
     """Whether the command has loaded its shares with the others."""
-    return "load with machine 0" in "".join(running.output())
+    return TOGETHER in "".join(running.output())
 
 
 def test_two_machines_train_as_two_workers_of_one_do(start):
@@ -85,7 +86,7 @@ def test_two_machines_train_as_two_workers_of_one_do(start):
     whole(epochs=3)
     over(*machines)
     is_the_same("out")
-    assert loaded_together(machines[1]) and ALONE not in "".join(machines[0].output())
+    assert all(map(loaded_together, machines)), machines[1].output()
 
 
 LONG = "--epochs", 60, "--checkpoint-every", 5
