@@ -17,7 +17,7 @@ from loaded import files, of_machine, one_process
 from members import SOON, job_in, until
 
 from tux.arrays.arrow import STRING
-from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
+from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, Refused
 from tux.cluster import joining
 from tux.cluster.agreement import differences
 from tux.cluster.answering import Answering
@@ -26,12 +26,13 @@ from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import Piece, listed
 from tux.loading.plan import Plan
-from tux.run import loading_launcher
-from tux.run.loader_process import LoadingJob
+from tux.run import loading_launcher, loading_together
+from tux.run.loader_process import LoadingJob, job_folder
 from tux.run.loading_together import make_parts_together, traits_of
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]
+SILENT = [sys.executable, "-c", "import time; time.sleep(1000)"]
 KEY = bytes(range(32))
 
 
@@ -55,10 +56,10 @@ def job(path, n, partitioner="dbh"):
 class Machine:
     """One machine, a thread with a folder of its own: its result, or its error."""
 
-    def __init__(self, folder, place, job, deadline=SOON, **traits):
+    def __init__(self, folder, place, job, deadline=SOON, command=COMMAND):
         self.folder, self.got = folder, None
         folder.mkdir()
-        self._arguments = folder, job, listed(job.data), place, deadline, traits, COMMAND
+        self._arguments = folder, job, listed(job.data), place, deadline, {}, command
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -282,6 +283,64 @@ def test_a_machine_that_comes_too_late_reads_all(port):
             joining.ask(Meeting.at(where[1], 2, {}, SOON))
     finally:
         answering.close()
+
+
+@pytest.mark.slow
+def test_a_machine_that_was_welcomed_hears_that_all_read_the_whole(tmp_path, port, monkeypatch):
+    """Its loaders have not said hello when the third machine turns out to have its parts already:
+    so nobody can tell them.
+    """
+    monkeypatch.setattr(loading_launcher, "ALONE", 0.5)
+    where, what = places(port, 3), job(lines(tmp_path), 3)
+    first = Machine(tmp_path / "0", where[0], what)
+    second = Machine(tmp_path / "1", where[1], what, command=SILENT)
+    until(lambda: second.loaders, "the start of its loader")
+    third = job_in(
+        tmp_path,
+        launcher=where[0].launcher,
+        listen=where[2].own(),
+        secret=KEY,
+        deadline=3.0,
+        nonce=b"an older one",
+    )
+    older = threading.Thread(target=lambda: asked(third), daemon=True)
+    older.start()
+    assert isinstance(first.result(), MustReadWhole)
+    answering = Answering(where[0].launcher, KEY, loaded=True)
+    try:
+        assert isinstance(second.result(), MustReadWhole)
+    finally:
+        answering.close()
+    assert not second.loaders
+
+
+@pytest.mark.slow
+def test_a_machine_that_cannot_start_its_loaders_tells_machine_0(tmp_path, port, monkeypatch):
+    """After it was welcomed, so machine 0 would wait for it."""
+    write = loading_together._write
+
+    def full(job, meeting, graph):
+        if graph.name == "1":
+            raise DiskError("the disk is full")
+        write(job, meeting, graph)
+
+    monkeypatch.setattr(loading_together, "_write", full)
+    path = lines(tmp_path)
+    machines = [Machine(tmp_path / str(each.rank), each, job(path, 2)) for each in places(port)]
+    first, second = (machine.result() for machine in machines)
+    assert isinstance(second, DiskError)
+    assert isinstance(first, PeerLost) and first.what == "the disk is full"
+
+
+@pytest.mark.slow
+def test_a_machine_whose_folder_is_removed_says_so(tmp_path, port):
+    path = lines(tmp_path, {300: "sleep", 1700: "sleep"})
+    machines = [Machine(tmp_path / str(each.rank), each, job(path, 2)) for each in places(port)]
+    until(lambda: (job_folder(machines[1].folder) / "sleeps-1").exists(), "loader 1 to read")
+    job_folder(machines[1].folder).rename(tmp_path / "elsewhere")
+    first, second = (machine.result() for machine in machines)
+    assert isinstance(second, DiskError) and "was removed" in second.what
+    assert isinstance(first, PeerLost), first
 
 
 @pytest.mark.slow

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from tux.cluster.job import Job
     from tux.cluster.meeting import Meeting
 
+LOOK = 0.1
+"""Seconds for which answers are waited for at a time."""
+
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
 
@@ -132,7 +135,7 @@ def ask(job: Job | Meeting) -> Welcome:
     not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
     """
     refused, first = None, 0.0
-    with closing(_answers(job, job.deadline)) as answers:
+    with closing(asking(job, job.deadline)) as answers:
         for answer in answers:
             match answer:
                 case Welcome():
@@ -160,7 +163,7 @@ def ask_again(job: Job, lost: str) -> Welcome:
     `lost`. PeerLost if there is no other within `job.rejoin` seconds in which machine 0 is not at
     work to start one.
     """
-    with closing(_answers(job, job.rejoin, lost)) as answers:
+    with closing(asking(job, job.rejoin, lost)) as answers:
         for answer in answers:
             if isinstance(answer, Welcome) and answer.nonce != job.nonce:
                 return answer
@@ -171,9 +174,10 @@ def ask_again(job: Job, lost: str) -> Welcome:
     )
 
 
-def _answers(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Control]:
-    """Ask machine 0, once a heartbeat; its answers as they come. Ends after so many seconds, which
-    begin anew each time that machine 0 says that it is at work.
+def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Control | None]:
+    """Ask machine 0, once a heartbeat; its answers as they come, and None in between, so that the
+    caller can look at its processes. Ends after so many seconds, which begin anew each time that
+    machine 0 says that it is at work.
     """
     sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
     try:
@@ -187,7 +191,8 @@ def _answers(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Co
             dealers.offer(job.workers, told(join, job.meeting))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
-                if not sockets.poll(max(int(1000 * rest), 1)):
+                if not sockets.poll(max(int(1000 * min(rest, LOOK)), 1)):
+                    yield None
                     continue
                 while (frames := sockets.receive()) is not None:
                     answer = heard(frames, job.meeting)

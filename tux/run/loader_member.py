@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from tux.base.disk import writing
-from tux.base.errors import DataError, DeadlinePassed, PeerLost, StartsAgain, TuxError
+from tux.base.errors import DataError, PeerLost, StartsAgain, TuxError
 from tux.base.processes import is_stopped
 from tux.cluster import heartbeat
 from tux.cluster.control import (
@@ -39,7 +39,6 @@ from tux.cluster.control import (
 )
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING
-from tux.cluster.joining import ABSENT
 from tux.cluster.meeting import Meeting
 from tux.cluster.pieces import append
 from tux.cluster.socket_thread import SocketThread
@@ -52,6 +51,11 @@ from tux.protocol.piece import RoundPiece
 
 PATIENCE = 2.0
 """Seconds in which what a loader says at its end must have left."""
+
+
+def met_path(folder: Path, number: int) -> Path:
+    """The file, in the folder of its job, that a loader makes when it has met the others."""
+    return folder / f"met-{number}"
 
 
 def explained(error: BaseException, number: int, folder: Path) -> TuxError:
@@ -108,9 +112,12 @@ class Member:
         self._say(hello)
         try:
             self._wait_for_all()
-        except DeadlinePassed:
+        except PeerLost:
             self.thread.close(0.0)
             raise
+        path = met_path(self.folder, self.number)
+        with writing(path):
+            path.touch()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -144,20 +151,25 @@ class Member:
         self.thread.post(pack(control, self.number, self.meeting.workers))
 
     def _wait_for_all(self) -> None:
-        """Until the launcher has heard of all loaders. It decides how long they are waited for;
-        DeadlinePassed if it is not heard itself.
+        """Until the launcher has heard of all loaders. It decides how long they are waited for.
+        Once it has heard hello, it sends heartbeats; PeerLost where none comes. So a worker waits
+        too (`tux.cluster.worker_process`).
         """
+        launcher = self.meeting.workers
         far = self.meeting.launcher.startswith("tcp://") and 0 not in self.near
-        left = min(self.meeting.deadline, self.meeting.rejoin) if far else STARTING
+        silence = heartbeat.SILENCE if far else STARTING
+        left, waited = silence, 0.0
         self.thread.reactor.activity.begin_wait()
         while not self._met.wait(heartbeat.HEARTBEAT):
-            heard = self.meeting.workers in self.thread.reactor.heartbeat.heard
-            left -= 0 if heard else heartbeat.HEARTBEAT
+            waited += heartbeat.HEARTBEAT
+            heard = launcher in self.thread.reactor.heartbeat.heard
+            left -= 0 if heard or self._excused(launcher, waited) else heartbeat.HEARTBEAT
             if left <= 0:
                 address = self.meeting.launcher.removeprefix("tcp://")
-                where = f"loader {self.number}"
-                raise DeadlinePassed(
-                    f"no answer from machine 0 at {address}", where=where, do=ABSENT
+                raise PeerLost(
+                    f"machine 0 at {address} has been silent for {silence:.0f} s",
+                    where=f"loader {self.number}",
+                    do="it died, hangs, or is cut off",
                 )
         self.thread.reactor.activity.end_wait()
 

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from os.path import basename
 from pathlib import Path
@@ -17,12 +18,14 @@ import msgspec
 
 from tux import __version__
 from tux.base.disk import writing
-from tux.base.errors import PeerLost, StartsAgain
+from tux.base.errors import Interrupted, Refused, StartsAgain, TuxError
 from tux.base.signals import check_ending, ending_ignored, handle_ending
-from tux.cluster.joining import MustReadWhole, ask, leave
+from tux.cluster.control import ReadWhole
+from tux.cluster.joining import MustReadWhole, ask, asking, leave
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import InputFile
+from tux.run.loader_member import met_path
 from tux.run.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
 from tux.run.loading import COMMAND, NAP, LoadedGraph
 from tux.run.loading_launcher import LoadingLauncher
@@ -96,21 +99,37 @@ def _follow(
     """
     watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
     meeting = msgspec.structs.replace(meeting, nonce=ask(meeting).nonce)
-    _write(job, meeting, graph)
-    here.start()
-    watch.phase("load with machine 0")
     try:
+        _write(job, meeting, graph)
+        here.start()
+        watch.phase("load with machine 0")
+        _until_met(meeting, graph, here)
         while not here.ended:
             check_ending()
             here.check()
             time.sleep(NAP)
+    except (Refused, StartsAgain, Interrupted):  # machine 0 has said so
+        raise
     except KeyboardInterrupt:
         machine = here.numbers[0] // len(here.numbers)
         _leave(meeting, f"machine {machine} ({gethostname()}) was ended there by the user")
         raise
-    except PeerLost as error:
-        _leave(meeting, error.what)
+    except (TuxError, OSError) as error:
+        _leave(meeting, getattr(error, "what", str(error)))
         raise
+
+
+def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
+    """Until the loaders of this machine have met all others. MustReadWhole where machine 0 ends the
+    meeting before: it can tell that only to loaders that have said hello, and to who asks.
+    """
+    with closing(asking(meeting, meeting.deadline)) as answers:
+        for answer in answers:
+            here.check()
+            if all(met_path(job_folder(graph), number).exists() for number in here.numbers):
+                return
+            if isinstance(answer, ReadWhole):
+                raise MustReadWhole
 
 
 def _leave(meeting: Meeting, why: str) -> None:
