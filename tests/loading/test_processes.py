@@ -3,17 +3,20 @@
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from loaded import files, one_process
 
 from tux.arrays.arrow import STRING
-from tux.base.errors import DataError, DeadlinePassed, PeerLost, UsageError
+from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError
+from tux.loading import mailbox
+from tux.loading.inactivity import Inactivity
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan
-from tux.run.loader_process import LoadingJob
-from tux.run.loading import load_in_shares
+from tux.run.loader_process import LoadingJob, job_folder
+from tux.run.loading import load_in_shares, raise_first
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]
@@ -52,6 +55,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     [
         ({1500: "no", 300: "no", 1990: "no"}, DataError, "edges:301"),
         ({1500: "die"}, PeerLost, "SIGKILL"),
+        ({300: "sleep", 1500: "no", 1990: "die"}, PeerLost, "loader 2"),
     ],
 )
 def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words):
@@ -61,6 +65,26 @@ def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words
         load_in_shares(tmp_path / "shares", job(tmp_path / "edges", 3), COMMAND)
     assert words in str(caught.value)
     assert os.listdir(tmp_path) == ["edges"]
+
+
+def test_only_faults_of_the_input_wait_for_the_shares_before(tmp_path):
+    """Loader 0 reads still."""
+    job_folder(tmp_path).mkdir()
+    others = Inactivity(job_folder(tmp_path), 5.0)
+    bad, later = DataError("a bad line"), DataError("another")
+    raise_first(tmp_path, {}, others)
+    raise_first(tmp_path, {1: bad, 2: later}, others)
+    for other in (PeerLost("it was killed"), DiskError("the disk is full")):
+        with pytest.raises(type(other)):
+            raise_first(tmp_path, {1: bad, 2: other}, others)
+    (job_folder(tmp_path) / "round-0.0").touch()
+    with pytest.raises(DataError, match="a bad line"):
+        raise_first(tmp_path, {1: bad, 2: later}, others)
+    (job_folder(tmp_path) / "round-0.0").unlink()
+    idle = Inactivity(job_folder(tmp_path), 5.0)
+    idle.waited(5.0)
+    with pytest.raises(DataError, match="a bad line"):
+        raise_first(tmp_path, {1: bad}, idle)
 
 
 def test_refused_before_anything_is_read(tmp_path):
@@ -93,6 +117,26 @@ def test_a_wait_for_another_loader_has_an_end(tmp_path):
 
     with pytest.raises(DeadlinePassed, match="loader 1 has not come to round 0"):
         Mailbox(tmp_path, 2, 0, deadline=0.05).carry(loader())
+
+
+def test_a_wait_lasts_while_another_loader_works(tmp_path, monkeypatch):
+    """It reads for longer than a wait may last in which nothing happens."""
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        os.utime(tmp_path, ns=(0, len(naps)))  # as when it tells how much it has read
+        if sum(naps) > 1:
+            Mailbox(tmp_path, 2, 1)._send(0, [[np.arange(3)], []])
+
+    def loader():
+        return (yield [[], []])
+
+    # the clock plays no role: while all were stopped, it went on
+    monkeypatch.setattr(mailbox, "time", SimpleNamespace(sleep=nap))
+    own, other = Mailbox(tmp_path, 2, 0, deadline=0.05).carry(loader())
+    assert not own
+    np.testing.assert_array_equal(other[0], np.arange(3))
 
 
 @pytest.mark.parametrize(

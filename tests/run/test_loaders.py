@@ -18,7 +18,7 @@ from watchers import Told
 from tux.apps.mf.mf import MF
 from tux.base.errors import PeerLost
 from tux.cli.main import main
-from tux.run import loading, why_whole
+from tux.run import local_loaders, why_whole
 from tux.run.folder import Incarnation, read_metrics, read_run
 from tux.run.options import RunOptions
 from tux.run.session import resume, run
@@ -123,7 +123,7 @@ def test_after_the_last_restart_it_is_said_that_none_is_left(here):
 
 @pytest.mark.slow
 def test_a_loader_that_is_stopped_is_lost(here, monkeypatch):
-    monkeypatch.setattr(loading, "SILENCE", 0.5)
+    monkeypatch.setattr(local_loaders, "SILENCE", 0.5)
     watch = Striking(signal.SIGSTOP)
     train("stopped", watch, restarts=1)
     is_the_same("stopped", "whole")

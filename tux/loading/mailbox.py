@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from math import prod
 from pathlib import Path
@@ -19,10 +18,11 @@ import numpy as np
 
 from tux.base.disk import writing
 from tux.base.errors import DataError, DeadlinePassed
+from tux.loading.inactivity import Inactivity
 from tux.loading.rounds import Message, Messages, Result, Rounds
 
 DEADLINE = 3600.0
-"""Seconds that a loader waits for the others to come to a round: they may read that much longer."""
+"""Seconds in which no loader shows that it works, after which one that waits gives up."""
 LONGEST_NAP, ALIGNED = 0.02, 64
 KINDS = "biuf"
 
@@ -44,10 +44,9 @@ class Mailbox:
         loaders: int,
         me: int,
         deadline: float = DEADLINE,
-        alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.folder, self.loaders, self.me = folder, loaders, me
-        self.deadline, self._alive = deadline, alive
+        self.deadline = deadline
 
     def carry(self, loader: Rounds[Result]) -> Result:
         """Run a loader to its end. Raises DiskError, and DeadlinePassed if another does not come to
@@ -132,19 +131,22 @@ class Mailbox:
         return -(-(8 + head) // ALIGNED) * ALIGNED
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
-        """Until a file is there. DeadlinePassed if it does not come."""
-        limit, nap = time.monotonic() + self.deadline, 0.0005
+        """Until a file is there. DeadlinePassed if it does not come. Another loader may read for
+        hours, and tells how far it is by files in the same folder.
+        """
+        others, nap = Inactivity(self.folder, self.deadline), 0.0005
         while not path.exists():
-            self._alive()
-            if time.monotonic() > limit:
+            if others.left <= 0:
                 raise self._late(number, sender)
             time.sleep(nap)
+            others.waited(nap)
             nap = min(2 * nap, LONGEST_NAP)
 
     def _late(self, number: int, sender: int) -> DeadlinePassed:
         """The error of a loader that does not come to a round."""
         return DeadlinePassed(
-            f"loader {sender} has not come to round {number} within {self.deadline:.0f} s",
+            f"loader {sender} has not come to round {number}, and no loader was at work for "
+            f"{self.deadline:.0f} s",
             where=f"loader {self.me}",
             do="look whether its machine or its disk stands still, and load again",
         )

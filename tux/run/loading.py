@@ -6,28 +6,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from tux.base.crash import ADVICE, CRASHES
 from tux.base.disk import check_new, new_folder, writing
-from tux.base.errors import PeerLost
-from tux.base.processes import is_stopped
-from tux.base.signals import handle_ending, pausing
+from tux.base.errors import DataError, TuxError
+from tux.base.signals import check_ending, handle_ending, pausing
 from tux.base.text import plural
-from tux.cluster.control import as_error
-from tux.cluster.heartbeat import SILENCE
-from tux.cluster.local_workers import how_ended
-from tux.cluster.worker_process import failure_of
 from tux.loading.digest import Digesting
 from tux.loading.folder import join
+from tux.loading.inactivity import Inactivity
 from tux.loading.kept import Spooled
 from tux.loading.loader import rounds_of
 from tux.loading.mailbox import DEADLINE
@@ -42,18 +35,16 @@ from tux.run.loader_process import (
     progress_path,
     spool_of,
 )
+from tux.run.local_loaders import LocalLoaders
 from tux.run.watcher import Silent, Watcher
 
 COMMAND = [sys.executable, "-P", "-m", "tux.run.loader_process"]
 """Starts a loader; the folder, the loader's number and that of its parent follow."""
 
-KILLED = "load again; if it took too much memory, more --workers take less each"
 NAP = 0.02
 """Seconds between two looks whether the loaders are there."""
 LOOK = 0.5
 """Seconds between two looks at how far they are."""
-
-Processes = Sequence[subprocess.Popen[bytes]]
 
 
 class LoadedGraph(NamedTuple):
@@ -135,51 +126,29 @@ def make_parts(
 
 def _run(graph: Path, job: LoadingJob, command: Sequence[str], watch: Watcher) -> list[Ended]:
     """Start the loaders, and wait until all have ended."""
-    restore = handle_ending()
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def send(number: int) -> None:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(number)
-
+    restore, numbers = handle_ending(), range(job.plan.loaders)
+    loaders = LocalLoaders(graph, job_folder(graph), numbers, command)
     try:
-        with pausing(lambda: send(signal.SIGSTOP), lambda: send(signal.SIGCONT)):
-            for number in range(job.plan.loaders):
-                each = [*command, str(graph), str(number), str(os.getpid())]
-                # a session of its own: Ctrl-C is for this process, from the loader's first moment
-                processes.append(
-                    subprocess.Popen(each, stdin=subprocess.DEVNULL, start_new_session=True)
-                )
-            _watch(graph, job, processes, watch)
+        with pausing(loaders.pause, loaders.resume):
+            loaders.start()
+            _watch(graph, job, loaders, watch)
         return [
             msgspec.json.decode(ended_path(graph, number).read_bytes(), type=Ended)
-            for number in range(job.plan.loaders)
+            for number in numbers
         ]
     finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
+        loaders.end()
         restore()
 
 
-def _watch(graph: Path, job: LoadingJob, processes: Processes, watch: Watcher) -> None:
+def _watch(graph: Path, job: LoadingJob, loaders: LocalLoaders, watch: Watcher) -> None:
     """Until all loaders have ended well. Raises the error of the first one that has not."""
-    stopped: dict[int, float] = {}
+    others = Inactivity(job_folder(graph), DEADLINE)
     shown, looked = "", float("-inf")
-    while True:
-        codes = [process.poll() for process in processes]
-        if all(code == 0 for code in codes):
-            return
-        if any(codes):
-            _raise_first(graph, processes)
-        for number, process in enumerate(processes):
-            if codes[number] is not None or not is_stopped(process.pid):
-                stopped.pop(number, None)
-            elif time.monotonic() - stopped.setdefault(number, time.monotonic()) > SILENCE:
-                what = f"loader {number} (process {process.pid}) has been stopped for "
-                raise PeerLost(f"{what}{SILENCE:.0f} s", do="load again")
+    while not loaders.ended:
+        check_ending()
+        raise_first(graph, loaders.failures(), others)
+        loaders.check_running()
         if time.monotonic() >= looked + LOOK:
             looked = time.monotonic()
             text, share = _how_far(graph, job)
@@ -188,6 +157,7 @@ def _watch(graph: Path, job: LoadingJob, processes: Processes, watch: Watcher) -
             if share:
                 watch.share(share)
         time.sleep(NAP)
+        others.waited(NAP)
 
 
 def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
@@ -226,22 +196,15 @@ def _has_read(graph: Path, number: int) -> bool:
     return ended_path(graph, number).exists() or _rounds_sent(graph, number) > 0
 
 
-def _raise_first(graph: Path, processes: Processes) -> None:
-    """Raise why a loader has failed: of several, the first one. One whose share comes before may
-    still find a fault in it, which one process would have met first.
+def raise_first(graph: Path, failures: Mapping[int, TuxError], others: Inactivity) -> None:
+    """Raise why loaders have failed, if some have: at once, unless all have found faults in the
+    input. A loader whose share comes before may still find one, which one process would have met
+    first; it is waited for while the `others` are at work.
     """
-    limit = time.monotonic() + DEADLINE
-    for number, process in enumerate(processes):
-        while process.poll() is None and not _has_read(graph, number):
-            if is_stopped(process.pid) or time.monotonic() > limit:
-                break
-            time.sleep(NAP)
-        if not process.poll():
-            continue
-        if failure := failure_of(job_folder(graph), number):
-            raise as_error(failure)
-        code = process.returncode
-        raise PeerLost(
-            f"loader {number} (process {process.pid}) {how_ended(code)}",
-            do=ADVICE if -code in CRASHES else KILLED,
-        )
+    for error in failures.values():
+        if not isinstance(error, DataError):
+            raise error
+    if failures:
+        first = min(failures)
+        if others.left <= 0 or all(_has_read(graph, number) for number in range(first)):
+            raise failures[first]

@@ -60,7 +60,7 @@ def make_parts_together(
     watch = watch or Silent()
     meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job, files), **traits}, deadline)
     first = place.rank * meeting.workers_here
-    here = LocalLoaders(graph, job_folder(graph), meeting.near(first), command)
+    here = LocalLoaders(graph, job_folder(graph), meeting.near(first), command, gethostname())
     with writing(graph):
         job_folder(graph).mkdir(mode=0o700)
         for number in here.numbers:

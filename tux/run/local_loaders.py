@@ -1,5 +1,5 @@
-"""The loader processes of one of several machines: started, watched, paused and ended by the
-command that the user has given there.
+"""The loader processes of one machine: started, watched, paused and ended by the command that the
+user has given there.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from socket import gethostname
 
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.errors import PeerLost, Refused, TuxError
 from tux.base.processes import is_stopped
+from tux.cluster import job_folder
 from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
 from tux.cluster.local_workers import how_ended
@@ -26,14 +26,19 @@ AGAIN = "load again; if it took too much memory, more --workers take less each"
 
 class LocalLoaders:
     """The loaders `numbers` of the job in the folder `graph`, started by `command`; they leave why
-    they failed in `folder`.
+    they failed in `folder`. `host`: of this machine, where there are several.
     """
 
     def __init__(
-        self, graph: Path, folder: Path, numbers: Sequence[int], command: Sequence[str]
+        self,
+        graph: Path,
+        folder: Path,
+        numbers: Sequence[int],
+        command: Sequence[str],
+        host: str = "",
     ) -> None:
         self._graph, self._folder, self._command = graph, folder, [*command]
-        self.numbers = numbers
+        self.numbers, self._host = numbers, host
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self._stopped: dict[int, float] = {}  # since when, of those processes that are
 
@@ -41,7 +46,7 @@ class LocalLoaders:
         """Start the processes."""
         for number in self.numbers:
             each = [*self._command, str(self._graph), str(number), str(os.getpid())]
-            # a session of its own: Ctrl-C is for this process
+            # a session of its own: Ctrl-C is for this process, from the loader's first moment
             self.processes[number] = subprocess.Popen(
                 each, stdin=subprocess.DEVNULL, start_new_session=True
             )
@@ -53,10 +58,17 @@ class LocalLoaders:
 
     def check(self) -> None:
         """The error of a process that has failed; PeerLost for one that has left none, or is
-        stopped for long.
+        stopped for long; DiskError if a folder of the job is gone.
         """
-        if any(process.poll() for process in self.processes.values()):
+        if self.failures():
             raise self._reason()
+        self.check_running()
+
+    def check_running(self) -> None:
+        """DiskError if a folder of the job is gone; PeerLost for a process that is stopped for
+        long.
+        """
+        self._check_folders()
         for number, process in self.processes.items():
             if process.returncode is not None or not is_stopped(process.pid):
                 self._stopped.pop(number, None)
@@ -65,23 +77,40 @@ class LocalLoaders:
                     f"{self._name(number)} has been stopped for {SILENCE:.0f} s", do="load again"
                 )
 
+    def failures(self) -> dict[int, TuxError]:
+        """Why processes have ended before their time, by number. DiskError if a folder of the job
+        is gone: then they have ended for that.
+        """
+        failed = [number for number, process in self.processes.items() if process.poll()]
+        if failed:
+            self._check_folders()
+        return {number: self._why(number) for number in failed}
+
+    def _why(self, number: int) -> TuxError:
+        """The error that a process has left, if it has ended by itself."""
+        code = self.processes[number].returncode
+        if code > 0 and (failure := failure_of(self._folder, number)):
+            return as_error(failure)
+        do = ADVICE if -code in CRASHES else AGAIN
+        return PeerLost(f"{self._name(number)} {how_ended(code)}", do=do)
+
     def _reason(self) -> TuxError:
         """Why processes have failed: of several reasons, one that is no other machine's."""
-        lost = next((n for n, each in self.processes.items() if (each.returncode or 0) < 0), None)
-        if lost is not None:
-            code = self.processes[lost].returncode
-            do = ADVICE if -code in CRASHES else AGAIN
-            return PeerLost(f"{self._name(lost)} {how_ended(code)}", do=do)
-        self.wait(1.0)
-        left = [failure_of(self._folder, number) for number in self.numbers]
-        found = sorted((f for f in left if f), key=lambda f: f.code == Refused.exit_code)
-        if found:
-            return as_error(found[0])
-        number, process = next((n, each) for n, each in self.processes.items() if each.returncode)
-        return PeerLost(f"{self._name(number)} {how_ended(process.returncode)}", do=AGAIN)
+        if not self._killed():
+            self.wait(1.0)
+        failures = self.failures()
+        return failures[min(self._killed() or failures, key=lambda n: _is_told(failures[n]))]
+
+    def _killed(self) -> list[int]:
+        """The processes that were ended from outside, or have crashed."""
+        return [number for number, each in self.processes.items() if (each.returncode or 0) < 0]
+
+    def _check_folders(self) -> None:
+        job_folder.check(self._graph, self._folder)
 
     def _name(self, number: int) -> str:
-        return f"loader {number} on {gethostname()} (process {self.processes[number].pid})"
+        where = f" on {self._host}" if self._host else ""
+        return f"loader {number}{where} (process {self.processes[number].pid})"
 
     def send(self, number: int) -> None:
         """Send a signal to all."""
@@ -111,3 +140,8 @@ class LocalLoaders:
             process.kill()
         for process in self.processes.values():
             process.wait()
+
+
+def _is_told(error: TuxError) -> bool:
+    """Whether machine 0 has told a loader why it ends."""
+    return isinstance(error, Refused)
