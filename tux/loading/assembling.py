@@ -4,12 +4,11 @@ from what the owners of positions say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.graph.parts import Part, TypePart
+from tux.loading.columns import BadColumns, Columns, received
 from tux.loading.homes import Placed, held_by, homes_of
 from tux.loading.numbering import Sizes
 from tux.loading.placing import Edges
@@ -35,11 +34,11 @@ def assembled(
         keep(f"number.{name}", each.number)
         _tell_hosts(plan, each, int(sizes[name].positions[me]), outbox)
     inbox = yield outbox
-    feeds = [iter(message) for message in inbox]
+    feeds = received(inbox)
     types: list[dict[str, TypePart]] = [{} for _ in hosted]
     for name, each in placed.items():
         for p, mine, positions in zip(plan.hosted(me), types, own[name], strict=True):
-            mine[name] = _type_part(plan, p, name, positions, feeds, each.cut)
+            mine[name] = _type_part(plan, p, name, positions, feeds, each.cut, sizes[name])
     parts: list[Part] = []
     while hosted:
         parts.append(_part(plan, hosted.pop(0), types[len(parts)], sizes))
@@ -65,7 +64,7 @@ def _told_held(
             for message, lo, hi in zip(outbox, cuts[:-1], cuts[1:], strict=True):
                 message += [positions[lo:hi], counts[lo:hi]]
     inbox = yield outbox
-    feeds, held = [iter(message) for message in inbox], {}
+    feeds, held = received(inbox), {}
     for name in plan.types:
         lo, hi = sizes[name].positions[me : me + 2]
         held[name] = held_by(feeds, plan, int(lo), int(hi))
@@ -119,14 +118,20 @@ def _type_part(
     p: int,
     name: str,
     positions: np.ndarray,
-    feeds: list[Iterator[np.ndarray]],
+    feeds: list[Columns],
     cut: bool,
+    sizes: Sizes,
 ) -> TypePart:
-    """One vertex type of part `p`, whose edges are at `positions`, as the owners tell it."""
-    told = [[next(feed) for _ in range(5 if cut else 1)] for feed in feeds]
+    """One vertex type of part `p`, whose edges are at `positions`, as the owners tell it. Raises
+    BadColumns.
+    """
+    bounds = sizes.positions
+    told = [_told_type(plan, feed, positions, bounds, cut) for feed in feeds]
     masters = np.concatenate([own[0] for own in told])
     rows, up, down = masters, [NONE] * plan.parts, [NONE] * plan.parts
-    if cut:
+    if not cut:
+        _check_rows(rows, positions, bounds)
+    else:
         home = np.concatenate([own[1] for own in told])
         alone = np.concatenate([own[2] for own in told])
         rows = np.concatenate([positions, alone])
@@ -136,6 +141,9 @@ def _type_part(
         by_home = _Grouped(home, plan.parts)
         up = [by_home.of(h).astype(np.int32) for h in range(plan.parts)]
         lists = [np.split(own[4], np.cumsum(own[3])[:-1]) for own in told]
+        for feed, own in zip(feeds, told, strict=True):
+            if own[4].max(initial=-1) >= len(masters):
+                raise feed.bad(f"master {own[4].max():,} of {len(masters):,} masters of part {p}")
         down = [np.concatenate(pieces) for pieces in zip(*lists, strict=True)]
     nowhere = [NONE] * plan.parts
     bare = Ids(np.empty(0, np.int64)), NONE, 0
@@ -143,6 +151,34 @@ def _type_part(
     return TypePart(
         name, *bare, cut, rows, len(rows), masters, *routes, np.empty(0, np.int16), NONE
     )
+
+
+def _told_type(
+    plan: Plan, feed: Columns, positions: np.ndarray, bounds: np.ndarray, cut: bool
+) -> Message:
+    """What the owner of a range of positions tells of a part with edges at `positions`, as
+    `_tell_hosts` has made a message of it; `bounds`: of all ranges.
+    """
+    lo, hi = (int(bound) for bound in bounds[feed.sender : feed.sender + 2])
+    masters = feed.numbers(least=lo, below=hi)
+    if not cut:
+        return [masters]
+    first, last = np.searchsorted(positions, (lo, hi))
+    home = feed.numbers(int(last - first), below=plan.parts)
+    alone = feed.numbers(least=lo, below=hi)
+    counts = feed.numbers(plan.parts)
+    return [masters, home, alone, counts, feed.numbers(int(counts.sum()))]
+
+
+def _check_rows(rows: np.ndarray, positions: np.ndarray, bounds: np.ndarray) -> None:
+    """BadColumns if a part's edges are at `positions`, ascending, that its `rows` have not;
+    `bounds`: of the ranges of the owners, which have told the rows.
+    """
+    found = np.append(rows, np.int32(-1))[np.searchsorted(rows, positions)]
+    missing = positions[found != positions]
+    if len(missing):
+        owner = int(np.searchsorted(bounds, missing[0], side="right")) - 1
+        raise BadColumns(owner, f"a part has an edge at position {missing[0]:,}, and no row")
 
 
 def _part(plan: Plan, edges: Edges, types: dict[str, TypePart], sizes: dict[str, Sizes]) -> Part:

@@ -9,12 +9,12 @@ loader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tux.arrays.ragged import taken
+from tux.loading.columns import Columns, received
 from tux.loading.plan import Plan
 from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told_numbers
 from tux.partition.masters import Loads, choose, filled, loads_of
@@ -58,13 +58,13 @@ def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str,
         for message, vertices in zip(sent, dealt[name], strict=True):
             message += _lists(each, vertices)
     got = yield sent
-    answers = yield from _chosen(plan, me, [iter(message) for message in got], totals)
+    answers = yield from _chosen(plan, me, received(got), totals)
     for name, each in held.items():
         home, counts = homes[name], each.counts
         whole = np.flatnonzero(counts == 1)
         home[whole] = each.part[each.first[whole]]
         for vertices, feed in zip(dealt[name], answers, strict=True):
-            home[vertices] = next(feed)
+            home[vertices] = feed.numbers(len(vertices), below=plan.parts)
         alone = totals[name].counts[:, 0]
         before, mine = int(alone[:me].sum()), int(alone[me])
         filling = np.cumsum(filled(totals[name].loads.mastered, int(alone.sum())))
@@ -76,14 +76,18 @@ def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str,
     }
 
 
-def held_by(feeds: list[Iterator[np.ndarray]], plan: Plan, lo: int, hi: int) -> Replicas:
-    """Who holds the vertices at positions lo .. hi-1, told by the hosts of the parts."""
-    counted = [
-        (next(feed) - np.int32(lo), next(feed))
-        for host, feed in enumerate(feeds)
-        for _ in plan.hosted(host)
-    ]
+def held_by(feeds: list[Columns], plan: Plan, lo: int, hi: int) -> Replicas:
+    """Who holds the vertices at positions lo .. hi-1, told by the hosts of the parts. Raises
+    BadColumns.
+    """
+    counted = [_told_part(feed, lo, hi) for feed in feeds for _ in plan.hosted(feed.sender)]
     return of_counts(counted, hi - lo)
+
+
+def _told_part(feed: Columns, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+    """The positions from lo to hi-1 that a part holds, from 0 on, and its edges there."""
+    positions = feed.numbers(least=lo, below=hi)
+    return positions - np.int32(lo), feed.numbers(len(positions))
 
 
 def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:
@@ -126,12 +130,12 @@ def _lists(held: Replicas, vertices: np.ndarray) -> Message:
 
 
 def _chosen(
-    plan: Plan, me: int, feeds: list[Iterator[np.ndarray]], totals: dict[str, _Totals]
-) -> Rounds[list[Iterator[np.ndarray]]]:
+    plan: Plan, me: int, feeds: list[Columns], totals: dict[str, _Totals]
+) -> Rounds[list[Columns]]:
     """Choose masters when it is this loader's turn; the answers of all for what this one sent. The
     loads of `totals` become those of all masters with edges.
     """
-    begun = {name: _Turn.of(feeds) for name in totals}
+    begun = {name: _Turn.of(feeds, plan.parts) for name in totals}
     for turn in range(plan.loaders):
         if turn == me:
             for name, own in begun.items():
@@ -148,9 +152,10 @@ def _chosen(
                 outbox[to] += loads
         inbox = yield outbox
         if turn == plan.loaders - 1 or turn + 1 == me:
-            for each, load in zip(totals.values(), inbox[turn][-len(totals) :], strict=True):
-                each.loads = Loads(*np.array(load))
-    return [iter(message) for message in inbox]
+            feed = Columns(inbox[turn][-len(totals) :], turn)
+            for each in totals.values():
+                each.loads = Loads(*feed.table((2, plan.parts)).astype(np.int64))
+    return received(inbox)
 
 
 @dataclass
@@ -163,8 +168,9 @@ class _Turn:
     home: np.ndarray
 
     @staticmethod
-    def of(feeds: list[Iterator[np.ndarray]]) -> _Turn:
-        arrived = [(next(feed), next(feed), next(feed)) for feed in feeds]
+    def of(feeds: list[Columns], parts: int) -> _Turn:
+        """The vertices that have come, each of which several of so many parts hold."""
+        arrived = [_told_lists(feed, parts) for feed in feeds]
         counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
         held = Replicas(bounds_of(counts), part, edges)
         senders = bounds_of(np.array([len(own) for own, _, _ in arrived]))
@@ -179,6 +185,13 @@ class _Turn:
     def answers(self) -> list[np.ndarray]:
         """The homes for each sender, in the order in which it sent its vertices."""
         return np.split(self.home, self.senders[1:-1])
+
+
+def _told_lists(feed: Columns, parts: int) -> Message:
+    """Who holds some vertices, as `_lists` has made a message of it."""
+    counts = feed.numbers(least=2, below=parts + 1)
+    total = int(counts.sum())
+    return [counts, feed.numbers(total, below=parts), feed.numbers(total)]
 
 
 def _numbers(plan: Plan, me: int, homes: dict[str, np.ndarray]) -> Rounds[dict[str, np.ndarray]]:

@@ -12,6 +12,7 @@ from tux.arrays.arrow import STRING
 from tux.arrays.npy import map_npy, npy_pieces, write_npy, write_pieces
 from tux.arrays.pieced import Pieced
 from tux.base.disk import writing
+from tux.loading.columns import Columns
 from tux.loading.kinds import packed, unpacked
 
 STRINGS = ("lengths", "bytes")
@@ -104,12 +105,12 @@ def _row(kept: Kept, name: str) -> Pieced:
 
 def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
     """The ids of one type, ascending, a loader's range at a time."""
-    for each in kept:
+    for loader, each in enumerate(kept):
         if f"ids.{name}" in each:
             yield np.asarray(each[f"ids.{name}"])
         else:
             columns = (each[f"ids.{name}.{kind}"] for kind in STRINGS)
-            yield unpacked(columns, STRING)
+            yield unpacked(Columns(columns, loader), STRING)
 
 
 def count_ids(kept: Iterable[Kept], name: str) -> int:

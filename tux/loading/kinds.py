@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.arrays.integers import LAST
+from tux.loading.columns import Columns
 from tux.loading.rounds import Message, bounds_of
 
 NEGATIVE, LARGE, STRINGS = range(3)
@@ -58,10 +58,16 @@ def packed(values: np.ndarray) -> Message:
     return [lengths, np.frombuffer(b"".join(texts), np.uint8)]
 
 
-def unpacked(message: Iterator[np.ndarray], kind: np.dtype) -> np.ndarray:
-    """The next ids of a message, of a kind, that `packed` has made arrays of."""
+def unpacked(message: Columns, kind: np.dtype) -> np.ndarray:
+    """The next ids of a message, of a kind, that `packed` has made arrays of. Raises BadColumns."""
     if kind.kind != "T":
-        return next(message)
-    lengths, content = next(message), next(message)
-    text, bounds = content.tobytes(), bounds_of(lengths).tolist()
-    return np.array([text[lo:hi].decode() for lo, hi in pairwise(bounds)], STRING)
+        return message.column(kind.kind)
+    lengths, text = message.numbers(), message.content()
+    bounds = bounds_of(lengths).tolist()
+    if bounds[-1] != len(text):
+        raise message.bad(f"ids of {bounds[-1]:,} bytes, and {len(text):,} have come")
+    try:
+        texts = [text[lo:hi].decode() for lo, hi in pairwise(bounds)]
+    except UnicodeDecodeError as error:
+        raise message.bad(f"an id is no text: {error}") from None
+    return np.array(texts, STRING)

@@ -8,6 +8,7 @@ its name when it is whole. The sender removes it when everybody has come to the 
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from math import prod
@@ -17,14 +18,17 @@ import msgspec
 import numpy as np
 
 from tux.base.disk import writing
-from tux.base.errors import DataError, DeadlinePassed
+from tux.base.errors import DataError, DeadlinePassed, TuxError
+from tux.loading.columns import BadColumns
 from tux.loading.inactivity import Inactivity
 from tux.loading.rounds import Message, Messages, Result, Rounds
 
 DEADLINE = 3600.0
 """Seconds in which no loader shows that it works, after which one that waits gives up."""
 LONGEST_NAP, ALIGNED = 0.02, 64
-KINDS = "biuf"
+DTYPE = re.compile(r"[<>|][biuf]\d{1,2}")
+MOST_TABLE = 1 << 24
+"""Bytes of the largest table of a message that is read."""
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -50,7 +54,8 @@ class Mailbox:
 
     def carry(self, loader: Rounds[Result]) -> Result:
         """Run a loader to its end. Raises DiskError, and DeadlinePassed if another does not come to
-        a round. Its messages are emptied as soon as they are on the disk.
+        a round; what `_refused` says if another tells what does not fit. Its messages are emptied
+        as soon as they are on the disk.
         """
         number, inbox = 0, None
         while True:
@@ -58,6 +63,8 @@ class Mailbox:
                 outbox = next(loader) if inbox is None else loader.send(inbox)
             except StopIteration as ended:
                 return ended.value  # type: ignore[no-any-return]
+            except BadColumns as bad:
+                raise self._refused(number - 1, bad) from None
             self._send(number, outbox)
             for message in outbox:
                 message.clear()
@@ -66,6 +73,12 @@ class Mailbox:
                 with suppress(OSError):
                     self.path(number - 1, self.me).unlink()
             number += 1
+
+    def _refused(self, number: int, bad: BadColumns) -> TuxError:
+        """The error for what was told in a round."""
+        return DataError(
+            f"what loader {bad.sender} tells in round {number} does not fit: {bad.why}", do=bad.do
+        )
 
     def path(self, number: int, sender: int) -> Path:
         """The file of a round."""
@@ -104,22 +117,30 @@ class Mailbox:
             with open(path, "rb") as file:
                 size = int.from_bytes(file.read(8), "little")
                 total = os.fstat(file.fileno()).st_size
-                head = file.read(size if size <= total else 0)
+                head = file.read(size if size <= min(total, MOST_TABLE) else 0)
             table = msgspec.json.decode(head, type=list[list[Entry]])
             base = self._base(size)
             return [self._mapped(path, entry, base, total) for entry in table[self.me]]
-        except (OSError, msgspec.DecodeError, IndexError, ValueError, TypeError) as error:
-            raise DataError(
-                f"a message between loaders is damaged: {error}",
-                where=str(path),
-                do="load again; if that repeats, look at the disk",
-            ) from None
+        except (OSError, msgspec.DecodeError, LookupError, ValueError, ArithmeticError) as error:
+            raise self._damaged(number, sender, error) from None
+        except TypeError as error:  # numpy knows no such type
+            raise self._damaged(number, sender, error) from None
+
+    def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
+        """The error for a message that cannot be read."""
+        return DataError(
+            f"a message between loaders is damaged: {error}",
+            where=str(self.path(number, sender)),
+            do="load again; if that repeats, look at the disk",
+        )
 
     @staticmethod
     def _mapped(path: Path, entry: Entry, base: int, total: int) -> np.ndarray:
+        if not DTYPE.fullmatch(entry.dtype):
+            raise ValueError(f"an array of {entry.dtype!r}")
         dtype, shape = np.dtype(entry.dtype), tuple(entry.shape)
         end = base + entry.begin + prod(shape) * dtype.itemsize
-        if dtype.kind not in KINDS or min((entry.begin, *shape)) < 0 or end > total:
+        if min((entry.begin, *shape)) < 0 or end > total:
             raise ValueError(f"{dtype} of shape {shape} at {entry.begin}")
         if not prod(shape):
             return np.empty(shape, dtype)

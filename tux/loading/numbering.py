@@ -8,7 +8,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -21,12 +21,15 @@ from tux.base.errors import DataError
 from tux.base.random import draws
 from tux.graph.orders import order_key
 from tux.graph.sorting import counted
+from tux.loading.columns import BadColumns, Columns, received
 from tux.loading.kinds import in_kind, kind_of, packed, signs, unpacked
 from tux.loading.plan import Keep, Plan, Share
 from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told, told_numbers
 from tux.loading.splitters import ranges, sampled, splitters
 
 NONE = np.empty(0, np.int32)
+DEGREES = 1 << 31
+"""A number that no degree reaches: they are int32."""
 
 
 @dataclass
@@ -142,10 +145,10 @@ def _ranges(plan: Plan, types: dict[str, Local]) -> Rounds[dict[str, list[slice]
         sample, weight = sampled(types[name].values, plan.loaders)
         message += [*packed(sample), np.array([weight])]
     got = yield from told(plan.loaders, message)
-    feeds, out = [iter(each) for each in got], {}
+    feeds, out = received(got), {}
     for name in plan.types:
         kind = types[name].values.dtype
-        samples = [(unpacked(feed, kind), float(next(feed)[0])) for feed in feeds]
+        samples = [(unpacked(feed, kind), float(feed.column("f", 1)[0])) for feed in feeds]
         found = splitters(samples, plan.loaders)
         out[name] = ranges(types[name].values, found, plan.loaders)
     return out
@@ -164,10 +167,10 @@ def _owned(
     for local in types.values():
         local.values = local.values[:0]
     inbox = yield outbox
-    feeds, owned = [iter(message) for message in inbox], {}
+    feeds, owned = received(inbox), {}
     for name, kind in kinds.items():
-        arrived = [(unpacked(feed, kind), next(feed), next(feed)) for feed in feeds]
-        ids, places = Ids.over([values for values, _, _ in arrived])
+        arrived = [_told_ids(feed, kind) for feed in feeds]
+        ids, places = Ids.over([values for values, *_ in arrived])
         degrees = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int32)
         for (_, *counts), at in zip(arrived, places, strict=True):
             for total, more in zip(degrees, counts, strict=True):
@@ -175,6 +178,12 @@ def _owned(
         keep(f"ids.{name}", ids.values.astype(kind))
         owned[name] = _Range(places, degrees)
     return owned
+
+
+def _told_ids(feed: Columns, kind: np.dtype) -> Message:
+    """The next ids of a share, and their degrees at either end."""
+    values = unpacked(feed, kind)
+    return [values, *(feed.numbers(len(values), below=DEGREES) for _ in range(2))]
 
 
 def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
@@ -188,6 +197,9 @@ def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
         last = [int(at[-1]) + 1 if len(at) else 0 for at in some]
         mine += [len(degrees[0]), len(some[0]), len(some[1]), *last]
     got = (yield from told_numbers(plan.loaders, mine)).reshape(plan.loaders, -1, 5)
+    wrong = np.flatnonzero((got[:, :, 1:] > got[:, :, :1]).any(axis=(1, 2)))
+    if len(wrong):
+        raise BadColumns(int(wrong[0]), "more vertices with edges than vertices")
     out = {}
     for at, name in enumerate(plan.types):
         counts, present, last_ones = got[:, at, 0], got[:, at, 1:3], got[:, at, 3:]
@@ -221,10 +233,11 @@ def _positions(
             message += [column[at] for column in columns]
     inbox = yield outbox
     outbox = [[] for _ in range(plan.loaders)]
-    feeds = [iter(message) for message in inbox]
+    feeds = received(inbox)
     for name in plan.types:
-        counts = [0]
-        draw, index, first, second = _joined(feeds, 4, counts)
+        arrived = [_told_draws(feed, sizes[name].count) for feed in feeds]
+        ends = np.cumsum([len(draw) for draw, *_ in arrived])
+        draw, index, first, second = _joined(arrived)
         order = np.argsort(draw, kind="stable")  # those of equal numbers came by index
         keep(f"order.{name}", index[order].astype(np.int64))
         for side, degrees in enumerate((first, second)):
@@ -232,19 +245,41 @@ def _positions(
                 keep(f"degrees.{side}", degrees[order])
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        for message, own in zip(outbox, np.split(rank, np.cumsum(counts)[1:-1]), strict=True):
+        for message, own in zip(outbox, np.split(rank, ends[:-1]), strict=True):
             message += [np.array([len(order)]), own]
     inbox = yield outbox
-    feeds, out = [iter(message) for message in inbox], {}
+    feeds, out = received(inbox), {}
     for name in plan.types:
-        answers = [(int(next(feed)[0]), next(feed)) for feed in feeds]
+        total, places = sizes[name].count, receivers[name]
+        answers = [
+            _told_ranks(feed, total, len(at)) for feed, at in zip(feeds, places, strict=True)
+        ]
         bounds = bounds_of(np.array([count for count, _ in answers]))
+        if bounds[-1] != total:
+            raise DataError(
+                f"the loaders tell {bounds[-1]:,} positions of {total:,} vertices", do="load again"
+            )
         sizes[name].positions = bounds
         position = np.empty(len(owned[name].degrees[0]), np.int32)
-        for first, places, (_, rank) in zip(bounds, receivers[name], answers, strict=False):
-            position[places] = rank + np.int32(first)
+        for first, at, (_, rank) in zip(bounds, places, answers, strict=False):
+            position[at] = rank + np.int32(first)
         out[name] = position
     return out
+
+
+def _told_draws(feed: Columns, count: int) -> Message:
+    """The next ids that come to their positions' owner: the random number of each, its index, of
+    `count`, and its degrees.
+    """
+    draw = feed.column("u")
+    degrees = (feed.numbers(len(draw), below=DEGREES) for _ in range(2))
+    return [draw, feed.numbers(len(draw), below=count), *degrees]
+
+
+def _told_ranks(feed: Columns, most: int, length: int) -> tuple[int, np.ndarray]:
+    """How many positions an owner has, and the places of some ids among them."""
+    count = feed.number(most + 1)
+    return count, feed.numbers(length, below=count)
 
 
 def _answered(
@@ -265,19 +300,23 @@ def _answered(
             message += [counts[places] for counts in own.degrees]
             places.resize(0, refcheck=False)
     inbox = yield outbox
-    feeds = [iter(message) for message in inbox]
-    for local in types.values():
-        local.index, local.position, *degrees = _joined(feeds, 4)
+    feeds = received(inbox)
+    for name, local in types.items():
+        asked = zip(feeds, slices[name], strict=True)
+        arrived = [_told_answers(feed, sizes[name].count, own) for feed, own in asked]
+        local.index, local.position, *degrees = _joined(arrived)
         local.degrees = degrees[0], degrees[1]
 
 
-def _joined(
-    feeds: list[Iterator[np.ndarray]], count: int, lengths: list[int] | None = None
-) -> list[np.ndarray]:
-    """The next `count` columns of each message, each column joined; adds to `lengths` how long they
-    are in each message.
+def _told_answers(feed: Columns, count: int, own: slice) -> Message:
+    """What an owner answers about some ids: their indices and positions, of `count` each, and their
+    degrees.
     """
-    columns = [[next(feed) for _ in range(count)] for feed in feeds]
-    if lengths is not None:
-        lengths += [len(own[0]) for own in columns]
-    return [np.concatenate([own[at] for own in columns]) for at in range(count)]
+    length = own.stop - own.start
+    most = (count, count, DEGREES, DEGREES)
+    return [feed.numbers(length, below=below) for below in most]
+
+
+def _joined(columns: Sequence[Message]) -> list[np.ndarray]:
+    """The columns of all messages, each joined."""
+    return [np.concatenate(each) for each in zip(*columns, strict=True)]

@@ -11,6 +11,7 @@ from tux.arrays.lookup import looked_up
 from tux.arrays.pieced import Pieced, drained
 from tux.base.errors import UsageError
 from tux.graph.sorting import Sorting
+from tux.loading.columns import Columns
 from tux.loading.numbering import Numbered, Sizes
 from tux.loading.plan import Keep, Plan
 from tux.loading.rounds import Messages, Rounds, told_numbers
@@ -20,6 +21,9 @@ from tux.partition.some_edges import BY_ENDS, SomeEdges
 
 CHUNK = 1 << 18
 """Edges whose parts are computed at a time, so that what comes between stays small."""
+
+Lengths = dict[tuple[int, int], int]
+"""By part and loader, how many edges have come: all columns have as many."""
 
 
 @dataclass
@@ -50,12 +54,15 @@ def placed(
     by_part = Sorting(parts, plan.parts)
     del codes, parts
     hosted: list[list[np.ndarray]] = []
-    while columns:
-        arrived = yield from _sent(plan, me, by_part.bounds, by_part.moved(columns.pop(0)))
+    bounds, lengths = by_part.bounds, Lengths()
+    for name in plan.ends:
+        count = share.sizes[name].count
+        arrived = yield from _sent(plan, me, bounds, by_part.moved(columns.pop(0)), lengths, count)
         hosted.append([row.whole() for row in arrived])
     for name in fields:
-        row = keep.again(f"fields.{name}")
-        arrived = yield from _sent(plan, me, by_part.bounds, by_part.collected(row))
+        arrived = yield from _sent(
+            plan, me, bounds, by_part.collected(keep.again(f"fields.{name}")), lengths
+        )
         for p, own in zip(plan.hosted(me), arrived, strict=True):
             keep(f"part-{p}/fields.{name}", own)
     return [Edges(src, dst) for src, dst in zip(*hosted, strict=True)]
@@ -67,21 +74,39 @@ def _pieces(table: np.ndarray, index: np.ndarray) -> Pieced:
     return Pieced(table.dtype, len(index), (table[index[lo : lo + CHUNK]] for lo in starts))
 
 
-def _sent(plan: Plan, me: int, bounds: np.ndarray, column: np.ndarray) -> Rounds[list[Pieced]]:
+def _sent(
+    plan: Plan,
+    me: int,
+    bounds: np.ndarray,
+    column: np.ndarray,
+    lengths: Lengths,
+    count: int | None = None,
+) -> Rounds[list[Pieced]]:
     """Send the entries of a column, which are in the order of parts, part p's between bounds[p] and
     bounds[p + 1], to the hosts; what has come of each part that this loader hosts, in the order of
-    the input.
+    the input. `lengths`: of what has come before. `count`: of positions, where it is a column of
+    these. Raises BadColumns.
     """
     outbox: Messages = [
         [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to)] for to in range(plan.loaders)
     ]
+    dtype = column.dtype
     del column
     inbox = yield outbox
     del outbox
-    feeds, out = [drained(message) for message in inbox], []
-    for _ in plan.hosted(me):
-        pieces = [next(feed) for feed in feeds]
-        out.append(Pieced(pieces[0].dtype, sum(map(len, pieces)), drained(pieces)))
+    feeds = [Columns(drained(message), sender) for sender, message in enumerate(inbox)]
+    out = []
+    for p in plan.hosted(me):
+        pieces = []
+        for feed in feeds:
+            length = lengths.get((p, feed.sender))
+            piece = (
+                feed.like(dtype, length) if count is None else feed.numbers(length, below=count)
+            )
+            lengths[p, feed.sender] = len(piece)
+            pieces.append(piece)
+            del piece
+        out.append(Pieced(dtype, sum(map(len, pieces)), drained(pieces)))
     return out
 
 

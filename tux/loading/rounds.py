@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from tux.loading.columns import received
+
 Message = list[np.ndarray]
 Messages = list[Message]
 Result = TypeVar("Result")
@@ -53,9 +55,12 @@ def told(n: int, message: Message) -> Rounds[Messages]:
 
 
 def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
-    """Tell all loaders some whole numbers, as many as the others; what each has told (n, ...)."""
-    got = yield from told(n, [np.asarray(numbers, np.int64)])
-    return np.stack([message[0] for message in got])
+    """Tell all loaders some whole numbers that are not negative, as many as the others; what each
+    has told (n, ...). Raises BadColumns.
+    """
+    own = np.asarray(numbers, np.int64)
+    got = yield from told(n, [own])
+    return np.stack([each.table(own.shape) for each in received(got)])
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:

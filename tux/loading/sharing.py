@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from tux.loading.columns import Columns, received
 from tux.loading.digest import Digest, columns_of
-from tux.loading.kept import Kept
+from tux.loading.kept import RANGES, Kept
 from tux.loading.loader import Loaded
 from tux.loading.plan import Plan
 from tux.loading.rounds import Messages, Rounds, told
@@ -24,7 +25,7 @@ def ranges_shared(
     plan: Plan, me: int, joiners: Sequence[int], own: Kept
 ) -> Rounds[list[dict[str, np.ndarray]]]:
     """Send this loader's `own` ranges of what all parts share to the `joiners`, one loader of each
-    machine; with these, the ranges of all loaders, with the others nothing.
+    machine; with these, the ranges of all loaders, with the others nothing. Raises BadColumns.
     """
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for to in joiners:  # a message begins with the names of its arrays
@@ -32,9 +33,11 @@ def ranges_shared(
         outbox[to] += [head, *own.values()]
     inbox = yield outbox
     ranges = []
-    for message in inbox if me in joiners else []:
-        found = msgspec.json.decode(message[0].tobytes(), type=list[str])
-        ranges.append(dict(zip(found, message[1:], strict=True)))
+    for feed in received(inbox) if me in joiners else []:
+        names = feed.decoded(list[str])
+        if missing := {name for name in own if name.startswith(RANGES)} - {*names}:
+            raise feed.bad(f"there is no {min(missing)}")
+        ranges.append(dict(zip(names, feed.rest(len(names)), strict=True)))
     return ranges
 
 
@@ -61,7 +64,7 @@ def digest_shared(
                 outbox[0].append(kept[column])
             inbox = yield outbox
             if digest:
-                digest.add(column, inbox[turn][0], first=turn == 0)
+                digest.add(column, Columns(inbox[turn], turn).column("biuf"), first=turn == 0)
     own = digest.text.encode() if digest else b""
     inbox = yield from told(plan.loaders, [np.frombuffer(own, np.uint8)])
-    return inbox[0][0].tobytes().decode()
+    return Columns(inbox[0], 0).text()

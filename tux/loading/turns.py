@@ -10,9 +10,10 @@ from itertools import pairwise
 import numpy as np
 
 from tux.arrays.lookup import looked_up
+from tux.loading.columns import Columns, received
 from tux.loading.numbering import Sizes
 from tux.loading.plan import Plan
-from tux.loading.rounds import Messages, Rounds, bounds_of
+from tux.loading.rounds import Message, Messages, Rounds, bounds_of
 from tux.partition.aweto import chosen_of, tallied
 from tux.partition.hashing import by_hash
 from tux.partition.pds import of_homes
@@ -25,7 +26,9 @@ def _passed(plan: Plan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarr
     if turn == me and me + 1 < plan.loaders:
         outbox[me + 1].append(load)
     inbox = yield outbox
-    return np.array(inbox[turn][0]) if turn + 1 == me else load
+    if turn + 1 != me:
+        return load
+    return Columns(inbox[turn], turn).numbers(plan.parts).astype(np.int64)
 
 
 def _pds(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
@@ -48,13 +51,15 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
     indices = sizes[plan.ends[side]].indices
     first = int(sizes[plan.ends[0]].largest[0]) if plan.bipartite and side else 0
     vertices, outbox = _tallies(plan, edges.number - first, whole, other, edges, indices)
+    owned = [len(message[0]) for message in outbox]
     inbox = yield outbox
     lo, hi = (int(bound) for bound in indices[me : me + 2])
+    told = [_told_tally(feed, plan.parts, lo, hi) for feed in received(inbox)]
     numbers, lengths, hashes, times = (
-        np.concatenate([message[at] for message in inbox]) for at in range(4)
+        np.concatenate(columns) for columns in zip(*told, strict=True)
     )
-    asked = [message[0] - np.int32(lo) for message in inbox]
-    del inbox
+    asked = [message[0] - np.int32(lo) for message in told]
+    del inbox, told
     home = by_hash(np.arange(lo, hi) + first, plan.parts, plan.seed)
     keys = np.repeat(numbers - np.int32(lo), lengths)
     load, chosen = np.zeros(plan.parts, np.int64), home
@@ -65,8 +70,19 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
     del keys, hashes, times
     answers = yield [[chosen[each]] for each in asked]
     parts = np.empty(len(edges.number), np.int16)
-    parts[vertices] = np.concatenate([answer[0] for answer in answers])
+    pairs = zip(received(answers), owned, strict=True)
+    parts[vertices] = np.concatenate(
+        [feed.numbers(length, below=plan.parts) for feed, length in pairs]
+    )
     return looked_up(parts, whole)
+
+
+def _told_tally(feed: Columns, parts: int, lo: int, hi: int) -> Message:
+    """What a loader tells of vertices from `lo` to `hi` - 1: see `_tallies`."""
+    numbers = feed.numbers(least=lo, below=hi)
+    lengths = feed.numbers(len(numbers), below=parts + 1)
+    total = int(lengths.sum(dtype=np.int64))
+    return [numbers, lengths, feed.numbers(total, below=parts), feed.numbers(total)]
 
 
 def _tallies(

@@ -44,6 +44,7 @@ from tux.cluster.pieces import append
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_process import ended, leave_failure
 from tux.loading import rounds
+from tux.loading.columns import BadColumns
 from tux.loading.mailbox import LONGEST_NAP, Mailbox
 from tux.loading.transfer import PIECE, Range, Receiving, Sending
 from tux.protocol.message import BadMessage, Kind, Message, checking
@@ -51,6 +52,9 @@ from tux.protocol.piece import RoundPiece
 
 PATIENCE = 2.0
 """Seconds in which what a loader says at its end must have left."""
+
+MOST_BYTES = PIECE + (1 << 16)
+"""Bytes of the largest frame that a loader takes: a piece, and what is added on its way."""
 
 
 def met_path(folder: Path, number: int) -> Path:
@@ -100,6 +104,7 @@ class Member:
             meeting.number,
             self._handle,
             partners=[member for member in range(meeting.workers + 1) if member != number],
+            largest=MOST_BYTES,
             secret=meeting.secret,
             excused=self._excused,
             role="loader",
@@ -333,6 +338,20 @@ class FarMailbox(Mailbox):
         if sender not in self._member.near:  # it is mapped, and nobody else reads it
             self.path(number, sender).unlink(missing_ok=True)
         return message
+
+    def _refused(self, number: int, bad: BadColumns) -> TuxError:
+        """One that names the other machine, if it is of another."""
+        if bad.sender in self._member.near:
+            return super()._refused(number, bad)
+        message = Message(Kind.PIECE, bad.sender, self.me, clock=number)
+        error = BadMessage(message, f"in round {number}, {bad.why}")
+        self._member.thread.reactor.name_host(error)
+        return error
+
+    def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
+        if sender in self._member.near or isinstance(error, OSError):
+            return super()._damaged(number, sender, error)
+        return self._refused(number, BadColumns(sender, f"it is damaged: {error}"))
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
         """Until a file is there. Only the time in which no other member works counts."""

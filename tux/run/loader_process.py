@@ -30,6 +30,7 @@ from tux.io.edge_table import Tell
 from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
 from tux.io.text import OnBadRow
+from tux.loading.columns import received
 from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import join
 from tux.loading.kept import Spool, Spooled, ranges_of
@@ -187,7 +188,7 @@ def _steps_together(
     plan, names, joiners = job.plan, list(job.fields), member.meeting.joiners
     own = yield from _steps(job, graph, number, read, member.has_read)
     inbox = yield from told(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
-    ended = [msgspec.json.decode(message[0].tobytes(), type=Ended) for message in inbox]
+    ended = [feed.decoded(Ended) for feed in received(inbox)]
     check_edges(job, ended)
     loaded, kept = [each.loaded for each in ended], Spooled(spool_of(graph, number))
     mine = ranges_of(kept) | (rows_of(graph, plan, number) if job.held_out else {})
