@@ -29,6 +29,14 @@ LONGEST_NAP, ALIGNED = 0.02, 64
 DTYPE = re.compile(r"[<>|][biuf]\d{1,2}")
 MOST_TABLE = 1 << 24
 """Bytes of the largest table of a message that is read."""
+DAMAGE = (
+    OSError,
+    msgspec.DecodeError,
+    LookupError,
+    ValueError,
+    TypeError,  # numpy knows no such type
+    OverflowError,
+)
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -121,9 +129,7 @@ class Mailbox:
             table = msgspec.json.decode(head, type=list[list[Entry]])
             base = self._base(size)
             return [self._mapped(path, entry, base, total) for entry in table[self.me]]
-        except (OSError, msgspec.DecodeError, LookupError, ValueError, ArithmeticError) as error:
-            raise self._damaged(number, sender, error) from None
-        except TypeError as error:  # numpy knows no such type
+        except DAMAGE as error:
             raise self._damaged(number, sender, error) from None
 
     def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
