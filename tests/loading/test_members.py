@@ -2,20 +2,21 @@
 and in their rounds, and their files are gone afterwards.
 """
 
+import errno
 import threading
 
 import numpy as np
 import pytest
 from members import SOON
 
-from tux.base.errors import PeerLost
+from tux.base.errors import DiskError, PeerLost, TuxError
 from tux.cluster import heartbeat
 from tux.cluster.control import Bye, Go, HasLoaded, HasRead, Hello, control_in, pack
 from tux.cluster.meeting import Meeting
 from tux.cluster.socket_thread import SocketThread
 from tux.loading.transfer import PIECE, WINDOW
 from tux.protocol.message import Kind
-from tux.run.loader_member import FarMailbox, Member
+from tux.run.loader_member import FarMailbox, Member, explained
 
 SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
 
@@ -111,3 +112,17 @@ def test_a_loader_whose_launcher_is_gone_has_lost_it(tmp_path, monkeypatch):
     with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for 1 s"):
         with Member(asks, tmp_path, 1):
             pass
+
+
+def test_what_the_machine_lacks_is_no_fault_of_tux(tmp_path):
+    memory = explained(MemoryError("Unable to allocate 4 GiB"), 3, tmp_path)
+    assert memory.what == "out of memory: Unable to allocate 4 GiB"
+    assert memory.where == "loader 3" and "more memory" in memory.do
+    full = explained(OSError(errno.ENOSPC, "full", "spool"), 3, tmp_path)
+    assert isinstance(full, DiskError) and full.what.startswith("spool cannot be written")
+    fault = explained(KeyError("x"), 3, tmp_path)
+    assert type(fault) is TuxError and "a fault of tux" in fault.do
+    bad = DiskError("the disk is full")
+    assert explained(bad, 3, tmp_path) is bad
+    gone = explained(bad, 3, tmp_path / "gone")
+    assert isinstance(gone, PeerLost) and "is gone" in gone.what

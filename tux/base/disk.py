@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tux.base.errors import DiskError, UsageError
+from tux.base.errors import DiskError, TuxError, UsageError, out_of_memory
 
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.ASCII)
@@ -40,6 +40,17 @@ def disk_error(path: str | os.PathLike[str], error: OSError) -> DiskError:
     reason = os.strerror(number) if number else str(error) or type(error).__name__
     default = "look at the disk, or write to another one"
     return DiskError(f"{path} cannot be written: {reason}", do=ADVICE.get(number or 0, default))
+
+
+def machine_error(error: BaseException) -> TuxError | None:
+    """What an error means to the user that nobody has expected, if it is the machine's: its memory
+    or a disk is full, or files are not the user's. None for another.
+    """
+    if isinstance(error, MemoryError):
+        return out_of_memory(str(error))
+    if isinstance(error, OSError) and error.errno in (*FULL, *DENIED):
+        return disk_error(error.filename or "a file", error)
+    return None
 
 
 @contextmanager

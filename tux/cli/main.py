@@ -16,9 +16,9 @@ from typing import Any
 
 from tux import __version__
 from tux.arrays.piped import forget
-from tux.base.disk import DENIED, FULL, disk_error
+from tux.base.disk import machine_error
 from tux.base.endless import ended_by_signals
-from tux.base.errors import TuxError, UsageError, out_of_memory
+from tux.base.errors import TuxError, UsageError
 from tux.base.signals import handle_ending, send_again
 from tux.base.text import closest
 from tux.cli import show, streams
@@ -82,15 +82,11 @@ def _unexpected(error: Exception) -> TuxError:
     """
     from tux.program.sources import blamed
 
-    if isinstance(error, MemoryError):
-        return out_of_memory(str(error))
-    if isinstance(error, OSError) and error.errno in (*FULL, *DENIED):
-        return disk_error(error.filename or "a file", error)
     fault = TuxError(
         f"{type(error).__name__}: {error}",
         do="this is a fault of tux itself; --debug shows the traceback to report",
     )
-    return blamed(error) or fault
+    return machine_error(error) or blamed(error) or fault
 
 
 class _Interrupts:

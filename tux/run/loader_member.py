@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from tux.base.disk import writing
+from tux.base.disk import machine_error, writing
 from tux.base.errors import DataError, PeerLost, StartsAgain, TuxError
 from tux.base.processes import is_stopped
 from tux.cluster import heartbeat
@@ -72,11 +72,11 @@ def explained(error: BaseException, number: int, folder: Path) -> TuxError:
         )
     if isinstance(error, TuxError):
         return error
-    told = TuxError(
+    told = machine_error(error) or TuxError(
         f"{type(error).__name__}: {error}",
-        where=f"loader {number}",
         do="this is a fault of tux itself; --debug shows the traceback",
     )
+    told.where = f"loader {number}"
     told.__cause__ = error
     return told
 
