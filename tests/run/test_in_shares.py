@@ -13,7 +13,10 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
+from tux.io.detect import Format
+from tux.loading.plan import Plan
 from tux.program.sources import find
+from tux.run.in_shares import shared_out
 from tux.run.options import RunOptions
 
 RNG = np.random.default_rng(8)
@@ -98,6 +101,22 @@ def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
     with gzip.open(folder / "d.csv.gz", "wt") as file:
         file.write(HEADER + lines(ROWS[300:]))
     both(here, MF(rank=2), "ratings", RunOptions(workers=5), "held.csv")
+
+
+def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
+    """What is read of a packed file is more than its size."""
+    folder = here / "many"
+    folder.mkdir()
+    (folder / "a.csv").write_text(HEADER + lines(ROWS[:300]))
+    (folder / "b.csv").write_text(HEADER + lines(ROWS[300:]))
+    plan = Plan(("user", "item"), 2, 2, "dbh", bipartite=True)
+    what = "many", {"value": "<f4"}, None, 1, Format.TEXT
+    total = sum(path.stat().st_size for path in folder.iterdir())
+    assert shared_out(plan, *what).size == total
+    (folder / "b.csv").unlink()
+    with gzip.open(folder / "b.csv", "wt") as file:
+        file.write(HEADER + lines(ROWS[300:]))
+    assert shared_out(plan, *what).size == 0
 
 
 def test_a_file_that_ends_within_a_line(here):

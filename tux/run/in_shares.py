@@ -17,7 +17,7 @@ from tux.arrays.arrow import parquet_types
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy
-from tux.arrays.packed import head_of, is_packed
+from tux.arrays.packed import ENDINGS, head_of, is_packed
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, PeerLost, UsageError
 from tux.base.signals import check_ending
@@ -204,7 +204,7 @@ def shared_out(
     for number, own in zip(here, shares(data, len(here), format), strict=True):
         pieces[number] = [*own.pieces]
     whole = [*pieces_of(source)]
-    plain = format is Format.TEXT and not is_packed(head_of(whole[0].path, 8))
+    plain = format is Format.TEXT and not any(_seems_packed(each.path) for each in whole)
     return LoadingJob(
         plan,
         str(source),
@@ -218,6 +218,13 @@ def shared_out(
         sum(file.size for file in listed(data)) if plain else 0,
         types=parquet_types(str(source)) if share else None,
     )
+
+
+def _seems_packed(path: str) -> bool:
+    """Whether a file is packed, as far as can be told at once: one elsewhere is not opened."""
+    if os.path.isfile(path):
+        return is_packed(head_of(path, 8))
+    return path.endswith(ENDINGS)
 
 
 def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
