@@ -76,8 +76,8 @@ class Reactor:
         return bool(self.outbox or self._own)
 
     def name_host(self, error: BadMessage) -> None:
-        """Give the error the number and the host of the message's sender as its `where`."""
-        error.where = self._place(error.source)
+        """Give the error what the message's sender is called, and its host."""
+        error.name(f"{self._role} {error.source}", self._place(error.source))
 
     # ---- with the sockets
 
@@ -184,7 +184,8 @@ class Reactor:
             return message
         self._foreign(message)
         raise Refused(
-            f"a message from worker {message.source} to {message.dest} was refused by {self.number}"
+            f"a message from {self._role} {message.source} to {message.dest} was refused by "
+            f"{self.number}"
         )
 
     def _is_from_member(self, message: Message) -> bool:

@@ -75,14 +75,19 @@ class Message(NamedTuple):
 
 class BadMessage(Refused):
     """A message of a member of the job that is not what its kind requires. `source` is the
-    member; its host is known to the reactor, which adds it as `where`.
+    member; what it is called, and its host, are known to the reactor, which adds them.
     """
 
     def __init__(self, message: Message, why: str) -> None:
-        super().__init__(
-            f"a {message.kind.name} message of worker {message.source} was refused: {why}"
-        )
-        self.source = message.source
+        self.source, self._kind, self._why = message.source, message.kind.name, why
+        super().__init__(self._told(f"worker {message.source}"))
+
+    def name(self, sender: str, where: str) -> None:
+        """Say what the sender is called, and where it is."""
+        super().__init__(self._told(sender), where=where)
+
+    def _told(self, sender: str) -> str:
+        return f"a {self._kind} message of {sender} was refused: {self._why}"
 
 
 class checking:

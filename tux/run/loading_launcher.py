@@ -87,10 +87,11 @@ class LoadingLauncher:
     def lead(self) -> None:
         """Start the loaders of this machine, and wait until all of all machines have loaded. Raises
         the error of the first that fails, PeerLost for one that is lost, Refused for one that does
-        not fit, NotJoined, and MustReadWhole.
+        not fit or says what none does, NotJoined, MustReadWhole, and DiskError if a folder of the
+        job is gone.
         """
         try:
-            with pausing(self._pause, self._resume):
+            with pausing(self._pause, self._resume), self.thread.naming_hosts():
                 self.thread.start()
                 self._here.start()
                 self._meet()
