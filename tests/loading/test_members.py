@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from members import SOON
 
-from tux.base.errors import DiskError, PeerLost, TuxError
+from tux.base.errors import DataError, DiskError, PeerLost, TuxError
 from tux.cluster import heartbeat
 from tux.cluster.control import Bye, Go, HasLoaded, HasRead, Hello, control_in, pack
 from tux.cluster.meeting import Meeting
 from tux.cluster.socket_thread import SocketThread
+from tux.loading.columns import BadColumns
 from tux.loading.transfer import PIECE, WINDOW
-from tux.protocol.message import Kind
+from tux.protocol.message import BadMessage, Kind
 from tux.run.loader_member import FarMailbox, Member, explained
 
 SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
@@ -112,6 +113,23 @@ def test_a_loader_whose_launcher_is_gone_has_lost_it(tmp_path, monkeypatch):
     with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for 1 s"):
         with Member(asks, tmp_path, 1):
             pass
+
+
+def test_what_another_machine_tells_is_refused_by_the_name_of_its_loader(tmp_path):
+    member = Member(meeting(tmp_path, 0, 4, 2), tmp_path, 0)
+    try:
+        box = FarMailbox(member)
+        far = box._refused(4, BadColumns(3, "an array is missing"))
+        damaged = box._damaged(4, 3, ValueError("an array of '|O8'"))
+        near = box._refused(4, BadColumns(1, "an array is missing"))
+    finally:
+        member.thread.close(0.0)
+    begins = "a PIECE message of loader 3 was refused: in round 4, "
+    assert isinstance(far, BadMessage) and isinstance(damaged, BadMessage)
+    assert far.what == f"{begins}an array is missing" and far.where.startswith("loader 3 on ")
+    assert damaged.what == f"{begins}it is damaged: an array of '|O8'"
+    assert isinstance(near, DataError)
+    assert near.what == "what loader 1 tells in round 4 does not fit: an array is missing"
 
 
 def test_what_the_machine_lacks_is_no_fault_of_tux(tmp_path):

@@ -12,6 +12,7 @@ from loaded import files, one_process
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.loading import mailbox
+from tux.loading.columns import received
 from tux.loading.inactivity import Inactivity
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan
@@ -55,7 +56,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     [
         ({1500: "no", 300: "no", 1990: "no"}, DataError, "edges:301"),
         ({1500: "die"}, PeerLost, "SIGKILL"),
-        ({300: "sleep", 1500: "no", 1990: "die"}, PeerLost, "loader 2"),
+        ({300: "sleep", 1000: "no", 1990: "die"}, PeerLost, "loader 2"),
     ],
 )
 def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words):
@@ -111,6 +112,17 @@ def test_a_mailbox_carries_arrays_and_removes_its_files(tmp_path):
     assert os.listdir(tmp_path) == ["round-0.0"]
 
 
+def test_what_does_not_fit_is_told_with_its_round(tmp_path):
+    def loader():
+        inbox = yield [[np.arange(3)]]
+        received(inbox)[0].numbers(below=3)
+        inbox = yield [[np.arange(3)]]
+        received(inbox)[0].numbers(below=2)
+
+    with pytest.raises(DataError, match="what loader 0 tells in round 1 does not fit: numbers"):
+        Mailbox(tmp_path, 1, 0).carry(loader())
+
+
 def test_a_wait_for_another_loader_has_an_end(tmp_path):
     def loader():
         yield [[], []]
@@ -148,6 +160,9 @@ def test_a_wait_lasts_while_another_loader_works(tmp_path, monkeypatch):
         lambda content: content.replace(b'"<i8"', b'"|O8"'),
         lambda content: content.replace(b"[5]", b"[-]"),
         lambda content: content.replace(b"[5]", b"[9]"),
+        lambda content: content.replace(b'"<i8"', b'"<i3"'),
+        lambda content: content.replace(b"[5]", b"[0,99999999999999999999]"),
+        lambda content: (mailbox.MOST_TABLE + 1).to_bytes(8, "little") + b" " * (1 << 25),
     ],
 )
 def test_a_damaged_message_is_refused(tmp_path, damage):

@@ -1,5 +1,5 @@
-"""The arrays of a message, each of which is checked when it is taken: the numbers of another loader,
-perhaps of another machine, index arrays in compiled loops, which check nothing.
+"""The arrays of a message, each checked when it is taken: numbers of another loader, perhaps of
+another machine, index arrays in compiled loops, which check nothing.
 """
 
 from __future__ import annotations

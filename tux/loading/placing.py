@@ -100,9 +100,7 @@ def _sent(
         pieces = []
         for feed in feeds:
             length = lengths.get((p, feed.sender))
-            piece = (
-                feed.like(dtype, length) if count is None else feed.numbers(length, below=count)
-            )
+            piece = feed.like(dtype, length) if count is None else feed.numbers(length, below=count)
             lengths[p, feed.sender] = len(piece)
             pieces.append(piece)
             del piece
