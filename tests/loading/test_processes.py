@@ -2,12 +2,14 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from loaded import files, one_process
+from members import until
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError
@@ -66,6 +68,23 @@ def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words
         load_in_shares(tmp_path / "shares", job(tmp_path / "edges", 3), COMMAND)
     assert words in str(caught.value)
     assert os.listdir(tmp_path) == ["edges"]
+
+
+def test_a_folder_that_somebody_removes_is_told(tmp_path):
+    lines = [f"{at} b{at % 7} 1\n" for at in range(90)]
+    (tmp_path / "edges").write_text("".join(lines[:10]) + "sleep\n" + "".join(lines[10:]))
+
+    def remove():
+        reads = ".shares.*.part/.loading/sleeps-0"
+        until(lambda: [*tmp_path.glob(reads)], "loader 0 to read")
+        (sleeps,) = tmp_path.glob(reads)
+        sleeps.parent.rename(tmp_path / "elsewhere")
+
+    thread = threading.Thread(target=remove, daemon=True)
+    thread.start()
+    with pytest.raises(DiskError, match="was removed"):
+        load_in_shares(tmp_path / "shares", job(tmp_path / "edges", 2), COMMAND)
+    thread.join()
 
 
 def test_only_faults_of_the_input_wait_for_the_shares_before(tmp_path):
