@@ -100,7 +100,7 @@ def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
     is_that_of_one_machine("out", epochs=3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_lost_machine_has_all_of_them_start_again(here, monkeypatch):
     """The others have their parts, and nobody has all rows."""
     monkeypatch.setattr(driver, "LEASE", 0.0)

@@ -116,7 +116,7 @@ def test_a_machine_that_comes_back_reads_all_by_itself(start):
     assert len(read_run("out").incarnations) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machine_0_that_comes_back_reads_all_by_itself(start):
     first = start(0, *LONG, "--out", Path.cwd() / "out")
     other = start(1, *LONG)

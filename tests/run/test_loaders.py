@@ -130,8 +130,13 @@ def test_a_loader_that_is_stopped_is_lost(here, monkeypatch):
     assert "has been stopped for" in read_run("stopped").incarnations[0].why
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("workers", "partitioner"), [(3, "auto"), (5, "random")])
+@pytest.mark.parametrize(
+    ("workers", "partitioner"),
+    [
+        pytest.param(3, "auto", marks=pytest.mark.slow),
+        pytest.param(5, "random", marks=pytest.mark.long),
+    ],
+)
 def test_more_workers(here, monkeypatch, workers, partitioner):
     how = {"workers": workers, "partitioner": partitioner}
     train(f"shares-{workers}", **how)
