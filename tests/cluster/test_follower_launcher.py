@@ -58,7 +58,7 @@ def machine(tmp_path, monkeypatch):
             asked.append((job.nonce, lost))
             return Welcome(b"%d" % len(asked))
 
-        monkeypatch.setattr(follower_launcher, "ask", lambda job: Welcome(b"0"))
+        monkeypatch.setattr(follower_launcher, "ask", lambda job, patience: Welcome(b"0"))
         monkeypatch.setattr(follower_launcher, "ask_again", ask_again)
         job = job_in(folder, nonce=b"", graph=str(tmp_path), restarts=restarts)
         return Machine(job, folder, [1, 2], warned.append), asked, warned
@@ -141,7 +141,7 @@ def test_a_machine_that_the_user_ends_tells_machine_0(machine, monkeypatch):
 def test_a_machine_that_has_not_joined_tells_nothing(machine, monkeypatch):
     follower, _, _ = machine([(0, 0)])
 
-    def ask(job):
+    def ask(job, patience):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(follower_launcher, "ask", ask)

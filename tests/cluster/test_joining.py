@@ -22,11 +22,12 @@ from tux.engine.shard import Digest
 
 @pytest.fixture
 def machine0():
-    """Machine 0, listening: ``machine0(job)``. It has ``_begun`` to train or not."""
+    """Machine 0, listening: ``machine0(job)``. All its workers are there, or not."""
     threads = []
 
-    def start(job, *, begun=False):
-        launcher = SimpleNamespace(job=job, _begun=begun)
+    def start(job, *, complete=False):
+        attendance = SimpleNamespace(is_complete=complete)
+        launcher = SimpleNamespace(job=job, _attendance=attendance)
         launcher.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -87,7 +88,7 @@ def test_the_workers_of_another_machine_learn_from_which_states_they_go_on(tmp_p
 
 
 def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):
-    machine0(job_in(tmp_path, nonce=b"the nonce"), begun=True)
+    machine0(job_in(tmp_path, nonce=b"the nonce"), complete=True)
     with pytest.raises(Refused, match="machine 0 does not take this machine"):
         joining.ask(job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/command"))
 
@@ -115,14 +116,14 @@ def test_a_machine_that_has_lost_its_workers_tells_it_and_waits_for_others(
 def test_who_may_not_join_again_in_time_is_told(tmp_path, machine0, monkeypatch):
     """Machine 0 has all workers, of an incarnation that it does not know to be lost."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
-    machine0(job_in(tmp_path, nonce=b"old"), begun=True)
+    machine0(job_in(tmp_path, nonce=b"old"), complete=True)
     late = job_in(tmp_path, nonce=b"old", listen=f"ipc://{tmp_path}/command", rejoin=0.05)
     with pytest.raises(PeerLost, match="has not started the workers again"):
         joining.ask_again(late, "")
-    for limits in ({"rejoin": 0.02}, {"deadline": 0.2}):  # what ends first
-        again = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/o", restarts=1, **limits)
+    for patience, deadline in ((0.02, SOON), (SOON, 0.2)):  # what ends first
+        again = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/o", deadline=deadline)
         with pytest.raises(Refused, match="has all workers already"):
-            joining.ask(again)
+            joining.ask(again, patience)
 
 
 def test_a_machine_alone_names_whom_it_waits_for(tmp_path, monkeypatch):
@@ -267,10 +268,12 @@ def test_a_machine_that_leaves_says_so_at_once(tmp_path, machine0, nonce):
             launcher.receive(SOON, "a message")
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_machine_that_wants_to_load_when_there_are_workers_reads_all(tmp_path, machine0, begun):
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_machine_that_wants_to_load_when_there_are_workers_reads_all(
+    tmp_path, machine0, complete
+):
     job = job_in(tmp_path, nonce=b"the nonce")
-    launcher = machine0(job, begun=begun)
+    launcher = machine0(job, complete=complete)
     meeting = Meeting(
         workers=2,
         workers_here=1,

@@ -19,9 +19,9 @@ from tux.base.errors import (
 )
 from tux.base.signals import ending_deferred, handle_ending
 from tux.cluster import job_folder
+from tux.cluster.attendance import NotJoined
 from tux.cluster.incarnations import Incarnations
 from tux.cluster.job import Job
-from tux.cluster.missing import NotJoined
 from tux.cluster.restarts import Restarts, Start
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest

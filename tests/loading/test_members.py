@@ -107,9 +107,9 @@ def test_messages_of_any_size_arrive_in_their_rounds(tmp_path, n, each):
 
 
 def test_a_loader_whose_launcher_is_gone_has_lost_it(tmp_path, monkeypatch):
-    """However long it may wait for the others, and for a launcher that starts again."""
+    """However long it may wait for the others."""
     monkeypatch.setattr(heartbeat, "SILENCE", 1.0)
-    asks = meeting(tmp_path, 1, 2, 1, launcher="tcp://127.0.0.1:9", deadline=1e6, rejoin=1e6)
+    asks = meeting(tmp_path, 1, 2, 1, launcher="tcp://127.0.0.1:9", deadline=1e6)
     with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for 1 s"):
         with Member(asks, tmp_path, 1):
             pass

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from children import running
 from members import until
 from run_folders import model, untimed
 from tiny_ratings import RATINGS
@@ -28,16 +29,7 @@ LOADS = "load: 2 processes read"
 
 def loaders():
     """Process id of each loader of this process, by number."""
-    found = {}
-    for each in Path("/proc").iterdir():
-        try:
-            line = (each / "cmdline").read_bytes().decode().split("\0")
-            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # it is no process, or has just ended
-            continue
-        if "tux.run.loader_process" in line and parent == os.getpid():
-            found[int(line[line.index("tux.run.loader_process") + 2])] = int(each.name)
-    return found
+    return running("tux.run.loader_process")
 
 
 class Striking(Told):

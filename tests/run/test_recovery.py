@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from children import running
 from members import until
 from run_folders import model, untimed
 from tiny_ratings import RATINGS
@@ -25,16 +26,7 @@ STARTING = "wait for workers 0, 1 to start"
 
 def workers():
     """Process id of each worker of this process, by rank."""
-    found = {}
-    for each in Path("/proc").iterdir():
-        try:
-            line = (each / "cmdline").read_bytes().decode().split("\0")
-            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # it is no process, or has just ended
-            continue
-        if "tux.cluster.worker_process" in line and parent == os.getpid():
-            found[int(line[line.index("tux.cluster.worker_process") + 2])] = int(each.name)
-    return found
+    return running("tux.cluster.worker_process")
 
 
 class Killing(Told):

@@ -9,6 +9,7 @@ M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # of mallopt(3)
 LARGE = 1 << 20
 """Bytes of a block that is worth a mapping of its own."""
 ARENAS = 2
+"""Pools of the C library, which else has eight for each processor core."""
 
 
 def give_back_early() -> None:

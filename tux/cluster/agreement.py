@@ -53,9 +53,9 @@ def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
     return "; ".join(parts)
 
 
-def twice(rank: int) -> Refused:
-    """The error of two processes that are one worker."""
+def twice(number: int, role: str) -> Refused:
+    """The error of two processes that are one member; `role`: what it is called."""
     return Refused(
-        f"two processes say that they are worker {rank}",
+        f"two processes say that they are {role} {number}",
         do="give each machine its own --node-rank, and start each once",
     )

@@ -39,7 +39,7 @@ class FollowerLauncher(LocalWorkers):
 
     def __enter__(self) -> Self:
         try:
-            self._join(ask(self.job))
+            self._join(ask(self.job, self.job.rejoin if self.job.restarts else 0.0))
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise

@@ -125,14 +125,14 @@ def joined(job: Job, answer: Welcome) -> Job:
     return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
 
 
-def ask(job: Job | Meeting) -> Welcome:
+def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
     """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
     of the job, and while machine 0 is at work to start: the launcher may not be there yet, or an
     older one may be.
 
-    Refused if the job has all workers already; MustReadWhole to loaders, where not all machines
-    load. Where lost workers are started again, machine 0 may
-    not know yet that one is lost; then it is asked again for `job.rejoin` seconds.
+    MustReadWhole to loaders, where not all machines load. Refused if the job has had all workers
+    for the seconds of `patience`: where lost ones are started again, machine 0 may not know yet
+    that one is lost.
     """
     refused, first = None, 0.0
     with closing(asking(job, job.deadline)) as answers:
@@ -148,7 +148,7 @@ def ask(job: Job | Meeting) -> Welcome:
                         f"machine 0 does not take this machine: {why}",
                         do="give each machine its own --node-rank, and start each once",
                     )
-                    if not job.restarts or time.monotonic() - first >= job.rejoin:
+                    if time.monotonic() - first >= patience:
                         raise refused
     raise refused or DeadlinePassed(
         f"no answer from machine 0 at {_place(job)}",

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tux.base.errors import DeadlinePassed, PeerLost, Refused
+from tux.base.errors import DeadlinePassed, PeerLost
 from tux.base.signals import check_ending, ending_ignored, ending_noted
-from tux.base.text import numbers
-from tux.cluster import agreement, joining
+from tux.cluster import joining
+from tux.cluster.attendance import Attendance
 from tux.cluster.control import (
     At,
-    Beat,
     Bye,
     Control,
     End,
@@ -43,11 +42,10 @@ from tux.cluster.control import (
 )
 from tux.cluster.ending import LauncherEnding
 from tux.cluster.heartbeat import Deadline
-from tux.cluster.job import STARTING, Job
+from tux.cluster.job import Job
 from tux.cluster.joining import welcome
 from tux.cluster.keeper import Checkpointing, Keeper
 from tux.cluster.local_workers import LocalWorkers
-from tux.cluster.missing import NotJoined, machines_of
 from tux.cluster.refusals import Refusals
 from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.socket_thread import SocketThread
@@ -87,7 +85,8 @@ class Launcher(LocalWorkers):
             self._checkpointing = Checkpointing(
                 job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
             )
-        self._phase, self._begun = phase, False
+        self._phase = phase
+        self._attendance = Attendance(job.workers, ranks, job.traits, job.launcher)
         self._earlier: dict[int, list[Segment]] = {}  # lists before this start, by worker
         self._refusals = Refusals(warn)
         self.worker, self._model = worker, ModelReceiver(worker)
@@ -96,14 +95,14 @@ class Launcher(LocalWorkers):
         self._asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
         self._trains, self._over, self._ending = False, False, LauncherEnding(job.workers)
-        self.socket_thread = SocketThread(
+        self.socket_thread: SocketThread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
             job.number,
             self._handle,
             partners=range(job.workers),
             secret=job.secret,
-            foreign=self._foreign,
+            foreign=lambda message: self._attendance.foreign(self.socket_thread, message),
             outside=self._outside,
         )
         self._files = RemoteFiles(job, ranks, self._checkpointing, self.socket_thread.send)
@@ -130,24 +129,13 @@ class Launcher(LocalWorkers):
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
             return True
-        answer = Bye("its job has all workers already") if self._begun else welcome(self.job)
+        answer = (
+            Bye("its job has all workers already")
+            if self._attendance.is_complete
+            else welcome(self.job)
+        )
         joining.answer(sockets, join, answer, self.job.meeting)
         return True
-
-    def _foreign(self, message: Message) -> None:
-        """A message from a worker that is no member: its machine has other numbers of machines or
-        workers, or another process has the same rank.
-
-        Before training has begun, this ends the job. Later, only that worker is told.
-        """
-        hello = control_in(message)
-        if not isinstance(hello, Hello):
-            return
-        error = self._difference(message.source, hello) or agreement.twice(message.source)
-        bye = pack(Bye(error.what), message.dest, message.source)
-        self.socket_thread.reactor.answer(hello.address, bye)
-        if not self._begun:
-            self.socket_thread.inbox.put(error)
 
     # ---- start
 
@@ -161,50 +149,21 @@ class Launcher(LocalWorkers):
         """
         super().start()
         self.socket_thread.start()
-        missing = set(range(self.job.workers))
-        while missing:
-            message = self._receive_hello(missing)
+        attendance = self._attendance
+        while not attendance.is_complete:
+            message = attendance.receive(self._receive, self.job.deadline, self._phase)
             hello = control_in(message)
             if isinstance(hello, Hello):
-                if message.source not in missing:
-                    raise agreement.twice(message.source)
-                self._addresses[message.source] = hello.address
-                if error := self._difference(message.source, hello):
-                    raise error
-                if hello.ready:
-                    missing.discard(message.source)
-                else:
+                attendance.came(message.source, hello, self._addresses)
+                if not hello.ready:
                     self._files.give(message)
             elif message.kind is Kind.TAKEN:
                 self._files.taken(message)
-        self._begun = True
 
     @property
     def _addresses(self) -> list[str]:
         """The workers' addresses by rank ("" if unknown), then the launcher's own."""
         return self.socket_thread.addresses
-
-    def _receive_hello(self, missing: set[int]) -> Message:
-        """The next message, while some workers have not said hello."""
-        if missing & set(self.ranks):
-            waiting_for = f"workers {numbers(missing)} to start"
-            self._phase(f"wait for {waiting_for}")
-            return self._receive(STARTING, waiting_for)
-        waiting_for = machines_of(missing, len(self.ranks), self.job.launcher)
-        self._phase(f"wait for {waiting_for}")
-        try:
-            return self._receive(self.job.deadline, waiting_for)
-        except DeadlinePassed as late:
-            raise NotJoined(late.what) from None
-
-    def _difference(self, rank: int, hello: Hello) -> Refused | None:
-        """The error of a worker whose job is not this one; None if it is."""
-        if not (differences := agreement.differences(self.job.traits, hello.traits)):
-            return None
-        return Refused(
-            f"worker {rank} on {hello.host} does not fit this job: {differences}",
-            do="start the same command, with the same data, on all machines",
-        )
 
     # ---- epochs
 
@@ -230,7 +189,7 @@ class Launcher(LocalWorkers):
             yield from self._records(first)
             if self._checkpointing:
                 self._checkpointing.end(PATIENCE)
-        self._refusals.warn(self._own_beat(), end=True)
+        self._refusals.warn(self.socket_thread.reactor, end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
         """The records of the epochs from the `first`, which is 0 in a run of none, until all
@@ -358,11 +317,6 @@ class Launcher(LocalWorkers):
         for rank in range(self.job.workers):
             self._say(control, rank)
 
-    def _own_beat(self) -> Beat:
-        """What the launcher itself has refused."""
-        reactor = self.socket_thread.reactor
-        return Beat(refused=reactor.refused, last_refused=reactor.last_refused)
-
     def _receive(self, seconds: float, waiting_for: str) -> Message:
         """The next message; PeerLost as soon as a worker process ends, the error of a worker that
         fails.
@@ -372,7 +326,7 @@ class Launcher(LocalWorkers):
         """
         ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
         while True:
-            self._refusals.warn(self._own_beat())
+            self._refusals.warn(self.socket_thread.reactor)
             try:
                 message = self.socket_thread.receive(LOOK, waiting_for)
             except DeadlinePassed:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from tux.cluster import joining
-from tux.cluster.place import REJOIN, Place
+from tux.cluster.place import Place
 
 
 class Meeting(msgspec.Struct, kw_only=True, frozen=True):
@@ -27,8 +27,6 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
     traits: dict[str, str]
     deadline: float
     nonce: bytes = b""
-    rejoin: float = REJOIN
-    restarts: int = 0  # loaders are not started again
 
     @staticmethod
     def at(place: Place, workers: int, traits: dict[str, str], deadline: float) -> Meeting:
@@ -41,7 +39,6 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
             secret=place.secret,
             traits=traits,
             deadline=deadline,
-            rejoin=place.rejoin,
         )
 
     @property

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from tux.cluster.control import Beat
 
 INTERVAL = 60.0
 """Seconds between two warnings."""
+
+
+class Refused(Protocol):
+    """What a member has refused."""
+
+    @property
+    def refused(self) -> int:
+        """How many connections and messages."""
+
+    @property
+    def last_refused(self) -> str:
+        """The last of them, in words."""
 
 
 class Refusals:
@@ -26,11 +39,11 @@ class Refusals:
         """A heartbeat, with what the worker has refused so far."""
         self._beats[worker] = beat
 
-    def warn(self, own: Beat, *, end: bool = False) -> None:
-        """Warn of what was refused by the launcher, as its `own` heartbeat has it, and by the
-        workers: of the first at once, of more every minute and at the end.
+    def warn(self, own: Refused, *, end: bool = False) -> None:
+        """Warn of what was refused by the launcher itself, its `own`, and by the workers: of the
+        first at once, of more every minute and at the end.
         """
-        beats = {"the launcher": own} | {
+        beats: dict[str, Refused] = {"the launcher": own} | {
             f"{self._role} {rank}": beat for rank, beat in sorted(self._beats.items())
         }
         total = sum(beat.refused for beat in beats.values())

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError
 from tux.base.text import plural
-from tux.cluster.missing import NotJoined
+from tux.cluster.attendance import NotJoined
 from tux.engine.saved import Saved
 from tux.engine.state import place
 

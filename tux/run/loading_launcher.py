@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
+from tux.base.errors import DataError, DeadlinePassed, PeerLost
 from tux.base.signals import check_ending, ending_noted, pausing
 from tux.base.text import plural
-from tux.cluster import agreement, joining
+from tux.cluster import joining
+from tux.cluster.attendance import Attendance
 from tux.cluster.control import (
-    Beat,
     Bye,
     Control,
     Failed,
@@ -34,10 +34,8 @@ from tux.cluster.control import (
     pack,
 )
 from tux.cluster.heartbeat import Deadline
-from tux.cluster.job import STARTING
 from tux.cluster.joining import MustReadWhole
 from tux.cluster.meeting import Meeting
-from tux.cluster.missing import NotJoined, machines_of
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
 from tux.protocol.message import BadMessage, Kind, Message
@@ -70,16 +68,19 @@ class LoadingLauncher:
         warn: Callable[[str], None],
     ) -> None:
         self.meeting, self._here, self._phase = meeting, here, phase
-        self._refusals, self._begun = Refusals(warn, "loader"), False
+        self._refusals = Refusals(warn, "loader")
+        self._attendance = Attendance(
+            meeting.workers, here.numbers, meeting.traits, meeting.launcher, "loader"
+        )
         self._asked_for_job: float | None = None  # when a machine has done so first
-        self.thread = SocketThread(
+        self.thread: SocketThread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
             meeting.number,
             self._handle,
             partners=range(meeting.workers),
             secret=meeting.secret,
-            foreign=self._foreign,
+            foreign=lambda message: self._attendance.foreign(self.thread, message),
             outside=self._outside,
             role="loader",
         )
@@ -125,7 +126,7 @@ class LoadingLauncher:
                 self.thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
                 return True
             late = Bye("all machines have come, and load already")
-            answer = late if self._begun else Welcome(meeting.nonce)
+            answer = late if self._attendance.is_complete else Welcome(meeting.nonce)
             joining.answer(sockets, join, answer, meeting.meeting)
             return True
         if isinstance(join := joining.heard(frames, meeting.training), Join):
@@ -134,60 +135,20 @@ class LoadingLauncher:
             return True
         return False
 
-    def _foreign(self, message: Message) -> None:
-        """A message from a loader that is no member: its machine has other numbers of machines or
-        workers, or another process has the same number. Once all have met, only it is told.
-        """
-        hello = control_in(message)
-        if not isinstance(hello, Hello):
-            return
-        error = self._difference(message.source, hello) or agreement.twice(message.source)
-        bye = pack(Bye(error.what), message.dest, message.source)
-        self.thread.reactor.answer(hello.address, bye)
-        if not self._begun:
-            self.thread.inbox.put(error)
-
     # ---- in the main thread
 
     def _meet(self) -> None:
         """Wait until all loaders have said hello, and tell them who is where."""
-        missing = set(range(self.meeting.workers))
-        while missing:
-            message = self._receive_hello(missing)
+        attendance = self._attendance
+        while not attendance.is_complete:
+            message = attendance.receive(self._receive, self.meeting.deadline, self._phase)
             hello = control_in(message)
             if isinstance(hello, Failed):
                 raise as_error(hello)
             if not isinstance(hello, Hello):
                 raise BadMessage(message, "not all loaders have said hello")
-            if message.source not in missing:
-                raise agreement.twice(message.source)
-            self.thread.addresses[message.source] = hello.address
-            if error := self._difference(message.source, hello):
-                raise error
-            missing.discard(message.source)
-        self._begun = True
+            attendance.came(message.source, hello, self.thread.addresses)
         self._tell_all(Go(self.thread.addresses[: self.meeting.workers]))
-
-    def _receive_hello(self, missing: set[int]) -> Message:
-        """The next message, while some have not said hello. Those of this machine are first."""
-        if missing & {*self._here.numbers}:
-            return self._receive(STARTING, "loaders of this machine to start")
-        meeting = self.meeting
-        waiting_for = machines_of(missing, meeting.workers_here, meeting.launcher)
-        self._phase(f"wait for {waiting_for}")
-        try:
-            return self._receive(meeting.deadline, waiting_for)
-        except DeadlinePassed as late:
-            raise NotJoined(late.what) from None
-
-    def _difference(self, number: int, hello: Hello) -> Refused | None:
-        """The error of a loader that does not fit; None if it does."""
-        if not (differences := agreement.differences(self.meeting.traits, hello.traits)):
-            return None
-        return Refused(
-            f"loader {number} on {hello.host} does not fit: {differences}",
-            do="start the same command, with the same data, on all machines",
-        )
 
     def _wait_for_all(self) -> None:
         """Wait until all have loaded."""
@@ -219,14 +180,14 @@ class LoadingLauncher:
         """
         deadline = Deadline(seconds, self.thread.reactor.heartbeat)
         while True:
-            self._refusals.warn(self._own_beat())
+            self._refusals.warn(self.thread.reactor)
             check_ending()
             try:
                 return self.thread.receive(LOOK, waiting_for)
             except DeadlinePassed:
                 self._here.check()
                 asked = self._asked_for_job
-                if asked and not self._begun and time.monotonic() - asked > ALONE:
+                if asked and not self._attendance.is_complete and time.monotonic() - asked > ALONE:
                     raise MustReadWhole from None
                 deadline.waited(LOOK)
                 if deadline.left <= 0:
@@ -235,10 +196,6 @@ class LoadingLauncher:
                         where="the launcher",
                         do=LONGER,
                     ) from None
-
-    def _own_beat(self) -> Beat:
-        reactor = self.thread.reactor
-        return Beat(refused=reactor.refused, last_refused=reactor.last_refused)
 
     def _tell_all(self, control: Control) -> None:
         for number in range(self.meeting.workers):
@@ -259,4 +216,4 @@ class LoadingLauncher:
             # those of another machine may not have it yet
             self.thread.close(PATIENCE)
             self._here.end(PATIENCE)
-            self._refusals.warn(self._own_beat(), end=True)
+            self._refusals.warn(self.thread.reactor, end=True)
