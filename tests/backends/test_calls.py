@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tux.backends import calls as module
-from tux.backends.calls import Calls, Hello, Line
+from tux.backends.calls import Calls, Hello, Line, Stay
 from tux.backends.contract import MachineLost, served
 from tux.base.errors import DiskError
 
@@ -189,12 +189,48 @@ def test_a_stranger_is_not_heard(calls, machine):
         assert 1 not in calls.machines
 
 
-def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, monkeypatch):
-    monkeypatch.setattr(module, "SIGN", 0.05)
+class Recorder:
+    """A decoder that keeps what it has decoded, at both ends."""
+
+    def __init__(self, decoder):
+        self.decoder, self.seen = decoder, []
+
+    def decode(self, frame):
+        self.seen.append(self.decoder.decode(frame))
+        return self.seen[-1]
+
+    def stays(self):
+        return sum(isinstance(each, Stay) for each in self.seen)
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    made = Recorder(module._decoder)
+    monkeypatch.setattr(module, "_decoder", made)
+    monkeypatch.setattr(module, "POLL", 20)
+    return made
+
+
+def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, recorder, monkeypatch):
     command, *_ = machine(0)
     ready(calls, 0)
     stays = command.stays
-    until(lambda: command.stays > stays + 2)
+    monkeypatch.setattr(module, "SIGN", 0.05)
+    told = recorder.stays()
+    until(lambda: recorder.stays() > told + 3)
+    assert command.stays == stays, "only who asks for news renews the lease of a command"
+
+
+def test_a_machine_stays_while_the_driver_asks_another(calls, machine, recorder, monkeypatch):
+    """As when a large model is copied from machine 0."""
+    for rank in (0, 1):
+        machine(rank)
+    ready(calls, 0, 1)
+    assert calls.ask(0, "double", 1) == 2
+    monkeypatch.setattr(module, "SIGN", 1.0)
+    told = recorder.stays()
+    until(lambda: calls.ask(0, "double", 1) == 2 and recorder.stays() > told + 2)
+    assert calls.ask(1, "double", 3) == 6
 
 
 def test_a_machine_ends_when_its_driver_is_gone(calls, machine, monkeypatch):

@@ -77,7 +77,7 @@ class Reply(msgspec.Struct, tag=True, frozen=True):
 
 
 class Stay(msgspec.Struct, tag=True, frozen=True):
-    """The driver is there; it has nothing to ask yet."""
+    """The driver is there, and has nothing to ask. It does not renew the lease of the command."""
 
 
 class Leave(msgspec.Struct, tag=True, frozen=True):
@@ -104,7 +104,8 @@ class Calls:
         self._waiting: dict[int, queue.Queue[list[Any] | MachineLost]] = {}
         self._outgoing: deque[tuple[int, Said]] = deque()
         self._lock, self._closing = threading.Lock(), threading.Event()
-        self._has_called = False
+        self._told: dict[int, float] = {}  # when each machine was last sent something
+        self._is_leaving = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -114,7 +115,7 @@ class Calls:
         with self._lock:
             if self.lost is not None and method != LAST:
                 raise MachineLost(self.lost.what)
-            self._waiting[number], self._has_called = answer, True
+            self._waiting[number] = answer
         self._send(rank, Call(number, method, [*arguments]))
         try:
             reply = self._await(rank, answer)
@@ -149,6 +150,7 @@ class Calls:
 
     def leave(self) -> None:
         """Let all machines leave."""
+        self._is_leaving = True
         for rank in [*self.machines]:
             self._send(rank, Leave())
 
@@ -165,17 +167,25 @@ class Calls:
 
     def _serve(self) -> None:
         """What the thread of the sockets does."""
-        signed = time.monotonic()
         while not self._closing.is_set():
             self._sockets.poll(POLL)
             while (frames := self._sockets.receive()) is not None:
                 self._take(_decoder.decode(frames[0]))
-            if not self._has_called and time.monotonic() - signed > SIGN:
-                signed = time.monotonic()
-                self._outgoing += [(rank, Stay()) for rank in self.machines]
+            self._stay()
             self._empty()
         self._empty()
         self._sockets.close(1.0)
+
+    def _stay(self) -> None:
+        """Tell each machine that was not sent anything for a while that the driver is there: it
+        leaves by itself when it hears nothing for LEASE seconds.
+        """
+        if self._is_leaving:  # what nobody takes would hold up the end of the sockets
+            return
+        silent = time.monotonic() - SIGN
+        for rank in [*self.machines]:
+            if self._told.get(rank, silent) <= silent:
+                self._outgoing.append((rank, Stay()))
 
     def _empty(self) -> None:
         """Send what waits to be sent."""
@@ -183,6 +193,7 @@ class Calls:
             rank, what = self._outgoing.popleft()
             if self._sockets.dealers.connect(rank, self.machines[rank].endpoint):
                 self._sockets.dealers.send(rank, [msgspec.msgpack.encode(what)])
+                self._told[rank] = time.monotonic()
 
     def _take(self, what: Said) -> None:
         match what:
@@ -241,8 +252,6 @@ class Line:
                     match _decoder.decode(frames[0]):
                         case Call() as call:
                             pool.submit(self._answer, call)
-                        case Stay():
-                            self._command.stay()
                         case Leave():
                             return
                 while self._replies:
