@@ -32,6 +32,9 @@ CLOSING = 15.0
 NOTICED = 90.0
 """Seconds within which Ray notices that a node is gone."""
 
+SIGN = 2.0
+"""Seconds after which a machine that still writes its rows is asked for a sign of life."""
+
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
 
@@ -251,10 +254,13 @@ class RayMachine(Machine):
         return self._answer(self.actor.serve.remote(method, [*arguments]), seconds)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """See `Machine`. It may take long; a machine that is lost ends it."""
-        self._answer(self.actor.take.remote(name, data, {**notes}), None)
+        """See `Machine`. It may take long; a machine that gives no sign of life is lost."""
+        reply = self.actor.take.remote(name, data, {**notes})
+        while not self._ray.wait([reply], timeout=SIGN)[0]:
+            self.ask("sees", name)  # any call that is answered at once
+        self._answer(reply, SILENCE)
 
-    def _answer(self, reply: Any, seconds: float | None) -> Any:
+    def _answer(self, reply: Any, seconds: float) -> Any:
         ray = self._ray
         try:
             return answered(ray.get(reply, timeout=seconds))
