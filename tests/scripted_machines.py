@@ -2,7 +2,7 @@
 
 import time
 
-from tux.backends.contract import Backend, Machine, MachineLost
+from tux.backends.contract import Backend, Machine, MachineLost, Rows
 
 
 class Scripted(Backend):
@@ -27,6 +27,12 @@ class Scripted(Backend):
             self.machines[rank] = One(self, rank)
             return self.machines[rank]
         return None
+
+    def taken(self, data):
+        return data if isinstance(data, Rows) else None
+
+    def takes(self, rank, *what):
+        """What a machine does with rows."""
 
     def close(self):
         self.closed += 1
@@ -72,6 +78,10 @@ class One(Machine):
             raise each
         lines, code = each
         return [[["out" if "error" not in line else "err", line] for line in lines], code]
+
+    def take(self, *what):
+        self.backend.asked.append((self.rank, "take"))
+        self.backend.takes(self.rank, *what)
 
     def kill(self):
         self.backend.asked.append((self.rank, "kill"))

@@ -1,5 +1,6 @@
 """What the driver decides, on machines that do what a test says."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -9,9 +10,9 @@ from scripted_machines import Scripted
 
 from tux.apps.mf.mf import MF
 from tux.backends import driver
-from tux.backends.contract import MachineLost, Order
+from tux.backends.contract import MachineLost, Order, Rows
 from tux.backends.run import run
-from tux.base.errors import DeadlinePassed, Refused, TuxError, UsageError
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
 from tux.cli.main import main
 from tux.run.folder import App, Origin, Run, read_run, write_run
 from tux.run.options import RunOptions
@@ -29,10 +30,10 @@ def at_once(monkeypatch):
 
 
 class Said(list):
-    def started(self, backend, machines=2, **options):
+    def started(self, backend, machines=2, data="/data", **options):
         return run(
             MF(),
-            "/data",
+            data,
             options=RunOptions(**options),
             on=backend,
             machines=machines,
@@ -59,6 +60,41 @@ def test_lines_of_machine_0_are_shown_and_its_exit_code_is_that_of_the_run():
     assert second[-3] == "1"
     keys = {msgspec.msgpack.decode(packed, type=Order).key for _, packed in backend.orders}
     assert len(keys) == 1 and len(keys.pop()) == 64
+
+
+class Few(Rows):
+    """Rows that all machines get."""
+
+    whole = "rows"
+
+    def size(self):
+        return 0
+
+    def shares(self, machines):
+        return ()
+
+
+def test_all_machines_take_their_rows_side_by_side_before_one_begins():
+    class Taking(Scripted):
+        both = threading.Barrier(2, timeout=60.0)
+
+        def takes(self, rank, *what):
+            assert what == ("rows", "data.parquet", {})
+            self.both.wait()
+
+    backend = Taking({0: [ENDS], 1: [ENDS]})
+    assert Said().started(backend, data=Few()) == 0
+    methods = [method for _, method in backend.asked if method in ("take", "begin")]
+    assert methods == ["take", "take", "begin", "begin"]
+
+
+def test_an_error_of_a_machine_that_takes_its_rows_ends_the_run():
+    class Full(Scripted):
+        def takes(self, rank, *what):
+            raise DiskError(f"the disk of machine {rank} is full")
+
+    with pytest.raises(DiskError, match="the disk of machine . is full"):
+        Said().started(Full({}), data=Few())
 
 
 def test_another_machine_that_cannot_go_on_ends_the_run():

@@ -105,13 +105,33 @@ class Driver:
         self._meeting = f"{self._machines[0].address}:{abouts[0][1]}"
         self._codes = [None] * run.machines
         self._check_shared(range(run.machines))
+        self._give(range(run.machines))
         for rank in range(run.machines):
             self._begin(rank, resumes=resumes)
 
+    def _give(self, ranks: Sequence[int]) -> None:
+        """Have machines write the rows that they are given, side by side: the command of one that
+        has them would wait for the others only as long as --timeout says. Raises the first error.
+        """
+        given: queue.Queue[Exception | None] = queue.Queue()
+
+        def give(rank: int, machine: Machine) -> None:
+            try:
+                for name, data, notes in self._run.given(rank):
+                    machine.take(data, name, notes)
+                given.put(None)
+            except Exception as error:
+                given.put(error)
+
+        for rank in ranks:
+            arguments = (rank, self._machines[rank])
+            threading.Thread(target=give, args=arguments, daemon=True).start()
+        for _ in ranks:
+            if (error := given.get()) is not None:
+                raise error
+
     def _begin(self, rank: int, *, resumes: bool = False) -> None:
-        """Start the command of a machine, and follow it."""
-        for name, data, notes in self._run.given(rank):
-            self._machines[rank].take(data, name, notes)
+        """Start the command of a machine that has its rows, and follow it."""
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
         self._machines[rank].ask("begin", order.packed())
         self._codes[rank] = None
@@ -240,6 +260,7 @@ class Driver:
             self._machines[rank] = other
             self._hosts[rank], _, self._folders[rank] = other.ask("about")
             self._check_shared([rank])
+            self._give([rank])
             self._begin(rank)
         except MachineLost as again:
             self._lost(rank, again)
