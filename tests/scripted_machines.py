@@ -31,6 +31,9 @@ class Scripted(Backend):
     def taken(self, data):
         return data if isinstance(data, Rows) else None
 
+    def called(self, rank, method):
+        """Any method of a machine."""
+
     def takes(self, rank, *what):
         """What a machine does with rows."""
 
@@ -47,6 +50,7 @@ class One(Machine):
     def ask(self, method, *arguments):
         backend = self.backend
         backend.asked.append((self.rank, method))
+        backend.called(self.rank, method)
         match method:
             case "about":
                 backend.abouts += 1

@@ -1,5 +1,7 @@
 """What the driver decides, on machines that do what a test says."""
 
+import itertools
+import re
 import threading
 import time
 from types import SimpleNamespace
@@ -195,6 +197,61 @@ def test_a_machine_that_is_lost_before_it_begins_takes_a_restart_too(tmp_path):
     backend = AtWork(out, {0: [LOST, ENDS], 1: [GOES_ON, ENDS]}, stillborn=[3, 5])
     assert Said().started(backend, out=out, checkpoint_every="1") == 0
     assert backend.started == 4
+
+
+class Leaving(Scripted):
+    """At a method's `number`-th call, its machine is gone."""
+
+    def __init__(self, *given, method, number, **more):
+        super().__init__(*given, **more)
+        self.method, self.number, self.count = method, number, itertools.count(1)
+
+    def called(self, rank, method):
+        if method == self.method and next(self.count) == self.number:
+            raise MachineLost("its actor is gone")
+
+    def takes(self, rank, *what):
+        self.called(rank, "take")
+
+
+@pytest.mark.parametrize("method", ["about", "take", "begin"])
+def test_a_machine_that_is_lost_at_the_first_start_takes_a_restart(method):
+    def leaving():
+        scripts = {0: [GOES_ON, ENDS], 1: [ENDS, ENDS]}
+        return Leaving(scripts, method=method, number=2)
+
+    backend, said = leaving(), Said()
+    backend.until = lambda: backend.started == 2
+    assert said.started(backend, data=Few(), restarts=1) == 0
+    assert backend.started == 2
+    assert any(re.search(r"machine . \(.+\) is lost.*all machines are started", s) for s in said)
+    with pytest.raises(MachineLost, match=r"^machine . \(.+\) is lost: its actor is gone"):
+        Said().started(leaving(), data=Few())
+
+
+def test_the_first_start_of_a_run_with_checkpoints_may_come_again(tmp_path):
+    """Nobody has begun to write to its folder."""
+    scripts = {0: [ENDS], 1: [ENDS]}
+    backend = Leaving(scripts, method="about", number=2)
+    assert Said().started(backend, out=tmp_path / "out", checkpoint_every="1") == 0
+    assert backend.started == 2
+    assert all("--resume" not in words for _, words in orders(backend))
+
+
+def test_a_machine_that_is_lost_when_its_command_is_started_again():
+    backend = Leaving({0: [GOES_ON], 1: [[([], 4)], ENDS]}, method="begin", number=3)
+    backend.until = lambda: len(backend.orders) == 3
+    said = Said()
+    assert said.started(backend, restarts=2) == 0
+    assert any("its command is started again" in line for line in said)
+    assert sum("another takes its place" in line for line in said) == 1
+
+
+def test_a_machine_that_is_lost_while_its_folder_is_copied_is_named(tmp_path):
+    backend = Leaving({0: [ENDS]}, method="read", number=1, files={"run.json": b"{}"})
+    with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost: its actor is gone"):
+        Said().started(backend, 1, out=tmp_path / "out")
+    assert not any(tmp_path.iterdir())
 
 
 def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
