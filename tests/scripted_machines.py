@@ -15,10 +15,12 @@ class Scripted(Backend):
         self.replaces, self.sees, self.files, self.deaf = replaces, sees, files or {}, deaf
         self.abouts, self.stillborn = 0, stillborn  # the numbers of calls that find a machine gone
         self.until = lambda: False  # machine 0 has ended well
-        self.asked, self.orders, self.closed, self.started = [], [], 0, 0
+        self.asked, self.orders, self.wanted = [], [], []
+        self.closed, self.started = 0, 0
 
     def start(self, wanted):
         self.started += 1
+        self.wanted.append(wanted)
         self.machines = [One(self, rank) for rank in range(wanted.machines)]
         return self.machines
 

@@ -90,6 +90,12 @@ def test_all_machines_take_their_rows_side_by_side_before_one_begins():
     assert methods == ["take", "take", "begin", "begin"]
 
 
+def test_a_back_end_is_given_the_rows_of_its_own_run():
+    backend, rows = Scripted({0: [ENDS, ENDS], 1: [ENDS, ENDS]}), Few()
+    assert Said().started(backend, data=rows) == Said().started(backend) == 0
+    assert [each.rows for each in backend.wanted] == [{"data.parquet": rows}, {}]
+
+
 def test_an_error_of_a_machine_that_takes_its_rows_ends_the_run():
     class Full(Scripted):
         def takes(self, rank, *what):

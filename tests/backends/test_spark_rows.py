@@ -1,5 +1,5 @@
-"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, which
-DataFrames are of a run.
+"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, the rows
+of a run.
 """
 
 from itertools import pairwise
@@ -9,8 +9,9 @@ import pytest
 
 from tux.arrays.arrow import read_parquet
 from tux.backends import spark, spark_rows
+from tux.backends.contract import Wanted
 from tux.backends.spark import Spark
-from tux.base.errors import DataError
+from tux.base.errors import DataError, UsageError
 from tux.run.machine_share import MachineShare, share_of
 
 REPORT = """An error occurred while calling o87.collectToPython.
@@ -123,18 +124,23 @@ def test_a_report_without_words_has_a_reason():
     assert spark._reason("") == "no reason given"
 
 
-def test_a_back_end_forgets_the_data_frames_of_the_run_before():
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
-    backend, frames = Spark(object()), [frame() for _ in range(3)]
+def wanted(**frames):
+    """What a run with these DataFrames needs."""
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
+    rows = {f"{name}.parquet": Spark().taken(kind()) for name in frames}
+    return Wanted(2, 1, 1.0, rows=rows)
 
-    def taken(*data):
-        return [rows and rows.whole for rows in map(backend.taken, data)]
 
-    def held():
-        return [rows.whole for rows in backend._frames]
+def test_a_back_end_keeps_no_data_frames():
+    """Those of a run that fails before it starts would reach the next one."""
+    backend = Spark(object())
+    before = dict(vars(backend))
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    assert backend.taken(frame).whole is frame
+    assert backend.taken("a.csv") is None and backend.taken(None) is None
+    assert vars(backend) == before
 
-    assert taken(frames[0], None, "a.csv") == [frames[0], None, None]
-    backend.close()
-    assert held() == frames[:1], "it may be started again"
-    assert taken(*frames[1:]) == frames[1:]
-    assert held() == frames[1:]
+
+def test_held_out_rows_alone():
+    with pytest.raises(UsageError, match="held-out rows are a DataFrame, and DATA is none"):
+        Spark(object()).start(wanted(test=0))

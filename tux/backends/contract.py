@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -35,13 +35,15 @@ class MachineLost(PeerLost):
 @dataclass(frozen=True)
 class Wanted:
     """What a run needs: so many `machines`, each with so many processor `cores`, within `deadline`
-    seconds. `say` takes a line for the user about the wait.
+    seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken` has given
+    for this run, by the names of the files that they become.
     """
 
     machines: int
     cores: int
     deadline: float
     say: Callable[[str], None] = lambda text: None
+    rows: Mapping[str, Rows] = field(default_factory=dict)
 
 
 class Machine(ABC):
@@ -114,7 +116,7 @@ class Backend(ABC):
 
     def taken(self, data: Any) -> Rows | None:
         """The rows of data that this engine holds, such as a data frame; None for what is no such
-        data. Called before `start`.
+        data. The back-end keeps nothing of it: `start` is given the rows of its run.
         """
         return None
 

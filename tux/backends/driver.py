@@ -95,7 +95,7 @@ class Driver:
     def _place(self) -> None:
         """Place all machines."""
         run = self._run
-        wanted = Wanted(run.machines, run.cores, run.deadline, self._say)
+        wanted = Wanted(run.machines, run.cores, run.deadline, self._say, run.rows)
         self._machines = [*self._backend.start(wanted)]
         self._hosts = [machine.address for machine in self._machines]
         self._codes = [None] * run.machines

@@ -52,7 +52,9 @@ class RemoteRun:
     out: Path | None
     is_shared: bool
     command: list[str] = field(default_factory=list)  # of the user, for run.json
-    # by the name of a file in a machine's folder, what `Machine.take` writes there
+    # of the engine: by the name of a file in a machine's folder, the rows that are written there
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    # what `Machine.take` needs for them
     held: Mapping[str, Any] = field(default_factory=dict)
     # the same of TRAIN for each machine, by rank, where each gets a share of the rows
     dealt: Sequence[Any] = ()
@@ -136,6 +138,7 @@ def remote_run(
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
+        rows=rows,
         held=held,
         dealt=dealt,
     )

@@ -16,6 +16,7 @@ from uuid import uuid4
 from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
+from tux.backends.remote_run import TRAIN
 from tux.backends.spark_rows import counted, cuts, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.run.machine_share import MachineShare
@@ -36,8 +37,6 @@ class Spark(Backend):
 
     def __init__(self, session: Any = None) -> None:
         self._given = session
-        self._frames: list[DataFrame] = []  # what the machines are to have: train, then test
-        self._is_over = False  # whether they are those of a run before
         self._session: Any = None
         self._owns = False
         self._calls: Calls | None = None
@@ -46,19 +45,16 @@ class Spark(Backend):
 
     def taken(self, data: Any) -> Rows | None:
         """The rows of a DataFrame. They come with the stage."""
-        if self._is_over:
-            self._frames, self._is_over = [], False
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
-        self._given = self._given or data.sparkSession
-        self._frames.append(DataFrame(data))
-        return self._frames[-1]
+        return DataFrame(data)
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         limit = time.monotonic() + wanted.deadline
         if self._session is None:
-            self._session, self._owns = _session(self._given)
+            given = next((each.whole.sparkSession for each in _frames(wanted)), None)
+            self._session, self._owns = _session(self._given or given)
         while True:
             self._await_slots(wanted, limit)
             self._submit(wanted)
@@ -76,7 +72,6 @@ class Spark(Backend):
 
     def close(self) -> None:
         """See `Backend`."""
-        self._is_over = True
         self._end_stage()
         session, self._session = self._session, None
         if session is not None and self._owns:
@@ -125,8 +120,9 @@ class Spark(Backend):
         """Have the stage run, by a thread."""
         host = self._session.sparkContext.getConf().get("spark.driver.host")
         self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
-        first = self._frames[0].first if self._frames else []
-        frames = [each.whole for each in self._frames]
+        rows = _frames(wanted)
+        first = rows[0].first if rows else []
+        frames = [each.whole for each in rows]
         frame = placed(self._session, wanted.machines, frames, first)
         task = _task(self._calls.address, self._calls.secret, wanted.machines if first else 0)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
@@ -163,8 +159,8 @@ class Spark(Backend):
                     do="end other jobs of the application, or wait for them",
                 )
             time.sleep(0.05)
-        if self._frames:
-            self._frames[0].check([each.rows for each in there])
+        if frames := _frames(wanted):
+            frames[0].check([each.rows for each in there])
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
 
@@ -212,6 +208,15 @@ class DataFrame(Rows):
             )
 
 
+def _frames(wanted: Wanted) -> list[DataFrame]:
+    """The DataFrames of a run: that to train on, then the one that is held out. UsageError for one
+    without the other.
+    """
+    if wanted.rows and TRAIN not in wanted.rows:
+        raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
+    return [each for each in wanted.rows.values() if isinstance(each, DataFrame)]
+
+
 class SparkMachine(Machine):
     """The driver's end of one task."""
 
@@ -223,9 +228,7 @@ class SparkMachine(Machine):
         return self._calls.ask(self._rank, method, *arguments)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Nothing: the task has written the rows already. UsageError if it took them for others."""
-        if name not in [each for each, _ in self.ask("files", ".")]:
-            raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
+        """Nothing: the task has written the rows already."""
 
     def kill(self) -> None:
         """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
