@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tux.arrays.arrow import read_parquet
-from tux.backends import spark, spark_rows
+from tux.backends import spark_reports, spark_rows
 from tux.backends.contract import Wanted
 from tux.backends.spark import Spark
 from tux.base.errors import DataError, UsageError
@@ -73,12 +73,14 @@ def test_every_cut_gives_shares_of_as_many_rows():
 
 
 def test_rows_that_are_others_than_were_counted():
-    rows = spark.DataFrame(None)
+    rows = spark_rows.DataFrame(None)
     rows.check([3, 4])  # all have all
     rows._counts, rows.first = {0: 7}, [3]
     rows.check([3, 4])
-    for others in ([3, 3], [0, 7]):
-        with pytest.raises(DataError, match="had 7 rows when they were counted"):
+    with pytest.raises(DataError, match="had 7 rows when they were counted, and has 6 now"):
+        rows.check([3, 3])
+    for others, first in (([0, 7], "machine 0 has got 0"), ([4, 3], "machine 0 has got 4")):
+        with pytest.raises(DataError, match=f"other partitions.*{first} of them, and should have"):
             rows.check(others)
     with pytest.raises(DataError, match="has no rows"):
         rows.check([0, 0])
@@ -109,7 +111,7 @@ def test_no_rows_give_no_file(tmp_path, batches):
     ],
 )
 def test_the_reason_of_a_failed_stage(cause, reason):
-    assert spark._reason(REPORT.format(cause=cause)) == reason
+    assert spark_reports.reason(REPORT.format(cause=cause)) == reason
 
 
 def test_the_reason_why_there_is_no_session():
@@ -117,11 +119,11 @@ def test_the_reason_why_there_is_no_session():
     cause = "java.lang.IllegalArgumentException: requirement failed: a setting is too large"
     where = "\tat scala.Predef$.require(Predef.scala:337)"
     report = f"An error occurred while calling None.JavaSparkContext.\n: {cause}\n{where}\n"
-    assert spark._reason(report) == cause
+    assert spark_reports.reason(report) == cause
 
 
 def test_a_report_without_words_has_a_reason():
-    assert spark._reason("") == "no reason given"
+    assert spark_reports.reason("") == "no reason given"
 
 
 def wanted(**frames):

@@ -17,8 +17,9 @@ from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
 from tux.backends.remote_run import TRAIN
-from tux.backends.spark_rows import counted, cuts, placed, spool
-from tux.base.errors import DataError, DeadlinePassed, UsageError
+from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
+from tux.backends.spark_rows import DataFrame, placed, spool
+from tux.base.errors import DeadlinePassed, UsageError
 from tux.run.machine_share import MachineShare
 
 PAUSE = 1.0
@@ -26,8 +27,6 @@ PAUSE = 1.0
 
 PATIENCE = 30.0
 """Seconds in which a stage ends that is to end."""
-
-ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
 
 
 class Spark(Backend):
@@ -164,50 +163,6 @@ class Spark(Backend):
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
 
-class DataFrame(Rows):
-    """The rows of a DataFrame. `first`: of each machine but the first, the number of its first row,
-    where each gets a share of them.
-    """
-
-    def __init__(self, frame: Any) -> None:
-        self._frame, self._counts, self.first = frame, dict[int, int](), list[int]()
-
-    @property
-    def whole(self) -> Any:
-        """See `Rows`."""
-        return self._frame
-
-    def size(self) -> int:
-        """See `Rows`: as Spark knows the size of a row by its types."""
-        try:
-            self._counts = counted(self._frame)
-            return sum(self._counts.values()) * int(self._frame._jdf.schema().defaultSize())
-        except Exception as error:
-            raise DataError(
-                f"the DataFrame cannot be computed: {_reason(str(error))}",
-                do="see that its own count() works",
-            ) from None
-
-    def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
-        if sum(self._counts.values()) < machines:
-            return ()
-        self.first = cuts(self._counts, machines)
-        return [self._frame] * machines
-
-    def check(self, rows: Sequence[int]) -> None:
-        """DataError if the machines have got so many rows each, and should not have."""
-        if not sum(rows):
-            raise DataError("the DataFrame has no rows", do="look at its filters")
-        before = sum(self._counts.values())
-        if self.first and (sum(rows) != before or not all(rows)):
-            raise DataError(
-                f"the DataFrame had {before:,} rows when they were counted, and has others now: "
-                f"{sum(rows):,}",
-                do="persist() it, or read it from files, so that it has the same rows each time",
-            )
-
-
 def _frames(wanted: Wanted) -> list[DataFrame]:
     """The DataFrames of a run: that to train on, then the one that is held out. UsageError for one
     without the other.
@@ -241,16 +196,7 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
         stage.collect()
         calls.lose(ENDED)
     except Exception as error:
-        calls.lose(f"{ENDED}: {_reason(str(error))}")
-
-
-def _reason(text: str) -> str:
-    """Why a stage has failed, from Spark's long report: the cause that stands last in it."""
-    stripped = (line.strip().removeprefix(": ") for line in text.splitlines())
-    lines = [line for line in stripped if line]
-    lost = [line for line in lines if LOST_EXECUTOR in line]
-    errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Lost"))]
-    return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]
+        calls.lose(f"{ENDED}: {reason(str(error))}")
 
 
 def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -290,7 +236,7 @@ def _session(given: Any) -> tuple[Any, bool]:
         raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
     except Exception as error:
         raise UsageError(
-            f"no Spark session: {_reason(str(error))}",
+            f"no Spark session: {reason(str(error))}",
             do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
         ) from None
     if "connect" in type(session).__module__.split("."):
