@@ -1,17 +1,24 @@
 """The command of one machine, and what may be asked of it."""
 
 import os
+import signal
+import time
+from pathlib import Path
 
 import msgspec
 import pytest
 
 import tux
+from faults.clusters import processes
+from tux.backends import machine_command as module
 from tux.backends.contract import FOLDER, Order, answered
 from tux.backends.machine_command import LARGEST, MachineCommand
-from tux.base.errors import DiskError, Refused
+from tux.base.errors import DeadlinePassed, DiskError, Refused
+from tux.base.processes import lives
 from tux.program.source_files import digest_of
 
 KEY = "5e" * 32
+LIMIT = 60.0  # seconds after which a test counts as hung
 
 
 @pytest.fixture
@@ -59,6 +66,40 @@ def test_a_command_is_killed(machine):
     ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
     ask(machine, "end")
     assert ask(machine, "news", 0.0) == [[], None]
+
+
+def until(true):
+    limit = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux alone ends it")
+def test_a_command_ends_with_a_guard_that_is_killed(machine):
+    ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
+    [guard] = [pid for pid, (words, _) in processes().items() if str(machine.folder) in words]
+
+    def commands():
+        return [pid for pid, (_, parent) in processes().items() if parent == guard]
+
+    until(commands)
+    [command] = commands()
+    os.kill(guard, signal.SIGKILL)
+    until(lambda: not lives(command))
+    ask(machine, "end")
+    assert ask(machine, "news", 0.0) == [[], None]
+
+
+def test_a_command_that_does_not_end_is_told(machine, monkeypatch):
+    monkeypatch.setattr(module, "KILLED", 0.0)
+    ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
+    with monkeypatch.context() as deaf:
+        deaf.setattr(machine, "_wish", lambda wish: None)
+        with pytest.raises(DeadlinePassed, match="has not ended"):
+            ask(machine, "end")
+    monkeypatch.undo()
+    ask(machine, "end")
 
 
 def test_files_come_in_pieces(machine):

@@ -24,7 +24,7 @@ from typing import IO, Any
 import tux
 from tux.backends.contract import FOLDER, LEASE, Order, order_of, served
 from tux.base.disk import writing
-from tux.base.errors import DiskError, Refused, TuxError
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.program.source_files import digest_of
 
 HELD = 10_000
@@ -38,6 +38,11 @@ LARGEST = 1 << 20
 
 PORTS = range(20_000, 32_768)
 """Of which one is chosen: below those that Linux gives to connections by itself."""
+
+KILLED = 30.0
+"""Seconds in which a command that was killed is gone, with all that it has started; the guard gives
+that 10 s.
+"""
 
 GUARD = Path(__file__).with_name("guard.py")
 
@@ -163,10 +168,17 @@ class MachineCommand:
 
     def end(self) -> None:
         """Kill the command, and wait until it and what it has started are gone. Its lines are
-        lost.
+        lost. DeadlinePassed.
         """
         self._wish("kill")
+        limit = time.monotonic() + KILLED
         while self._runs and len(self._codes) < 2:
+            if time.monotonic() > limit:
+                raise DeadlinePassed(
+                    f"a command was killed {KILLED:.0f} s ago, and has not ended",
+                    where=f"the end of a command on {socket.gethostname()}",
+                    do="end what still runs there; its disk may not answer",
+                )
             self.news(1.0)
         self._runs = False
         self._codes.clear()
@@ -194,7 +206,8 @@ class MachineCommand:
         """End the command, and remove the machine's folder."""
         with suppress(OSError, ValueError):
             self._guard.stdin.close()  # type: ignore[union-attr]
-        while any(reader.is_alive() for reader in self._readers):
+        limit = time.monotonic() + KILLED  # who still writes then is left alone
+        while any(reader.is_alive() for reader in self._readers) and time.monotonic() < limit:
             with suppress(queue.Empty):  # room for the last lines, which nobody wants
                 self._lines.get(timeout=0.05)
         shutil.rmtree(self.folder, ignore_errors=True)  # where the guard was killed
