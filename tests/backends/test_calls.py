@@ -8,7 +8,7 @@ import pytest
 from tux.backends import calls as module
 from tux.backends.calls import Calls, Hello, Line, Stay
 from tux.backends.contract import MachineLost, served
-from tux.base.errors import DiskError
+from tux.base.errors import DiskError, TuxError
 
 LIMIT = 60.0  # seconds after which a test counts as hung
 
@@ -33,6 +33,9 @@ class Command:
 
     def fails(self):
         raise DiskError("the disk is full", where="here", do="free space")
+
+    def breaks(self):
+        raise FileNotFoundError("no such folder")
 
     def waits(self):
         assert self.release.wait(LIMIT)
@@ -104,12 +107,71 @@ def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machin
         calls.ask(0, "double", 1)
 
 
+def asking(calls, rank, method):
+    """Ask in a thread of its own: the thread, and what comes of it."""
+    found = []
+
+    def ask():
+        try:
+            found.append(calls.ask(rank, method))
+        except MachineLost as error:
+            found.append(error.what)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    until(lambda: calls._waiting)
+    return thread, found
+
+
+def test_a_machine_that_is_ending_its_command_is_waited_for(calls, machine):
+    command = Command()
+    command.end = command.waits
+    machine(0, command=command)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "end")
+    calls.lose("the stage has ended")
+    command.release.set()
+    thread.join(LIMIT)
+    assert found == ["done"]
+
+
+def test_nobody_waits_when_the_driver_has_closed(calls, machine, monkeypatch):
+    command = Command()
+    command.end = command.waits
+    _, serving, _ = machine(0, command=command)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "end")
+    calls.close()
+    thread.join(LIMIT)
+    assert found == ["the run is over"]
+    with pytest.raises(MachineLost, match="the run is over"):
+        calls.ask(0, "end")
+    monkeypatch.setattr(module, "LEASE", 0.0)  # nobody tells it to leave
+    command.release.set()
+    serving.join(LIMIT)
+
+
+def test_a_message_that_cannot_be_read_is_told(calls, machine, monkeypatch):
+    command, serving, _ = machine(0)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "waits")
+    with Line(Command(), calls.address, calls.secret, 1) as line:
+        line._sockets.dealers.send(module.DRIVER, [b"\xc1"])
+        thread.join(LIMIT)
+    assert "lost its connection to the machines: DecodeError" in found[0]
+    monkeypatch.setattr(module, "LEASE", 0.0)
+    command.release.set()
+    serving.join(LIMIT)
+
+
 def test_an_error_is_raised_at_the_driver(calls, machine):
     machine(0)
     ready(calls, 0)
     with pytest.raises(DiskError, match="the disk is full") as raised:
         calls.ask(0, "fails")
     assert (raised.value.where, raised.value.do) == ("here", "free space")
+    with pytest.raises(TuxError, match="FileNotFoundError: no such folder"):
+        calls.ask(0, "breaks")
 
 
 def test_a_call_passes_one_that_waits(calls, machine):

@@ -13,7 +13,7 @@ from faults.clusters import processes
 from tux.backends import machine_command as module
 from tux.backends.contract import FOLDER, Order, answered
 from tux.backends.machine_command import LARGEST, MachineCommand
-from tux.base.errors import DeadlinePassed, DiskError, Refused
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.base.processes import lives
 from tux.program.source_files import digest_of
 
@@ -112,6 +112,11 @@ def test_files_come_in_pieces(machine):
     assert ask(machine, "read", "out/data", 0) + ask(machine, "read", "out/data", LARGEST) == whole
     with pytest.raises(DiskError):
         ask(machine, "read", "out/nothing", 0)
+
+
+def test_a_method_that_there_is_not(machine):
+    with pytest.raises(TuxError, match="KeyError: 'close'"):
+        ask(machine, "close")
 
 
 def test_what_does_not_fit_is_refused(machine):

@@ -101,7 +101,8 @@ class Calls:
         self._heard: dict[int, float] = {}  # when each machine last gave a sign of life
         self.lost: MachineLost | None = None  # why all machines are
         self._numbers = itertools.count()
-        self._waiting: dict[int, queue.Queue[list[Any] | MachineLost]] = {}
+        # calls that wait, by number: the method, and where its answer goes
+        self._waiting: dict[int, tuple[str, queue.Queue[list[Any] | MachineLost]]] = {}
         self._outgoing: deque[tuple[int, Said]] = deque()
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._told: dict[int, float] = {}  # when each machine was last sent something
@@ -113,9 +114,9 @@ class Calls:
         """See `tux.backends.contract.Machine.ask`."""
         number, answer = next(self._numbers), queue.Queue[list[Any] | MachineLost](1)
         with self._lock:
-            if self.lost is not None and method != LAST:
+            if self.lost is not None and (method != LAST or self._closing.is_set()):
                 raise MachineLost(self.lost.what)
-            self._waiting[number] = answer
+            self._waiting[number] = method, answer
         self._send(rank, Call(number, method, [*arguments]))
         try:
             reply = self._await(rank, answer)
@@ -140,12 +141,14 @@ class Calls:
             if time.monotonic() - begun > SLOW:
                 return MachineLost(f"it has not answered for {SLOW:.0f} s")
 
-    def lose(self, why: str) -> None:
-        """All machines are lost: every call but LAST, also one that waits, raises MachineLost."""
+    def lose(self, why: str, *, all_calls: bool = False) -> None:
+        """All machines are lost: every call but LAST, also one that waits, raises MachineLost; with
+        `all_calls`, LAST does so too.
+        """
         with self._lock:
             self.lost = self.lost or MachineLost(why)
-            for answer in self._waiting.values():
-                if answer.empty():
+            for method, answer in self._waiting.values():
+                if answer.empty() and (all_calls or method != LAST):
                     answer.put(self.lost)
 
     def leave(self) -> None:
@@ -156,8 +159,8 @@ class Calls:
 
     def close(self) -> None:
         """Close the sockets. May be called twice."""
-        self.lose("the run is over")
         self._closing.set()
+        self.lose("the run is over", all_calls=True)
         self._sockets.wake()
         self._thread.join()
 
@@ -166,15 +169,21 @@ class Calls:
         self._sockets.wake()
 
     def _serve(self) -> None:
-        """What the thread of the sockets does."""
-        while not self._closing.is_set():
-            self._sockets.poll(POLL)
-            while (frames := self._sockets.receive()) is not None:
-                self._take(_decoder.decode(frames[0]))
-            self._stay()
+        """What the thread of the sockets does; where it fails, all machines are lost."""
+        try:
+            while not self._closing.is_set():
+                self._sockets.poll(POLL)
+                while (frames := self._sockets.receive()) is not None:
+                    self._take(_decoder.decode(frames[0]))
+                self._stay()
+                self._empty()
             self._empty()
-        self._empty()
-        self._sockets.close(1.0)
+        except Exception as error:  # such as a message that cannot be read
+            self._closing.set()
+            why = f"{type(error).__name__}: {error}"
+            self.lose(f"the driver has lost its connection to the machines: {why}", all_calls=True)
+        finally:
+            self._sockets.close(1.0)
 
     def _stay(self) -> None:
         """Tell each machine that was not sent anything for a while that the driver is there: it
@@ -205,7 +214,8 @@ class Calls:
                     self.machines[rank], self.moved = what, time.monotonic()
             case Reply(number, reply):
                 with self._lock:
-                    if (answer := self._waiting.get(number)) is not None and answer.empty():
+                    _, answer = self._waiting.get(number, ("", None))
+                    if answer is not None and answer.empty():
                         answer.put(reply)
         return None
 

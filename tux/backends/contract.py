@@ -75,12 +75,14 @@ class Machine(ABC):
 
 
 def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What a method answers, or its TuxError, as a list of plain values."""
+    """What a method answers, or its error, as a list of plain values."""
     try:
         return [method(*arguments)]
     except TuxError as error:
         told = failed(error)
-        return [None, told.code, told.what, told.where, told.do]
+    except Exception as error:  # who has asked would wait for an answer in vain
+        told = failed(TuxError(f"{type(error).__name__}: {error}", where="a call to a machine"))
+    return [None, told.code, told.what, told.where, told.do]
 
 
 def answered(reply: Sequence[Any]) -> Any:

@@ -85,9 +85,10 @@ class MachineCommand:
         `tux.backends.contract.answered`.
         """
         self.stay()
-        methods: list[Callable[..., Any]] = [self.about, self.sees, self.spool, self.begin]
-        methods += [self.news, self.interrupt, self.end, self.files, self.read]
-        return served({each.__name__: each for each in methods}[method], *arguments)
+        allowed: list[Callable[..., Any]] = [self.about, self.sees, self.spool, self.begin]
+        allowed += [self.news, self.interrupt, self.end, self.files, self.read]
+        methods = {each.__name__: each for each in allowed}
+        return served(lambda: methods[method](*arguments))
 
     def stay(self) -> None:
         """A sign of life to the guard, for a back-end that is busy here by itself."""
@@ -188,8 +189,11 @@ class MachineCommand:
     def files(self, folder: str) -> list[list[Any]]:
         """The files below a folder of the machine's folder, each with its size."""
         root = self.folder / folder
-        found = sorted(path for path in root.rglob("*") if path.is_file())
-        return [[path.relative_to(root).as_posix(), path.stat().st_size] for path in found]
+        try:
+            found = sorted(path for path in root.rglob("*") if path.is_file())
+            return [[path.relative_to(root).as_posix(), path.stat().st_size] for path in found]
+        except OSError as error:
+            raise DiskError(f"{folder} cannot be listed: {error.strerror}") from error
 
     def read(self, path: str, offset: int) -> bytes:
         """A piece of a file in the machine's folder."""
