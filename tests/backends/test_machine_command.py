@@ -129,5 +129,15 @@ def test_what_does_not_fit_is_refused(machine):
             ask(machine, "begin", bad)
 
 
+def test_an_order_of_another_version_says_so(machine):
+    """It may have other fields, of other types."""
+    other = msgspec.msgpack.encode({"version": "9.0", "words": 7, "more": None})
+    with pytest.raises(Refused, match=f"tux is version {tux.__version__} on .*, and 9.0 where"):
+        ask(machine, "begin", other)
+    for bad in (b"\xc1", other[:-3], msgspec.msgpack.encode({"version": tux.__version__})):
+        with pytest.raises(Refused, match="an order cannot be read"):
+            ask(machine, "begin", bad)
+
+
 def test_the_key_is_in_no_representation():
     assert KEY not in repr(msgspec.msgpack.decode(order(["run"]), type=Order))

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tux.base.errors import PeerLost, TuxError
+from tux.base.errors import PeerLost, Refused, TuxError
 from tux.cluster.control import Failed, as_error, failed
 
 SILENCE = 20.0
@@ -160,6 +160,22 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
         return msgspec.msgpack.encode(self)
 
 
-def order_of(packed: bytes) -> Order:
-    """The order that bytes are. Raises msgspec.DecodeError."""
-    return msgspec.msgpack.decode(packed, type=Order)
+class _Versioned(msgspec.Struct):
+    """What the order of any version says."""
+
+    version: str
+
+
+def order_of(packed: bytes, version: str, host: str) -> Order:
+    """The order that bytes are, on a host with this version of tux. Refused where they are of
+    another one: its orders may say other things.
+    """
+    try:
+        if (other := msgspec.msgpack.decode(packed, type=_Versioned).version) != version:
+            raise Refused(
+                f"tux is version {version} on {host}, and {other} where the run was started",
+                do="install the same version on all machines",
+            )
+        return msgspec.msgpack.decode(packed, type=Order)
+    except msgspec.DecodeError as error:
+        raise Refused(f"an order cannot be read on {host}: {error}") from None
