@@ -11,7 +11,7 @@ import pytest
 from scripted_machines import Scripted
 
 from tux.apps.mf.mf import MF
-from tux.backends import driver
+from tux.backends import bring_back, driver
 from tux.backends.contract import MachineLost, Order, Rows
 from tux.backends.run import run
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
@@ -111,6 +111,13 @@ def test_another_machine_that_cannot_go_on_ends_the_run():
         Said().started(backend)
     assert caught.value.exit_code == 3 and "no such file" in caught.value.where
     assert backend.closed == 1
+
+
+def test_only_the_last_words_of_the_last_command_are_told():
+    scripts = {0: [GOES_ON], 1: [[(["error: the first"], 4)], [(["error: the second"], 3)]]}
+    with pytest.raises(TuxError, match="ended with exit code 3") as caught:
+        Said().started(Scripted(scripts), restarts=1)
+    assert caught.value.where == "error: the second"
 
 
 def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
@@ -321,6 +328,12 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
     with pytest.raises(Refused, match="under the name"):
         Said().started(backend, 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
+
+
+def test_more_of_a_file_than_there_is_is_refused(tmp_path):
+    machine = SimpleNamespace(ask=lambda method, path, offset: b"123")
+    with pytest.raises(Refused, match="more of out/x than its 5 bytes"):
+        bring_back._copy(machine, "out/x", tmp_path / "x", 5)
 
 
 @pytest.mark.parametrize("flag", ["--rdzv=h:1", "--node-rank=0", "--insecure", "--verify"])

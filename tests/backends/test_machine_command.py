@@ -12,7 +12,7 @@ import tux
 from faults.clusters import processes
 from tux.backends import machine_command as module
 from tux.backends.contract import FOLDER, Order, answered
-from tux.backends.machine_command import LARGEST, MachineCommand
+from tux.backends.machine_command import LARGEST, LONGEST, MachineCommand
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.base.processes import lives
 from tux.program.source_files import digest_of
@@ -100,6 +100,16 @@ def test_a_command_that_does_not_end_is_told(machine, monkeypatch):
             ask(machine, "end")
     monkeypatch.undo()
     ask(machine, "end")
+
+
+def test_long_lines_are_told_by_and_by(machine):
+    """All of them may be more than a message can hold."""
+    machine._runs = True
+    for _ in range(2 * LARGEST // LONGEST):
+        machine._lines.put(("out", "x" * LONGEST, None))
+    for _ in range(2):
+        lines, code = ask(machine, "news", 0.0)
+        assert sum(len(text) for _, text in lines) == LARGEST and code is None
 
 
 def test_files_come_in_pieces(machine):

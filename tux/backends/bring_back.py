@@ -39,11 +39,13 @@ def _below(folder: Path, name: str) -> Path:
 
 
 def _copy(machine: Machine, path: str, here: Path, size: int) -> None:
-    """Bring a file of a machine here, piece by piece. Raises DiskError, MachineLost."""
+    """Bring a file of a machine here, piece by piece. Raises DiskError, MachineLost, Refused."""
     here.parent.mkdir(parents=True, exist_ok=True)
     with open(here, "wb") as file:
         while file.tell() < size:
             piece = machine.ask("read", path, file.tell())
             if not piece:
                 raise MachineLost(f"{path} has become shorter while it was copied")
+            if len(piece) > size - file.tell():
+                raise Refused(f"machine 0 has sent more of {path} than its {size:,} bytes")
             file.write(piece)

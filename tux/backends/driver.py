@@ -175,6 +175,7 @@ class Driver:
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
         self._has_begun = self._has_begun or rank == 0
         self._machines[rank].ask("begin", order.packed())
+        self._last[rank].clear()
         self._codes[rank] = None
         self._placings[rank] += 1
         self._heard = time.monotonic()

@@ -34,7 +34,7 @@ LONGEST = 1 << 16
 """Bytes of a line; a longer one comes as several."""
 
 LARGEST = 1 << 20
-"""Bytes of a piece of a file."""
+"""Bytes of a piece of a file; about as many characters of lines are told at a time."""
 
 PORTS = range(20_000, 32_768)
 """Of which one is chosen: below those that Linux gives to connections by itself."""
@@ -144,8 +144,9 @@ class MachineCommand:
         seconds. The code of a command that was killed is minus the signal.
         """
         lines: list[list[str]] = []
+        size = 0
         limit = time.monotonic() + seconds
-        while self._runs and len(self._codes) < 2 and len(lines) < HELD:
+        while self._runs and len(self._codes) < 2 and len(lines) < HELD and size < LARGEST:
             left = 0.01 if lines else max(limit - time.monotonic(), 0.01)
             try:
                 name, text, code = self._lines.get(timeout=left)
@@ -155,6 +156,7 @@ class MachineCommand:
                 self._codes.append(code)
             elif text:
                 lines.append([name, text])
+                size += len(text)
         return [lines, self._codes[0] if len(self._codes) == 2 else None]
 
     def interrupt(self) -> None:
