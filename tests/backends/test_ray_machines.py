@@ -2,12 +2,18 @@
 
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
+from tux.apps.mf.mf import MF
 from tux.backends import ray as module
 from tux.backends.contract import MachineLost, served
+from tux.backends.local import Local
 from tux.backends.ray import RayMachine
-from tux.base.errors import DiskError
+from tux.backends.ray_rows import DataSet, alike
+from tux.backends.remote_run import remote_run
+from tux.base.errors import DataError, DiskError
+from tux.run.options import RunOptions
 
 
 class RayError(Exception):
@@ -92,3 +98,50 @@ def test_the_error_of_an_actor_that_writes_rows_is_raised():
         takes(Actor(error=DiskError("the disk is full")))
     with pytest.raises(MachineLost, match="its actor is gone: the node has ended"):
         takes(Actor(looks=1, error=RayError("report\nthe node has ended")))
+
+
+def tables(*columns):
+    return [pa.table({"id": [1], "x": pa.array(values, kind)}) for values, kind in columns]
+
+
+def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
+    given = tables(([1.0], "f8"), ([None], "null"), ([2.0], "f8"))
+    assert [*alike([pa.table({}), given[0].slice(0, 0), *given])] == given
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        tables(([1.0], "f8"), ([1.0], "f4")),
+        tables(([None], "null"), ([1.0], "f4")),
+        [pa.table({"id": [1]}), pa.table({"id": [1], "x": [1]})],
+        [pa.table({"id": [1]}), pa.table({"other": [1]})],
+    ],
+)
+def test_blocks_of_other_columns_are_refused(others):
+    """float64 would become float32 without a word."""
+    with pytest.raises(DataError, match="a block of the data set has the columns") as raised:
+        [*alike(others)]
+    for table in others:
+        assert ", ".join(f"{each.name} {each.type}" for each in table.schema) in raised.value.what
+
+
+def test_a_data_set_that_cannot_be_computed():
+    def materialize():
+        raise RayError("a long report\nValueError: no such column")
+
+    with pytest.raises(DataError, match="cannot be computed: ValueError: no such column"):
+        DataSet(SimpleNamespace(materialize=materialize))
+
+
+def test_the_data_that_have_no_rows_are_named():
+    class Engine(Local):
+        def taken(self, data):
+            empty = SimpleNamespace(count=lambda: 0)
+            return data and DataSet(SimpleNamespace(materialize=lambda: empty))
+
+    told = {("a", None): "the rows to train on", (None, "b"): "the held-out rows"}
+    for (data, test), where in told.items():
+        with pytest.raises(DataError, match="the data set has no rows") as raised:
+            remote_run(MF(), data, test, RunOptions(), 2, Engine())
+        assert raised.value.where == where

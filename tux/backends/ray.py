@@ -17,7 +17,8 @@ from tux.backends.contract import (
     answered,
     served,
 )
-from tux.base.errors import DataError, DeadlinePassed, UsageError
+from tux.backends.ray_rows import DataSet, alike, cause
+from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
 CALLS = 8
@@ -76,13 +77,11 @@ class Place:
         def fetched() -> Iterator[Any]:
             for reference in tables:
                 self._command.stay()
-                table = library().get(reference)
-                if table.num_rows:  # one whose rows were filtered out may have no columns
-                    yield table
+                yield library().get(reference)
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
-        write_tables(path, fetched(), notes)
+        write_tables(path, alike(fetched()), notes)
 
     def close(self) -> None:
         """See `MachineCommand.close`."""
@@ -186,7 +185,7 @@ class Ray(Backend):
             raise self._too_late() from None
         except ray.exceptions.RayError as error:
             raise MachineLost(
-                f"its actor did not start: {_cause(error)}",
+                f"its actor did not start: {cause(error)}",
                 do="see that tux is installed in the Python of each node",
             ) from None
 
@@ -215,33 +214,6 @@ class Ray(Backend):
         )
 
 
-class DataSet(Rows):
-    """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
-    none.
-    """
-
-    def __init__(self, data: Any) -> None:
-        self._data = data.materialize()
-        if not self._data.count():
-            raise DataError("the data set has no rows", do="look at its filters")
-
-    @property
-    def whole(self) -> Any:
-        """See `Rows`."""
-        return self._data.to_arrow_refs()
-
-    def size(self) -> int:
-        """See `Rows`: the bytes of the tables."""
-        return int(self._data.size_bytes() or 0)
-
-    def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
-        if (rows := self._data.count()) < machines:
-            return ()
-        cuts = [rows * rank // machines for rank in range(1, machines)]
-        return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
-
-
 class RayMachine(Machine):
     """The driver's end of an actor."""
 
@@ -267,15 +239,9 @@ class RayMachine(Machine):
         except ray.exceptions.GetTimeoutError:
             raise MachineLost(f"its actor has not answered for {seconds:.0f} s") from None
         except ray.exceptions.RayError as error:
-            raise MachineLost(f"its actor is gone: {_cause(error)}") from None
+            raise MachineLost(f"its actor is gone: {cause(error)}") from None
 
     def kill(self) -> None:
         """See `Machine`."""
         with suppress(Exception):  # Ray raises many kinds where it has lost the actor
             self._ray.kill(self.actor)
-
-
-def _cause(error: Exception) -> str:
-    """The last line of a report of Ray that says something."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
