@@ -3,6 +3,7 @@ of a run.
 """
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tux.arrays.arrow import read_parquet
 from tux.backends import spark_reports, spark_rows
 from tux.backends.contract import Wanted
-from tux.backends.spark import Spark
+from tux.backends.spark import Spark, SparkMachine
 from tux.base.errors import DataError, UsageError
 from tux.run.machine_share import MachineShare, share_of
 
@@ -146,3 +147,28 @@ def test_a_back_end_keeps_no_data_frames():
 def test_held_out_rows_alone():
     with pytest.raises(UsageError, match="held-out rows are a DataFrame, and DATA is none"):
         Spark(object()).start(wanted(test=0))
+
+
+def test_held_out_rows_of_other_columns():
+    """By Spark's rules, ids that are numbers in one of them would become text in both."""
+    train, other = [("user", "int"), ("item", "int")], [("item", "int"), ("user", "string")]
+    of = lambda dtypes: SimpleNamespace(dtypes=dtypes)  # noqa: E731
+    spark_rows.check_alike([of(train), of(train[::-1])])
+    spark_rows.check_alike([of(train)])
+    told = "the columns item int, user string, and the one to train on has user int, item int"
+    with pytest.raises(DataError, match=told):
+        spark_rows.check_alike([of(train), of(other)])
+
+
+def test_held_out_rows_that_are_none():
+    calls = SimpleNamespace(ask=lambda rank, method, *arguments: [["data.parquet", 7]])
+    machine = SparkMachine(calls, 0, "10.0.0.1")
+    machine.take(None, "data.parquet", {})
+    with pytest.raises(DataError, match="the held-out DataFrame has no rows"):
+        machine.take(None, "test.parquet", {})
+
+
+def test_spark_connect_is_refused_before_its_rows_are_counted():
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(UsageError, match="Spark Connect"):
+        Spark().taken(frame)

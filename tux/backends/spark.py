@@ -16,10 +16,10 @@ from uuid import uuid4
 from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
-from tux.backends.remote_run import TRAIN
+from tux.backends.remote_run import TEST, TRAIN
 from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
-from tux.backends.spark_rows import DataFrame, placed, spool
-from tux.base.errors import DeadlinePassed, UsageError
+from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
+from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.run.machine_share import MachineShare
 
 PAUSE = 1.0
@@ -46,11 +46,13 @@ class Spark(Backend):
         """The rows of a DataFrame. They come with the stage."""
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
+        _refuse_connect(data)
         return DataFrame(data)
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         limit = time.monotonic() + wanted.deadline
+        check_alike([each.whole for each in _frames(wanted)])
         if self._session is None:
             given = next((each.whole.sparkSession for each in _frames(wanted)), None)
             self._session, self._owns = _session(self._given or given)
@@ -79,12 +81,13 @@ class Spark(Backend):
     def _end_stage(self) -> None:
         calls, stage = self._calls, self._stage
         self._calls = self._stage = None
-        if calls is not None and stage is not None:
+        if calls is not None:
             calls.leave()
-            stage.join(PATIENCE / 3)  # those that are well leave by themselves
-            if stage.is_alive():
-                self._session.sparkContext.cancelJobGroup(self._group)
-                stage.join(PATIENCE)
+            if stage is not None:
+                stage.join(PATIENCE / 3)  # those that are well leave by themselves
+                if stage.is_alive():
+                    self._session.sparkContext.cancelJobGroup(self._group)
+                    stage.join(PATIENCE)
             calls.close()
 
     def _await_slots(self, wanted: Wanted, limit: float) -> None:
@@ -117,12 +120,20 @@ class Spark(Backend):
 
     def _submit(self, wanted: Wanted) -> None:
         """Have the stage run, by a thread."""
+        from pyspark.errors import AnalysisException
+
         host = self._session.sparkContext.getConf().get("spark.driver.host")
-        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
         rows = _frames(wanted)
         first = rows[0].first if rows else []
         frames = [each.whole for each in rows]
-        frame = placed(self._session, wanted.machines, frames, first)
+        try:
+            frame = placed(self._session, wanted.machines, frames, first)
+        except AnalysisException as error:
+            raise DataError(
+                f"the DataFrame cannot be dealt out: {reason(str(error))}",
+                do="see that no two of its columns have the same name",
+            ) from None
+        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
         task = _task(self._calls.address, self._calls.secret, wanted.machines if first else 0)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
         arguments = (self._session.sparkContext, self._group, stage, self._calls)
@@ -183,7 +194,10 @@ class SparkMachine(Machine):
         return self._calls.ask(self._rank, method, *arguments)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Nothing: the task has written the rows already."""
+        """Nothing: the task has written the rows already. DataError if there were none."""
+        if name not in [each for each, _ in self.ask("files", ".")]:
+            which = "held-out DataFrame" if name == TEST else "DataFrame"
+            raise DataError(f"the {which} has no rows", do="look at its filters")
 
     def kill(self) -> None:
         """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
@@ -239,9 +253,14 @@ def _session(given: Any) -> tuple[Any, bool]:
             f"no Spark session: {reason(str(error))}",
             do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
         ) from None
-    if "connect" in type(session).__module__.split("."):
+    _refuse_connect(session)
+    return session, is_new
+
+
+def _refuse_connect(one: Any) -> None:
+    """UsageError for a session, or a DataFrame, of Spark Connect."""
+    if "connect" in type(one).__module__.split("."):
         raise UsageError(
             "a session of Spark Connect starts no barrier stage",
             do="use the session of a Spark application: SparkSession.builder.master(...)",
         )
-    return session, is_new

@@ -115,6 +115,19 @@ def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
     return found
 
 
+def check_alike(frames: Sequence[Any]) -> None:
+    """DataError where the held-out DataFrame has other columns or types than the one to train on:
+    Spark would give both the wider types.
+    """
+    columns = [sorted(frame.dtypes) for frame in frames]
+    if columns[1:] and columns[1] != columns[0]:
+        first, other = (", ".join(map(" ".join, frame.dtypes)) for frame in frames)
+        raise DataError(
+            f"the held-out DataFrame has the columns {other}, and the one to train on has {first}",
+            do="give both the same columns and types, by select and cast",
+        )
+
+
 def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:
     """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
     With the numbers of the `first` rows of all machines but one, each has a share of the first
