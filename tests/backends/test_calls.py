@@ -98,6 +98,19 @@ def test_each_machine_answers_its_calls(calls, machine):
     assert calls.machines[0].rows == 10 and calls.machines[0].host == "127.0.0.1"
 
 
+def test_the_driver_listens_at_the_interface_of_its_address(calls):
+    """At all of them where the address is not one of this machine, but leads to it."""
+    assert calls._sockets.endpoint.startswith("tcp://127.0.0.1:")
+    for host, own, interface in (
+        ("198.51.100.1", "", "0.0.0.0"),
+        ("198.51.100.1", "127.0.0.1", "127.0.0.1"),
+    ):
+        other = Calls(host, own)
+        port = other.address.removeprefix(f"tcp://{host}:")
+        assert other._sockets.endpoint == f"tcp://{interface}:{port}"
+        other.close()
+
+
 def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machine):
     machine(0)
     ready(calls, 0)

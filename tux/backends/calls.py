@@ -23,6 +23,7 @@ import msgspec
 
 from tux.backends.contract import LEASE, SILENCE, MachineLost, answered
 from tux.backends.machine_command import MachineCommand
+from tux.base.errors import Refused
 from tux.cluster.wire import Sockets
 
 LARGEST = 1 << 28
@@ -91,10 +92,12 @@ _decoder = msgspec.msgpack.Decoder(Said)
 class Calls:
     """The driver's end. A thread of its own holds the sockets; `ask` may be called by any."""
 
-    def __init__(self, host: str) -> None:
-        """`host`: the address of the driver, as the machines see it."""
+    def __init__(self, host: str, own: str = "") -> None:
+        """`host`: the address of the driver, as the machines see it. It listens at its interface
+        `own`, "" for that of `host`.
+        """
         self.secret = secrets.token_bytes(32)
-        self._sockets = Sockets("tcp://*:*", LARGEST, self.secret, lambda what: None)
+        self._sockets = _sockets(own or host, self.secret)
         self.address = f"tcp://{host}:{self._sockets.endpoint.rpartition(':')[2]}"
         self.machines: dict[int, Hello] = {}
         self.moved = time.monotonic()  # when a machine was last further than before
@@ -283,6 +286,15 @@ class Line:
 
     def _send(self, what: Said) -> None:
         self._sockets.dealers.send(DRIVER, [msgspec.msgpack.encode(what)])
+
+
+def _sockets(host: str, secret: bytes) -> Sockets:
+    """Sockets that listen at the interface of an address; at all interfaces where this machine has
+    no such address, as behind an address translation.
+    """
+    with suppress(OSError, Refused):
+        return Sockets(f"tcp://{socket.gethostbyname(host)}:*", LARGEST, secret, lambda what: None)
+    return Sockets("tcp://*:*", LARGEST, secret, lambda what: None)
 
 
 def own_address(driver: str) -> str:

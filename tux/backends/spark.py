@@ -122,7 +122,8 @@ class Spark(Backend):
         """Have the stage run, by a thread."""
         from pyspark.errors import AnalysisException
 
-        host = self._session.sparkContext.getConf().get("spark.driver.host")
+        conf = self._session.sparkContext.getConf()
+        host, own = conf.get("spark.driver.host"), conf.get("spark.driver.bindAddress", "")
         rows = _frames(wanted)
         first = rows[0].first if rows else []
         frames = [each.whole for each in rows]
@@ -133,7 +134,7 @@ class Spark(Backend):
                 f"the DataFrame cannot be dealt out: {reason(str(error))}",
                 do="see that no two of its columns have the same name",
             ) from None
-        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
+        self._calls, self._group = Calls(host, own), f"tux-{uuid4().hex}"
         task = _task(self._calls.address, self._calls.secret, wanted.machines if first else 0)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
         arguments = (self._session.sparkContext, self._group, stage, self._calls)
