@@ -85,7 +85,7 @@ class MachineCommand:
         `tux.backends.contract.answered`.
         """
         self.stay()
-        allowed: list[Callable[..., Any]] = [self.about, self.sees, self.spool, self.begin]
+        allowed: list[Callable[..., Any]] = [self.about, self.sees, self.begin]
         allowed += [self.news, self.interrupt, self.end, self.files, self.read]
         methods = {each.__name__: each for each in allowed}
         return served(lambda: methods[method](*arguments))
@@ -103,12 +103,6 @@ class MachineCommand:
     def sees(self, path: str) -> bool:
         """Whether there is something of that name here."""
         return os.path.exists(path)
-
-    def spool(self, name: str, piece: bytes) -> None:
-        """Add a piece to a file in the machine's folder. Raises DiskError."""
-        path = self.folder / os.path.basename(name)
-        with writing(path), open(path, "ab") as file:
-            file.write(piece)
 
     def begin(self, packed: bytes) -> None:
         """Start the command of an order. One that runs still is ended first. Refused where tux has
