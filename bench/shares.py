@@ -53,7 +53,7 @@ def write_inputs(folder: Path, count: int, files: int) -> dict[str, Path]:
     if made["parquet"].exists():
         return made
     made["csv"].mkdir(parents=True, exist_ok=True)
-    data = ratings(max(count // 208, 100), max(count // 5627, 200), count)
+    data = ratings(max(count // 208, 1000), max(count // 5627, 200), count)
     with ExitStack() as stack, parquet_writer(made["parquet"]) as table:
         done, number, text = 0, -1, table
         for chunk in data:
