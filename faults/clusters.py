@@ -114,6 +114,16 @@ class OnRay(Cluster):
 
     def __init__(self) -> None:
         super().__init__()
+        self.cluster: Any = None
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        self.environment["RAY_ADDRESS"] = self.cluster.address
+
+    def _start(self) -> None:
+        """The head and two nodes."""
         import ray
         import ray.cluster_utils
 
@@ -126,13 +136,13 @@ class OnRay(Cluster):
             # the head is the only node until now, so this process is on no node that is lost
             ray.init(address=self.cluster.address, log_to_driver=False, logging_level="critical")
         self.nodes = [self._node(number) for number in (2, 3)]
-        self.environment["RAY_ADDRESS"] = self.cluster.address
 
     def __exit__(self, *_: object) -> None:
         import ray
 
         ray.shutdown()
-        self.cluster.shutdown()
+        if self.cluster is not None:
+            self.cluster.shutdown()
         super().__exit__()
 
     def _node(self, number: int) -> Any:
@@ -185,15 +195,15 @@ class OnRay(Cluster):
 
 def tried(start: Callable[[], Any]) -> Any:
     """Start a node of Ray, which gives up after 30 s: too early for a machine with other work."""
-    before = below(os.getpid())
-    for _ in range(STARTS - 1):
+    before, left = below(os.getpid()), STARTS
+    while True:
+        left -= 1
         try:
             return start()
         except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
             signalled([*{*below(os.getpid())} - {*before}], signal.SIGKILL)
-    return start()
+            if not left or "timed out during startup" not in str(error):
+                raise
 
 
 class OnSpark(Cluster):

@@ -2,7 +2,7 @@
 
 import time
 
-from tux.backends.contract import Backend, Machine, MachineLost
+from tux.backends.contract import Backend, Machine, MachineLost, Rows
 
 
 class Scripted(Backend):
@@ -15,10 +15,12 @@ class Scripted(Backend):
         self.replaces, self.sees, self.files, self.deaf = replaces, sees, files or {}, deaf
         self.abouts, self.stillborn = 0, stillborn  # the numbers of calls that find a machine gone
         self.until = lambda: False  # machine 0 has ended well
-        self.asked, self.orders, self.closed, self.started = [], [], 0, 0
+        self.asked, self.orders, self.wanted = [], [], []
+        self.closed, self.started = 0, 0
 
     def start(self, wanted):
         self.started += 1
+        self.wanted.append(wanted)
         self.machines = [One(self, rank) for rank in range(wanted.machines)]
         return self.machines
 
@@ -27,6 +29,15 @@ class Scripted(Backend):
             self.machines[rank] = One(self, rank)
             return self.machines[rank]
         return None
+
+    def taken(self, data):
+        return data if isinstance(data, Rows) else None
+
+    def called(self, rank, method):
+        """Any method of a machine."""
+
+    def takes(self, rank, *what):
+        """What a machine does with rows."""
 
     def close(self):
         self.closed += 1
@@ -41,6 +52,7 @@ class One(Machine):
     def ask(self, method, *arguments):
         backend = self.backend
         backend.asked.append((self.rank, method))
+        backend.called(self.rank, method)
         match method:
             case "about":
                 backend.abouts += 1
@@ -72,6 +84,10 @@ class One(Machine):
             raise each
         lines, code = each
         return [[["out" if "error" not in line else "err", line] for line in lines], code]
+
+    def take(self, *what):
+        self.backend.asked.append((self.rank, "take"))
+        self.backend.takes(self.rank, *what)
 
     def kill(self):
         self.backend.asked.append((self.rank, "kill"))

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from tux.backends import calls as module
-from tux.backends.calls import Calls, Hello, Line
+from tux.backends.calls import Calls, Hello, Line, Stay
 from tux.backends.contract import MachineLost, served
-from tux.base.errors import DiskError
+from tux.base.errors import DiskError, TuxError
 
 LIMIT = 60.0  # seconds after which a test counts as hung
 
@@ -33,6 +33,9 @@ class Command:
 
     def fails(self):
         raise DiskError("the disk is full", where="here", do="free space")
+
+    def breaks(self):
+        raise FileNotFoundError("no such folder")
 
     def waits(self):
         assert self.release.wait(LIMIT)
@@ -95,6 +98,19 @@ def test_each_machine_answers_its_calls(calls, machine):
     assert calls.machines[0].rows == 10 and calls.machines[0].host == "127.0.0.1"
 
 
+def test_the_driver_listens_at_the_interface_of_its_address(calls):
+    """At all of them where the address is not one of this machine, but leads to it."""
+    assert calls._sockets.endpoint.startswith("tcp://127.0.0.1:")
+    for host, own, interface in (
+        ("198.51.100.1", "", "0.0.0.0"),
+        ("198.51.100.1", "127.0.0.1", "127.0.0.1"),
+    ):
+        other = Calls(host, own)
+        port = other.address.removeprefix(f"tcp://{host}:")
+        assert other._sockets.endpoint == f"tcp://{interface}:{port}"
+        other.close()
+
+
 def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machine):
     machine(0)
     ready(calls, 0)
@@ -104,12 +120,71 @@ def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machin
         calls.ask(0, "double", 1)
 
 
+def asking(calls, rank, method):
+    """Ask in a thread of its own: the thread, and what comes of it."""
+    found = []
+
+    def ask():
+        try:
+            found.append(calls.ask(rank, method))
+        except MachineLost as error:
+            found.append(error.what)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    until(lambda: calls._waiting)
+    return thread, found
+
+
+def test_a_machine_that_is_ending_its_command_is_waited_for(calls, machine):
+    command = Command()
+    command.end = command.waits
+    machine(0, command=command)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "end")
+    calls.lose("the stage has ended")
+    command.release.set()
+    thread.join(LIMIT)
+    assert found == ["done"]
+
+
+def test_nobody_waits_when_the_driver_has_closed(calls, machine, monkeypatch):
+    command = Command()
+    command.end = command.waits
+    _, serving, _ = machine(0, command=command)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "end")
+    calls.close()
+    thread.join(LIMIT)
+    assert found == ["the run is over"]
+    with pytest.raises(MachineLost, match="the run is over"):
+        calls.ask(0, "end")
+    monkeypatch.setattr(module, "LEASE", 0.0)  # nobody tells it to leave
+    command.release.set()
+    serving.join(LIMIT)
+
+
+def test_a_message_that_cannot_be_read_is_told(calls, machine, monkeypatch):
+    command, serving, _ = machine(0)
+    ready(calls, 0)
+    thread, found = asking(calls, 0, "waits")
+    with Line(Command(), calls.address, calls.secret, 1) as line:
+        line._sockets.dealers.send(module.DRIVER, [b"\xc1"])
+        thread.join(LIMIT)
+    assert "lost its connection to the machines: DecodeError" in found[0]
+    monkeypatch.setattr(module, "LEASE", 0.0)
+    command.release.set()
+    serving.join(LIMIT)
+
+
 def test_an_error_is_raised_at_the_driver(calls, machine):
     machine(0)
     ready(calls, 0)
     with pytest.raises(DiskError, match="the disk is full") as raised:
         calls.ask(0, "fails")
     assert (raised.value.where, raised.value.do) == ("here", "free space")
+    with pytest.raises(TuxError, match="FileNotFoundError: no such folder"):
+        calls.ask(0, "breaks")
 
 
 def test_a_call_passes_one_that_waits(calls, machine):
@@ -189,12 +264,48 @@ def test_a_stranger_is_not_heard(calls, machine):
         assert 1 not in calls.machines
 
 
-def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, monkeypatch):
-    monkeypatch.setattr(module, "SIGN", 0.05)
+class Recorder:
+    """A decoder that keeps what it has decoded, at both ends."""
+
+    def __init__(self, decoder):
+        self.decoder, self.seen = decoder, []
+
+    def decode(self, frame):
+        self.seen.append(self.decoder.decode(frame))
+        return self.seen[-1]
+
+    def stays(self):
+        return sum(isinstance(each, Stay) for each in self.seen)
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    made = Recorder(module._decoder)
+    monkeypatch.setattr(module, "_decoder", made)
+    monkeypatch.setattr(module, "POLL", 20)
+    return made
+
+
+def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, recorder, monkeypatch):
     command, *_ = machine(0)
     ready(calls, 0)
     stays = command.stays
-    until(lambda: command.stays > stays + 2)
+    monkeypatch.setattr(module, "SIGN", 0.05)
+    told = recorder.stays()
+    until(lambda: recorder.stays() > told + 3)
+    assert command.stays == stays, "only who asks for news renews the lease of a command"
+
+
+def test_a_machine_stays_while_the_driver_asks_another(calls, machine, recorder, monkeypatch):
+    """As when a large model is copied from machine 0."""
+    for rank in (0, 1):
+        machine(rank)
+    ready(calls, 0, 1)
+    assert calls.ask(0, "double", 1) == 2
+    monkeypatch.setattr(module, "SIGN", 1.0)
+    told = recorder.stays()
+    until(lambda: calls.ask(0, "double", 1) == 2 and recorder.stays() > told + 2)
+    assert calls.ask(1, "double", 3) == 6
 
 
 def test_a_machine_ends_when_its_driver_is_gone(calls, machine, monkeypatch):

@@ -1,5 +1,8 @@
 """What the driver decides, on machines that do what a test says."""
 
+import itertools
+import re
+import threading
 import time
 from types import SimpleNamespace
 
@@ -8,10 +11,10 @@ import pytest
 from scripted_machines import Scripted
 
 from tux.apps.mf.mf import MF
-from tux.backends import driver
-from tux.backends.contract import MachineLost, Order
+from tux.backends import bring_back, driver
+from tux.backends.contract import MachineLost, Order, Rows
 from tux.backends.run import run
-from tux.base.errors import DeadlinePassed, Refused, TuxError, UsageError
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
 from tux.cli.main import main
 from tux.run.folder import App, Origin, Run, read_run, write_run
 from tux.run.options import RunOptions
@@ -29,10 +32,10 @@ def at_once(monkeypatch):
 
 
 class Said(list):
-    def started(self, backend, machines=2, **options):
+    def started(self, backend, machines=2, data="/data", **options):
         return run(
             MF(),
-            "/data",
+            data,
             options=RunOptions(**options),
             on=backend,
             machines=machines,
@@ -61,12 +64,60 @@ def test_lines_of_machine_0_are_shown_and_its_exit_code_is_that_of_the_run():
     assert len(keys) == 1 and len(keys.pop()) == 64
 
 
+class Few(Rows):
+    """Rows that all machines get."""
+
+    whole = "rows"
+
+    def size(self):
+        return 0
+
+    def shares(self, machines):
+        return ()
+
+
+def test_all_machines_take_their_rows_side_by_side_before_one_begins():
+    class Taking(Scripted):
+        both = threading.Barrier(2, timeout=60.0)
+
+        def takes(self, rank, *what):
+            assert what == ("rows", "data.parquet", {})
+            self.both.wait()
+
+    backend = Taking({0: [ENDS], 1: [ENDS]})
+    assert Said().started(backend, data=Few()) == 0
+    methods = [method for _, method in backend.asked if method in ("take", "begin")]
+    assert methods == ["take", "take", "begin", "begin"]
+
+
+def test_a_back_end_is_given_the_rows_of_its_own_run():
+    backend, rows = Scripted({0: [ENDS, ENDS], 1: [ENDS, ENDS]}), Few()
+    assert Said().started(backend, data=rows) == Said().started(backend) == 0
+    assert [each.rows for each in backend.wanted] == [{"data.parquet": rows}, {}]
+
+
+def test_an_error_of_a_machine_that_takes_its_rows_ends_the_run():
+    class Full(Scripted):
+        def takes(self, rank, *what):
+            raise DiskError(f"the disk of machine {rank} is full")
+
+    with pytest.raises(DiskError, match="the disk of machine . is full"):
+        Said().started(Full({}), data=Few())
+
+
 def test_another_machine_that_cannot_go_on_ends_the_run():
     backend = Scripted({0: [GOES_ON], 1: [[(["error: no such file"], 3)]]})
     with pytest.raises(TuxError, match="ended with exit code 3") as caught:
         Said().started(backend)
     assert caught.value.exit_code == 3 and "no such file" in caught.value.where
     assert backend.closed == 1
+
+
+def test_only_the_last_words_of_the_last_command_are_told():
+    scripts = {0: [GOES_ON], 1: [[(["error: the first"], 4)], [(["error: the second"], 3)]]}
+    with pytest.raises(TuxError, match="ended with exit code 3") as caught:
+        Said().started(Scripted(scripts), restarts=1)
+    assert caught.value.where == "error: the second"
 
 
 def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
@@ -161,6 +212,61 @@ def test_a_machine_that_is_lost_before_it_begins_takes_a_restart_too(tmp_path):
     assert backend.started == 4
 
 
+class Leaving(Scripted):
+    """At a method's `number`-th call, its machine is gone."""
+
+    def __init__(self, *given, method, number, **more):
+        super().__init__(*given, **more)
+        self.method, self.number, self.count = method, number, itertools.count(1)
+
+    def called(self, rank, method):
+        if method == self.method and next(self.count) == self.number:
+            raise MachineLost("its actor is gone")
+
+    def takes(self, rank, *what):
+        self.called(rank, "take")
+
+
+@pytest.mark.parametrize("method", ["about", "take", "begin"])
+def test_a_machine_that_is_lost_at_the_first_start_takes_a_restart(method):
+    def leaving():
+        scripts = {0: [GOES_ON, ENDS], 1: [ENDS, ENDS]}
+        return Leaving(scripts, method=method, number=2)
+
+    backend, said = leaving(), Said()
+    backend.until = lambda: backend.started == 2
+    assert said.started(backend, data=Few(), restarts=1) == 0
+    assert backend.started == 2
+    assert any(re.search(r"machine . \(.+\) is lost.*all machines are started", s) for s in said)
+    with pytest.raises(MachineLost, match=r"^machine . \(.+\) is lost: its actor is gone"):
+        Said().started(leaving(), data=Few())
+
+
+def test_the_first_start_of_a_run_with_checkpoints_may_come_again(tmp_path):
+    """Nobody has begun to write to its folder."""
+    scripts = {0: [ENDS], 1: [ENDS]}
+    backend = Leaving(scripts, method="about", number=2)
+    assert Said().started(backend, out=tmp_path / "out", checkpoint_every="1") == 0
+    assert backend.started == 2
+    assert all("--resume" not in words for _, words in orders(backend))
+
+
+def test_a_machine_that_is_lost_when_its_command_is_started_again():
+    backend = Leaving({0: [GOES_ON], 1: [[([], 4)], ENDS]}, method="begin", number=3)
+    backend.until = lambda: len(backend.orders) == 3
+    said = Said()
+    assert said.started(backend, restarts=2) == 0
+    assert any("its command is started again" in line for line in said)
+    assert sum("another takes its place" in line for line in said) == 1
+
+
+def test_a_machine_that_is_lost_while_its_folder_is_copied_is_named(tmp_path):
+    backend = Leaving({0: [ENDS]}, method="read", number=1, files={"run.json": b"{}"})
+    with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost: its actor is gone"):
+        Said().started(backend, 1, out=tmp_path / "out")
+    assert not any(tmp_path.iterdir())
+
+
 def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
     out = tmp_path / "out"
 
@@ -222,6 +328,12 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
     with pytest.raises(Refused, match="under the name"):
         Said().started(backend, 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
+
+
+def test_more_of_a_file_than_there_is_is_refused(tmp_path):
+    machine = SimpleNamespace(ask=lambda method, path, offset: b"123")
+    with pytest.raises(Refused, match="more of out/x than its 5 bytes"):
+        bring_back._copy(machine, "out/x", tmp_path / "x", 5)
 
 
 @pytest.mark.parametrize("flag", ["--rdzv=h:1", "--node-rank=0", "--insecure", "--verify"])

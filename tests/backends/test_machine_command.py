@@ -1,17 +1,24 @@
 """The command of one machine, and what may be asked of it."""
 
 import os
+import signal
+import time
+from pathlib import Path
 
 import msgspec
 import pytest
 
 import tux
+from faults.clusters import processes
+from tux.backends import machine_command as module
 from tux.backends.contract import FOLDER, Order, answered
-from tux.backends.machine_command import LARGEST, MachineCommand
-from tux.base.errors import DiskError, Refused
+from tux.backends.machine_command import LARGEST, LONGEST, MachineCommand
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
+from tux.base.processes import lives
 from tux.program.source_files import digest_of
 
 KEY = "5e" * 32
+LIMIT = 60.0  # seconds after which a test counts as hung
 
 
 @pytest.fixture
@@ -61,16 +68,64 @@ def test_a_command_is_killed(machine):
     assert ask(machine, "news", 0.0) == [[], None]
 
 
+def until(true):
+    limit = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux alone ends it")
+def test_a_command_ends_with_a_guard_that_is_killed(machine):
+    ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
+    [guard] = [pid for pid, (words, _) in processes().items() if str(machine.folder) in words]
+
+    def commands():
+        return [pid for pid, (_, parent) in processes().items() if parent == guard]
+
+    until(commands)
+    [command] = commands()
+    os.kill(guard, signal.SIGKILL)
+    until(lambda: not lives(command))
+    ask(machine, "end")
+    assert ask(machine, "news", 0.0) == [[], None]
+
+
+def test_a_command_that_does_not_end_is_told(machine, monkeypatch):
+    monkeypatch.setattr(module, "KILLED", 0.0)
+    ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
+    with monkeypatch.context() as deaf:
+        deaf.setattr(machine, "_wish", lambda wish: None)
+        with pytest.raises(DeadlinePassed, match="has not ended"):
+            ask(machine, "end")
+    monkeypatch.undo()
+    ask(machine, "end")
+
+
+def test_long_lines_are_told_by_and_by(machine):
+    """All of them may be more than a message can hold."""
+    machine._runs = True
+    for _ in range(2 * LARGEST // LONGEST):
+        machine._lines.put(("out", "x" * LONGEST, None))
+    for _ in range(2):
+        lines, code = ask(machine, "news", 0.0)
+        assert sum(len(text) for _, text in lines) == LARGEST and code is None
+
+
 def test_files_come_in_pieces(machine):
     whole = os.urandom(LARGEST + 5)
-    ask(machine, "spool", "data", whole[:7])
-    ask(machine, "spool", "data", whole[7:])
+    (machine.folder / "data").write_bytes(whole)
     (machine.folder / "out").mkdir()
     os.link(machine.folder / "data", machine.folder / "out" / "data")
     assert ask(machine, "files", "out") == [["data", len(whole)]]
     assert ask(machine, "read", "out/data", 0) + ask(machine, "read", "out/data", LARGEST) == whole
     with pytest.raises(DiskError):
         ask(machine, "read", "out/nothing", 0)
+
+
+def test_a_method_that_there_is_not(machine):
+    with pytest.raises(TuxError, match="KeyError: 'close'"):
+        ask(machine, "close")
 
 
 def test_what_does_not_fit_is_refused(machine):
@@ -80,6 +135,16 @@ def test_what_does_not_fit_is_refused(machine):
         order(["--version"], {"../a.py": b"x"}),
     ):
         with pytest.raises(Refused):
+            ask(machine, "begin", bad)
+
+
+def test_an_order_of_another_version_says_so(machine):
+    """It may have other fields, of other types."""
+    other = msgspec.msgpack.encode({"version": "9.0", "words": 7, "more": None})
+    with pytest.raises(Refused, match=f"tux is version {tux.__version__} on .*, and 9.0 where"):
+        ask(machine, "begin", other)
+    for bad in (b"\xc1", other[:-3], msgspec.msgpack.encode({"version": tux.__version__})):
+        with pytest.raises(Refused, match="an order cannot be read"):
             ask(machine, "begin", bad)
 
 

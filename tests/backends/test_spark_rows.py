@@ -1,16 +1,18 @@
-"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, which
-DataFrames are of a run.
+"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, the rows
+of a run.
 """
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from tux.arrays.arrow import read_parquet
-from tux.backends import spark, spark_rows
-from tux.backends.spark import Spark
-from tux.base.errors import DataError
+from tux.backends import spark_reports, spark_rows
+from tux.backends.contract import Wanted
+from tux.backends.spark import Spark, SparkMachine
+from tux.base.errors import DataError, UsageError
 from tux.run.machine_share import MachineShare, share_of
 
 REPORT = """An error occurred while calling o87.collectToPython.
@@ -72,12 +74,14 @@ def test_every_cut_gives_shares_of_as_many_rows():
 
 
 def test_rows_that_are_others_than_were_counted():
-    rows = spark.DataFrame(None)
+    rows = spark_rows.DataFrame(None)
     rows.check([3, 4])  # all have all
     rows._counts, rows.first = {0: 7}, [3]
     rows.check([3, 4])
-    for others in ([3, 3], [0, 7]):
-        with pytest.raises(DataError, match="had 7 rows when they were counted"):
+    with pytest.raises(DataError, match="had 7 rows when they were counted, and has 6 now"):
+        rows.check([3, 3])
+    for others, first in (([0, 7], "machine 0 has got 0"), ([4, 3], "machine 0 has got 4")):
+        with pytest.raises(DataError, match=f"other partitions.*{first} of them, and should have"):
             rows.check(others)
     with pytest.raises(DataError, match="has no rows"):
         rows.check([0, 0])
@@ -108,7 +112,7 @@ def test_no_rows_give_no_file(tmp_path, batches):
     ],
 )
 def test_the_reason_of_a_failed_stage(cause, reason):
-    assert spark._reason(REPORT.format(cause=cause)) == reason
+    assert spark_reports.reason(REPORT.format(cause=cause)) == reason
 
 
 def test_the_reason_why_there_is_no_session():
@@ -116,25 +120,55 @@ def test_the_reason_why_there_is_no_session():
     cause = "java.lang.IllegalArgumentException: requirement failed: a setting is too large"
     where = "\tat scala.Predef$.require(Predef.scala:337)"
     report = f"An error occurred while calling None.JavaSparkContext.\n: {cause}\n{where}\n"
-    assert spark._reason(report) == cause
+    assert spark_reports.reason(report) == cause
 
 
 def test_a_report_without_words_has_a_reason():
-    assert spark._reason("") == "no reason given"
+    assert spark_reports.reason("") == "no reason given"
 
 
-def test_a_back_end_forgets_the_data_frames_of_the_run_before():
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
-    backend, frames = Spark(object()), [frame() for _ in range(3)]
+def wanted(**frames):
+    """What a run with these DataFrames needs."""
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
+    rows = {f"{name}.parquet": Spark().taken(kind()) for name in frames}
+    return Wanted(2, 1, 1.0, rows=rows)
 
-    def taken(*data):
-        return [rows and rows.whole for rows in map(backend.taken, data)]
 
-    def held():
-        return [rows.whole for rows in backend._frames]
+def test_a_back_end_keeps_no_data_frames():
+    """Those of a run that fails before it starts would reach the next one."""
+    backend = Spark(object())
+    before = dict(vars(backend))
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    assert backend.taken(frame).whole is frame
+    assert backend.taken("a.csv") is None and backend.taken(None) is None
+    assert vars(backend) == before
 
-    assert taken(frames[0], None, "a.csv") == [frames[0], None, None]
-    backend.close()
-    assert held() == frames[:1], "it may be started again"
-    assert taken(*frames[1:]) == frames[1:]
-    assert held() == frames[1:]
+
+def test_held_out_rows_alone():
+    with pytest.raises(UsageError, match="held-out rows are a DataFrame, and DATA is none"):
+        Spark(object()).start(wanted(test=0))
+
+
+def test_held_out_rows_of_other_columns():
+    """By Spark's rules, ids that are numbers in one of them would become text in both."""
+    train, other = [("user", "int"), ("item", "int")], [("item", "int"), ("user", "string")]
+    of = lambda dtypes: SimpleNamespace(dtypes=dtypes)  # noqa: E731
+    spark_rows.check_alike([of(train), of(train[::-1])])
+    spark_rows.check_alike([of(train)])
+    told = "the columns item int, user string, and the one to train on has user int, item int"
+    with pytest.raises(DataError, match=told):
+        spark_rows.check_alike([of(train), of(other)])
+
+
+def test_held_out_rows_that_are_none():
+    calls = SimpleNamespace(ask=lambda rank, method, *arguments: [["data.parquet", 7]])
+    machine = SparkMachine(calls, 0, "10.0.0.1")
+    machine.take(None, "data.parquet", {})
+    with pytest.raises(DataError, match="the held-out DataFrame has no rows"):
+        machine.take(None, "test.parquet", {})
+
+
+def test_spark_connect_is_refused_before_its_rows_are_counted():
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(UsageError, match="Spark Connect"):
+        Spark().taken(frame)

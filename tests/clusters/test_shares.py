@@ -86,10 +86,10 @@ def test_a_data_set_of_ray(data_set, monkeypatch):
     how, said = {"jit": False, "threads": 1, "epochs": 3, "partitioner": "auto"}, []
     assert on_two(data, test, said, **how, workers=2, out="ray") == 0, said
     half, held = len(whole) // 2, len(range(0, len(whole), 17))
-    assert given == [
+    assert sorted(given) == [  # the machines take them side by side
         ("data.parquet", half, "0 of 2"),
-        ("test.parquet", held),
         ("data.parquet", len(whole) - half, "1 of 2"),
+        ("test.parquet", held),
         ("test.parquet", held),
     ]
     options = RunOptions(**how, workers=4, out="here")
@@ -123,12 +123,15 @@ def test_a_data_set_without_rows(data_set):
 
 
 OF_SPARK = """
+import random
+
 from pyspark.sql import SparkSession
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
 from tux.backends.dataframes import train
+from tux.backends.spark_rows import counted, cuts, placed
 from tux.run import why_whole
 from tux.run.options import RunOptions
 from tux.run.session import run
@@ -155,6 +158,15 @@ why_whole.SMALL = 1 << 20
 for name, frame in (("train", first), ("test", held_out)):
     write_tables(f"{name}.parquet", frame.toArrow().to_batches())
 run(MF(rank=2), "train.parquet", "test.parquet", RunOptions(**how, workers=2, out="local"))
+# with all columns, Spark makes more partitions of what it shuffles
+adaptive = "spark.sql.adaptive."
+spark.conf.set(adaptive + "advisoryPartitionSizeInBytes", "4k")
+spark.conf.set(adaptive + "coalescePartitions.minPartitionSize", "1k")
+spark.conf.set(adaptive + "coalescePartitions.parallelismFirst", "false")
+notes = [(at % 31, at, random.randbytes(100).hex()) for at in range(301)]
+frame = spark.createDataFrame(notes, "user int, item int, note string").repartition("user")
+shares = placed(spark, 2, [frame], cuts(counted(frame), 2)).rdd
+print("shares", shares.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect())
 print("count", first.count())
 spark.stop()
 """
@@ -179,6 +191,7 @@ def test_a_data_frame_of_spark(on_spark, tmp_path, monkeypatch):
     )
     assert shares == [[count[0] // 2, count[0] - count[0] // 2]]
     assert whole == [count[0], count[0]]
+    assert "shares [150, 151]" in done.stdout
     monkeypatch.chdir(tmp_path)
     assert model("spark") == model("local")
     assert read_run("spark").data.digest == read_run("local").data.digest

@@ -106,6 +106,11 @@ rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(20) for i in rang
 both = spark.createDataFrame(rows, "user int, item string, rating double").repartition(3)
 both = both.persist()
 first, held_out = both.where("user + rating != 9"), both.where("user + rating = 9")
+for held in (both.where("user < 0"), odd):
+    try:
+        train(MF(rank=2), first, held, machines=2)
+    except TuxError as error:
+        print("held", error.exit_code, error.what)
 how = dict(epochs=6, jit=False, threads=1)
 train(MF(rank=2), first, held_out, RunOptions(**how, out="spark"), machines=2)
 for name, frame in (("train", first), ("test", held_out)):
@@ -126,3 +131,6 @@ def test_data_frames_give_the_bytes_of_their_file_and_errors_leave_the_session(o
     first, *more = done.stdout.splitlines()
     assert first == "3 the DataFrame has no rows" and "3" in more
     assert any(line.startswith("3 ") for line in more), done.stdout
+    none, odd = (line for line in more if line.startswith("held 3 "))
+    assert none == "held 3 the held-out DataFrame has no rows"
+    assert "has the columns a int, b int, and" in odd

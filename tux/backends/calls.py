@@ -23,6 +23,7 @@ import msgspec
 
 from tux.backends.contract import LEASE, SILENCE, MachineLost, answered
 from tux.backends.machine_command import MachineCommand
+from tux.base.errors import Refused
 from tux.cluster.wire import Sockets
 
 LARGEST = 1 << 28
@@ -77,7 +78,7 @@ class Reply(msgspec.Struct, tag=True, frozen=True):
 
 
 class Stay(msgspec.Struct, tag=True, frozen=True):
-    """The driver is there; it has nothing to ask yet."""
+    """The driver is there, and has nothing to ask. It does not renew the lease of the command."""
 
 
 class Leave(msgspec.Struct, tag=True, frozen=True):
@@ -91,20 +92,24 @@ _decoder = msgspec.msgpack.Decoder(Said)
 class Calls:
     """The driver's end. A thread of its own holds the sockets; `ask` may be called by any."""
 
-    def __init__(self, host: str) -> None:
-        """`host`: the address of the driver, as the machines see it."""
+    def __init__(self, host: str, own: str = "") -> None:
+        """`host`: the address of the driver, as the machines see it. It listens at its interface
+        `own`, "" for that of `host`.
+        """
         self.secret = secrets.token_bytes(32)
-        self._sockets = Sockets("tcp://*:*", LARGEST, self.secret, lambda what: None)
+        self._sockets = _sockets(own or host, self.secret)
         self.address = f"tcp://{host}:{self._sockets.endpoint.rpartition(':')[2]}"
         self.machines: dict[int, Hello] = {}
         self.moved = time.monotonic()  # when a machine was last further than before
         self._heard: dict[int, float] = {}  # when each machine last gave a sign of life
         self.lost: MachineLost | None = None  # why all machines are
         self._numbers = itertools.count()
-        self._waiting: dict[int, queue.Queue[list[Any] | MachineLost]] = {}
+        # calls that wait, by number: the method, and where its answer goes
+        self._waiting: dict[int, tuple[str, queue.Queue[list[Any] | MachineLost]]] = {}
         self._outgoing: deque[tuple[int, Said]] = deque()
         self._lock, self._closing = threading.Lock(), threading.Event()
-        self._has_called = False
+        self._told: dict[int, float] = {}  # when each machine was last sent something
+        self._is_leaving = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -112,9 +117,9 @@ class Calls:
         """See `tux.backends.contract.Machine.ask`."""
         number, answer = next(self._numbers), queue.Queue[list[Any] | MachineLost](1)
         with self._lock:
-            if self.lost is not None and method != LAST:
+            if self.lost is not None and (method != LAST or self._closing.is_set()):
                 raise MachineLost(self.lost.what)
-            self._waiting[number], self._has_called = answer, True
+            self._waiting[number] = method, answer
         self._send(rank, Call(number, method, [*arguments]))
         try:
             reply = self._await(rank, answer)
@@ -139,23 +144,26 @@ class Calls:
             if time.monotonic() - begun > SLOW:
                 return MachineLost(f"it has not answered for {SLOW:.0f} s")
 
-    def lose(self, why: str) -> None:
-        """All machines are lost: every call but LAST, also one that waits, raises MachineLost."""
+    def lose(self, why: str, *, all_calls: bool = False) -> None:
+        """All machines are lost: every call but LAST, also one that waits, raises MachineLost; with
+        `all_calls`, LAST does so too.
+        """
         with self._lock:
             self.lost = self.lost or MachineLost(why)
-            for answer in self._waiting.values():
-                if answer.empty():
+            for method, answer in self._waiting.values():
+                if answer.empty() and (all_calls or method != LAST):
                     answer.put(self.lost)
 
     def leave(self) -> None:
         """Let all machines leave."""
+        self._is_leaving = True
         for rank in [*self.machines]:
             self._send(rank, Leave())
 
     def close(self) -> None:
         """Close the sockets. May be called twice."""
-        self.lose("the run is over")
         self._closing.set()
+        self.lose("the run is over", all_calls=True)
         self._sockets.wake()
         self._thread.join()
 
@@ -164,18 +172,32 @@ class Calls:
         self._sockets.wake()
 
     def _serve(self) -> None:
-        """What the thread of the sockets does."""
-        signed = time.monotonic()
-        while not self._closing.is_set():
-            self._sockets.poll(POLL)
-            while (frames := self._sockets.receive()) is not None:
-                self._take(_decoder.decode(frames[0]))
-            if not self._has_called and time.monotonic() - signed > SIGN:
-                signed = time.monotonic()
-                self._outgoing += [(rank, Stay()) for rank in self.machines]
+        """What the thread of the sockets does; where it fails, all machines are lost."""
+        try:
+            while not self._closing.is_set():
+                self._sockets.poll(POLL)
+                while (frames := self._sockets.receive()) is not None:
+                    self._take(_decoder.decode(frames[0]))
+                self._stay()
+                self._empty()
             self._empty()
-        self._empty()
-        self._sockets.close(1.0)
+        except Exception as error:  # such as a message that cannot be read
+            self._closing.set()
+            why = f"{type(error).__name__}: {error}"
+            self.lose(f"the driver has lost its connection to the machines: {why}", all_calls=True)
+        finally:
+            self._sockets.close(1.0)
+
+    def _stay(self) -> None:
+        """Tell each machine that was not sent anything for a while that the driver is there: it
+        leaves by itself when it hears nothing for LEASE seconds.
+        """
+        if self._is_leaving:  # what nobody takes would hold up the end of the sockets
+            return
+        silent = time.monotonic() - SIGN
+        for rank in [*self.machines]:
+            if self._told.get(rank, silent) <= silent:
+                self._outgoing.append((rank, Stay()))
 
     def _empty(self) -> None:
         """Send what waits to be sent."""
@@ -183,6 +205,7 @@ class Calls:
             rank, what = self._outgoing.popleft()
             if self._sockets.dealers.connect(rank, self.machines[rank].endpoint):
                 self._sockets.dealers.send(rank, [msgspec.msgpack.encode(what)])
+                self._told[rank] = time.monotonic()
 
     def _take(self, what: Said) -> None:
         match what:
@@ -194,7 +217,8 @@ class Calls:
                     self.machines[rank], self.moved = what, time.monotonic()
             case Reply(number, reply):
                 with self._lock:
-                    if (answer := self._waiting.get(number)) is not None and answer.empty():
+                    _, answer = self._waiting.get(number, ("", None))
+                    if answer is not None and answer.empty():
                         answer.put(reply)
         return None
 
@@ -241,8 +265,6 @@ class Line:
                     match _decoder.decode(frames[0]):
                         case Call() as call:
                             pool.submit(self._answer, call)
-                        case Stay():
-                            self._command.stay()
                         case Leave():
                             return
                 while self._replies:
@@ -264,6 +286,15 @@ class Line:
 
     def _send(self, what: Said) -> None:
         self._sockets.dealers.send(DRIVER, [msgspec.msgpack.encode(what)])
+
+
+def _sockets(host: str, secret: bytes) -> Sockets:
+    """Sockets that listen at the interface of an address; at all interfaces where this machine has
+    no such address, as behind an address translation.
+    """
+    with suppress(OSError, Refused):
+        return Sockets(f"tcp://{socket.gethostbyname(host)}:*", LARGEST, secret, lambda what: None)
+    return Sockets("tcp://*:*", LARGEST, secret, lambda what: None)
 
 
 def own_address(driver: str) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from tux.base.errors import PeerLost, TuxError
+from tux.base.errors import PeerLost, Refused, TuxError
 from tux.cluster.control import Failed, as_error, failed
 
 SILENCE = 20.0
@@ -35,13 +35,15 @@ class MachineLost(PeerLost):
 @dataclass(frozen=True)
 class Wanted:
     """What a run needs: so many `machines`, each with so many processor `cores`, within `deadline`
-    seconds. `say` takes a line for the user about the wait.
+    seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken` has given
+    for this run, by the names of the files that they become.
     """
 
     machines: int
     cores: int
     deadline: float
     say: Callable[[str], None] = lambda text: None
+    rows: Mapping[str, Rows] = field(default_factory=dict)
 
 
 class Machine(ABC):
@@ -73,12 +75,14 @@ class Machine(ABC):
 
 
 def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What a method answers, or its TuxError, as a list of plain values."""
+    """What a method answers, or its error, as a list of plain values."""
     try:
         return [method(*arguments)]
     except TuxError as error:
         told = failed(error)
-        return [None, told.code, told.what, told.where, told.do]
+    except Exception as error:  # who has asked would wait for an answer in vain
+        told = failed(TuxError(f"{type(error).__name__}: {error}", where="a call to a machine"))
+    return [None, told.code, told.what, told.where, told.do]
 
 
 def answered(reply: Sequence[Any]) -> Any:
@@ -114,7 +118,7 @@ class Backend(ABC):
 
     def taken(self, data: Any) -> Rows | None:
         """The rows of data that this engine holds, such as a data frame; None for what is no such
-        data. Called before `start`.
+        data. The back-end keeps nothing of it: `start` is given the rows of its run.
         """
         return None
 
@@ -156,6 +160,22 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
         return msgspec.msgpack.encode(self)
 
 
-def order_of(packed: bytes) -> Order:
-    """The order that bytes are. Raises msgspec.DecodeError."""
-    return msgspec.msgpack.decode(packed, type=Order)
+class _Versioned(msgspec.Struct):
+    """What the order of any version says."""
+
+    version: str
+
+
+def order_of(packed: bytes, version: str, host: str) -> Order:
+    """The order that bytes are, on a host with this version of tux. Refused where they are of
+    another one: its orders may say other things.
+    """
+    try:
+        if (other := msgspec.msgpack.decode(packed, type=_Versioned).version) != version:
+            raise Refused(
+                f"tux is version {version} on {host}, and {other} where the run was started",
+                do="install the same version on all machines",
+            )
+        return msgspec.msgpack.decode(packed, type=Order)
+    except msgspec.DecodeError as error:
+        raise Refused(f"an order cannot be read on {host}: {error}") from None

@@ -9,15 +9,16 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tux.backends.bring_back import bring_back
 from tux.backends.contract import LEASE, Backend, Machine, MachineLost, Wanted
-from tux.backends.remote_run import OUT, RemoteRun, has_ended, rename_in, renamed
-from tux.base.disk import new_folder, writing
-from tux.base.errors import DeadlinePassed, PeerLost, Refused, TuxError, UsageError
+from tux.backends.remote_run import RemoteRun, has_ended, rename_in, renamed
+from tux.base.disk import writing
+from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
 from tux.base.signals import ending_deferred, ending_ignored
 from tux.cluster.restarts import Restarts
 from tux.run.checkpoints import are_in, latest
@@ -70,16 +71,19 @@ class Driver:
         self._failing: tuple[float, TuxError] | None = None  # until when machine 0 has time, why
         self._interrupted = False
         self._heard = time.monotonic()  # when machine 0 was last heard of
+        self._has_begun = False  # machine 0's command, at some time
 
     def run(self) -> int:
         """The exit code of machine 0. Raises the error of a machine for which machine 0 cannot go
         on, DeadlinePassed, DiskError and UsageError. Nothing is left on the machines.
         """
         try:
+            self._place()
             self._start()
             with ending_deferred() as wish:
                 code = self._follow(lambda: wish.moment is not None)
-                self._bring_back()
+                with self._named(0):
+                    bring_back(self._run, self._machines[0], self._folders[0])
             return code
         finally:
             self._placings = [-1] * self._run.machines  # whoever still asks for news ends
@@ -88,32 +92,90 @@ class Driver:
 
     # ---- start
 
-    def _start(self, before: str = "") -> None:
-        """Place all machines, and start the run on them; again, if the folder of the machine 0
-        `before` is named.
+    def _place(self) -> None:
+        """Place all machines."""
+        run = self._run
+        wanted = Wanted(run.machines, run.cores, run.deadline, self._say, run.rows)
+        self._machines = [*self._backend.start(wanted)]
+        self._hosts = [machine.address for machine in self._machines]
+        self._codes = [None] * run.machines
+
+    def _start(self) -> None:
+        """Start the run on the machines that were placed; on others if one of these is lost, and
+        there are restarts left.
+        """
+        try:
+            self._begin_all()
+        except MachineLost as error:
+            if not self._may_restart(error):
+                raise
+            self._start_all_again(error, is_over=False)
+
+    def _begin_all(self) -> None:
+        """Start the command of each machine; that of machine 0 goes on with the run if a machine 0
+        has begun it in the folder that all share.
         """
         run = self._run
-        resumes = bool(before) and run.is_shared
-        wanted = Wanted(run.machines, run.cores, run.deadline, self._say)
-        self._machines = [*self._backend.start(wanted)]
-        abouts = [machine.ask("about") for machine in self._machines]
-        self._hosts = [about[0] for about in abouts]
+        abouts: list[list[Any]] = []
+        resumes = self._has_begun and run.is_shared
+        for rank, machine in enumerate(self._machines):
+            with self._named(rank):
+                abouts.append(machine.ask("about"))
+                self._hosts[rank] = abouts[rank][0]
         folders = [about[2] for about in abouts]
         if resumes and run.out is not None:
-            rename_in(run.out, {before: folders[0]})
+            rename_in(run.out, {self._folders[0]: folders[0]})
         self._folders = folders
         self._meeting = f"{self._machines[0].address}:{abouts[0][1]}"
-        self._codes = [None] * run.machines
         self._check_shared(range(run.machines))
+        self._give(range(run.machines))
         for rank in range(run.machines):
-            self._begin(rank, resumes=resumes)
+            with self._named(rank):
+                self._begin(rank, resumes=resumes)
+
+    @contextmanager
+    def _named(self, rank: int) -> Iterator[None]:
+        """A machine that is lost in the body is named by the error."""
+        try:
+            yield
+        except MachineLost as error:
+            error.what = self._is_lost(rank, error)
+            raise
+
+    def _is_lost(self, rank: int, error: TuxError) -> str:
+        """What is told of a machine that is lost, if it does not say so yet."""
+        if error.what.startswith(f"machine {rank} ("):
+            return error.what
+        return f"machine {rank} ({self._hosts[rank]}) is lost: {error.what}"
+
+    def _give(self, ranks: Sequence[int]) -> None:
+        """Have machines write the rows that they are given, side by side: the command of one that
+        has them would wait for the others only as long as --timeout says. Raises the first error.
+        """
+        given: queue.Queue[Exception | None] = queue.Queue()
+
+        def give(rank: int, machine: Machine) -> None:
+            try:
+                with self._named(rank):
+                    for name, data, notes in self._run.given(rank):
+                        machine.take(data, name, notes)
+                given.put(None)
+            except Exception as error:
+                given.put(error)
+
+        for rank in ranks:
+            arguments = (rank, self._machines[rank])
+            threading.Thread(target=give, args=arguments, daemon=True).start()
+        for _ in ranks:
+            if (error := given.get()) is not None:
+                raise error
 
     def _begin(self, rank: int, *, resumes: bool = False) -> None:
-        """Start the command of a machine, and follow it."""
-        for name, data, notes in self._run.given(rank):
-            self._machines[rank].take(data, name, notes)
+        """Start the command of a machine that has its rows, and follow it."""
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
+        self._has_begun = self._has_begun or rank == 0
         self._machines[rank].ask("begin", order.packed())
+        self._last[rank].clear()
         self._codes[rank] = None
         self._placings[rank] += 1
         self._heard = time.monotonic()
@@ -145,7 +207,9 @@ class Driver:
             mark.touch()
         try:
             for rank in ranks:
-                if not self._machines[rank].ask("sees", str(mark)):
+                with self._named(rank):
+                    sees = self._machines[rank].ask("sees", str(mark))
+                if not sees:
                     raise UsageError(
                         f"machine {rank} ({self._hosts[rank]}) does not share {out.parent} with "
                         "this one, so a checkpoint there would be lost with its machine",
@@ -207,7 +271,10 @@ class Driver:
             if self._run.dealt:
                 return self._start_all_again(error, is_over=False)
             self._warn(f"warning: {error.what}; its command is started again")
-            return self._begin(rank)
+            try:
+                return self._begin(rank)
+            except MachineLost as lost:
+                return self._lost(rank, lost)
         self._codes[rank] = code
         if rank and code and not self._failing:
             self._failing = time.monotonic() + GRACE, error
@@ -217,7 +284,7 @@ class Driver:
         """Replace a machine that is lost, if there are restarts left. `is_over`: its command is
         known to have ended.
         """
-        error.what = f"machine {rank} ({self._hosts[rank]}) is lost: {error.what}"
+        error.what = self._is_lost(rank, error)
         self._machines[rank].kill()
         if not self._may_restart(error):
             self._codes[rank] = None
@@ -240,6 +307,7 @@ class Driver:
             self._machines[rank] = other
             self._hosts[rank], _, self._folders[rank] = other.ask("about")
             self._check_shared([rank])
+            self._give([rank])
             self._begin(rank)
         except MachineLost as again:
             self._lost(rank, again)
@@ -256,29 +324,31 @@ class Driver:
         machine 0 `is_over`: its command is known to have ended, so nobody writes to the folder.
         """
         run = self._run
-        if run.is_shared and run.out is not None and not are_in(run.out):
+        is_kept = run.is_shared and self._has_begun
+        if is_kept and run.out is not None and not are_in(run.out):
             error.do = "there is no checkpoint yet; start the run again, with another --out"
             raise error
         self._warn(f"warning: {error.what}; all machines are started again")
         self._placings = [number + 1 for number in self._placings]
         # a machine that is only cut off ends its command when its lease is over
         limit = self._heard + LEASE + 1.0
-        is_over = is_over or not run.is_shared or self._ends_0(limit)
+        is_over = is_over or not is_kept or self._ends_0(limit)
         self._backend.close()
         if not is_over:
             time.sleep(max(0.0, limit - time.monotonic()))
         host, self._key = self._hosts[0], secrets.token_hex(32)
-        if run.is_shared and run.out is not None:
+        if is_kept and run.out is not None:
             _unlock(run.out, host)
             if has_ended(run.out):  # it was lost before it could say so
                 self._codes = [0] * run.machines
-                return
+                return None
         try:
-            self._start(self._folders[0])
+            self._place()
         except MachineLost as again:
             if not self._may_restart(again):
                 raise
-            self._start_all_again(again, is_over=False)
+            return self._start_all_again(again, is_over=False)
+        return self._start()
 
     def _ends_0(self, limit: float) -> bool:
         """End machine 0's command; whether its machine says before `limit` that it has ended."""
@@ -293,46 +363,6 @@ class Driver:
         asking.start()
         asking.join(max(0.0, limit - time.monotonic()))
         return ended.is_set()
-
-    # ---- the end
-
-    def _bring_back(self) -> None:
-        """The run's folder, as machine 0 has left it."""
-        out = self._run.out
-        if out is None:
-            return
-        names = self._run.here(self._folders[0])
-        if self._run.is_shared:
-            return rename_in(out, names, self._run.command)
-        machine = self._machines[0]
-        files: list[list[Any]] = machine.ask("files", OUT)
-        if not files:
-            return None
-        with new_folder(out) as part:
-            for name, size in files:
-                _copy(machine, f"{OUT}/{name}", _below(part, name), size)
-            rename_in(part, names, self._run.command)
-        return None
-
-
-def _below(folder: Path, name: str) -> Path:
-    """The file of that name below a folder. Refused for a name that leads out of it: it comes from
-    another machine.
-    """
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise Refused(f"machine 0 has sent a file under the name {name!r}")
-    return folder / name
-
-
-def _copy(machine: Machine, path: str, here: Path, size: int) -> None:
-    """Bring a file of a machine here, piece by piece. Raises DiskError, MachineLost."""
-    here.parent.mkdir(parents=True, exist_ok=True)
-    with open(here, "wb") as file:
-        while file.tell() < size:
-            piece = machine.ask("read", path, file.tell())
-            if not piece:
-                raise MachineLost(f"{path} has become shorter while it was copied")
-            file.write(piece)
 
 
 def _unlock(out: Path, host: str) -> None:

@@ -24,9 +24,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SUBREAPER = 36  # of prctl: processes whose parent is gone become this one's children
+DEATH_SIGNAL = 1  # of prctl: what this process gets when its parent is gone
 PATIENCE = 10.0  # seconds in which workers whose launcher is gone end by themselves
 
 
@@ -36,8 +38,7 @@ def main(folder: str, seconds: float, mark: str) -> None:
         os._exit(0)
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)  # wishes come by standard input
-    with suppress(OSError, AttributeError):  # Linux alone
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    _prctl(SUBREAPER, 1)
     process: subprocess.Popen[bytes] | None = None
     waiter: threading.Thread | None = None
     lease: list[float] = []
@@ -51,7 +52,7 @@ def main(folder: str, seconds: float, mark: str) -> None:
                 env=wish["env"],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=_usual_signals,
+                preexec_fn=partial(_as_command, os.getpid()),
             )
             waiter = threading.Thread(target=_wait, args=(process, mark), daemon=True)
             waiter.start()
@@ -74,8 +75,19 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
         yield from lines
 
 
-def _usual_signals() -> None:
-    """The command handles signals as if a user had started it; an engine may have blocked some."""
+def _prctl(option: int, value: int) -> None:
+    """Tell the kernel what to do with this process; Linux alone."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _as_command(guard: int) -> None:
+    """The command ends with its guard, also where that is killed alone. It handles signals as if a
+    user had started it; an engine may have blocked some.
+    """
+    _prctl(DEATH_SIGNAL, int(signal.SIGKILL))
+    if os.getppid() != guard:  # it is gone already
+        os._exit(1)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in ENDING:
         signal.signal(number, signal.SIG_DFL)

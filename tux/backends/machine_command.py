@@ -24,7 +24,7 @@ from typing import IO, Any
 import tux
 from tux.backends.contract import FOLDER, LEASE, Order, order_of, served
 from tux.base.disk import writing
-from tux.base.errors import DiskError, Refused, TuxError
+from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.program.source_files import digest_of
 
 HELD = 10_000
@@ -34,10 +34,15 @@ LONGEST = 1 << 16
 """Bytes of a line; a longer one comes as several."""
 
 LARGEST = 1 << 20
-"""Bytes of a piece of a file."""
+"""Bytes of a piece of a file; about as many characters of lines are told at a time."""
 
 PORTS = range(20_000, 32_768)
 """Of which one is chosen: below those that Linux gives to connections by itself."""
+
+KILLED = 30.0
+"""Seconds in which a command that was killed is gone, with all that it has started; the guard gives
+that 10 s.
+"""
 
 GUARD = Path(__file__).with_name("guard.py")
 
@@ -80,9 +85,10 @@ class MachineCommand:
         `tux.backends.contract.answered`.
         """
         self.stay()
-        methods: list[Callable[..., Any]] = [self.about, self.sees, self.spool, self.begin]
-        methods += [self.news, self.interrupt, self.end, self.files, self.read]
-        return served({each.__name__: each for each in methods}[method], *arguments)
+        allowed: list[Callable[..., Any]] = [self.about, self.sees, self.begin]
+        allowed += [self.news, self.interrupt, self.end, self.files, self.read]
+        methods = {each.__name__: each for each in allowed}
+        return served(lambda: methods[method](*arguments))
 
     def stay(self) -> None:
         """A sign of life to the guard, for a back-end that is busy here by itself."""
@@ -98,23 +104,11 @@ class MachineCommand:
         """Whether there is something of that name here."""
         return os.path.exists(path)
 
-    def spool(self, name: str, piece: bytes) -> None:
-        """Add a piece to a file in the machine's folder. Raises DiskError."""
-        path = self.folder / os.path.basename(name)
-        with writing(path), open(path, "ab") as file:
-            file.write(piece)
-
     def begin(self, packed: bytes) -> None:
         """Start the command of an order. One that runs still is ended first. Refused where tux has
         another version here, or the program did not come whole.
         """
-        order = order_of(packed)
-        if order.version != tux.__version__:
-            raise Refused(
-                f"tux is version {tux.__version__} on {socket.gethostname()}, and {order.version} "
-                "where the run was started",
-                do="install the same version on all machines",
-            )
+        order = order_of(packed, tux.__version__, socket.gethostname())
         self.end()
         _write_program(self.folder / PROGRAM, order)
         scratch = self.folder / "t"  # a short name, as sockets lie in it
@@ -144,8 +138,9 @@ class MachineCommand:
         seconds. The code of a command that was killed is minus the signal.
         """
         lines: list[list[str]] = []
+        size = 0
         limit = time.monotonic() + seconds
-        while self._runs and len(self._codes) < 2 and len(lines) < HELD:
+        while self._runs and len(self._codes) < 2 and len(lines) < HELD and size < LARGEST:
             left = 0.01 if lines else max(limit - time.monotonic(), 0.01)
             try:
                 name, text, code = self._lines.get(timeout=left)
@@ -155,6 +150,7 @@ class MachineCommand:
                 self._codes.append(code)
             elif text:
                 lines.append([name, text])
+                size += len(text)
         return [lines, self._codes[0] if len(self._codes) == 2 else None]
 
     def interrupt(self) -> None:
@@ -163,10 +159,17 @@ class MachineCommand:
 
     def end(self) -> None:
         """Kill the command, and wait until it and what it has started are gone. Its lines are
-        lost.
+        lost. DeadlinePassed.
         """
         self._wish("kill")
+        limit = time.monotonic() + KILLED
         while self._runs and len(self._codes) < 2:
+            if time.monotonic() > limit:
+                raise DeadlinePassed(
+                    f"a command was killed {KILLED:.0f} s ago, and has not ended",
+                    where=f"the end of a command on {socket.gethostname()}",
+                    do="end what still runs there; its disk may not answer",
+                )
             self.news(1.0)
         self._runs = False
         self._codes.clear()
@@ -176,8 +179,11 @@ class MachineCommand:
     def files(self, folder: str) -> list[list[Any]]:
         """The files below a folder of the machine's folder, each with its size."""
         root = self.folder / folder
-        found = sorted(path for path in root.rglob("*") if path.is_file())
-        return [[path.relative_to(root).as_posix(), path.stat().st_size] for path in found]
+        try:
+            found = sorted(path for path in root.rglob("*") if path.is_file())
+            return [[path.relative_to(root).as_posix(), path.stat().st_size] for path in found]
+        except OSError as error:
+            raise DiskError(f"{folder} cannot be listed: {error.strerror}") from error
 
     def read(self, path: str, offset: int) -> bytes:
         """A piece of a file in the machine's folder."""
@@ -194,7 +200,8 @@ class MachineCommand:
         """End the command, and remove the machine's folder."""
         with suppress(OSError, ValueError):
             self._guard.stdin.close()  # type: ignore[union-attr]
-        while any(reader.is_alive() for reader in self._readers):
+        limit = time.monotonic() + KILLED  # who still writes then is left alone
+        while any(reader.is_alive() for reader in self._readers) and time.monotonic() < limit:
             with suppress(queue.Empty):  # room for the last lines, which nobody wants
                 self._lines.get(timeout=0.05)
         shutil.rmtree(self.folder, ignore_errors=True)  # where the guard was killed

@@ -17,7 +17,8 @@ from tux.backends.contract import (
     answered,
     served,
 )
-from tux.base.errors import DataError, DeadlinePassed, UsageError
+from tux.backends.ray_rows import DataSet, alike, cause
+from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
 CALLS = 8
@@ -31,6 +32,9 @@ CLOSING = 15.0
 
 NOTICED = 90.0
 """Seconds within which Ray notices that a node is gone."""
+
+SIGN = 2.0
+"""Seconds after which a machine that still writes its rows is asked for a sign of life."""
 
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
@@ -73,13 +77,11 @@ class Place:
         def fetched() -> Iterator[Any]:
             for reference in tables:
                 self._command.stay()
-                table = library().get(reference)
-                if table.num_rows:  # one whose rows were filtered out may have no columns
-                    yield table
+                yield library().get(reference)
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
-        write_tables(path, fetched(), notes)
+        write_tables(path, alike(fetched()), notes)
 
     def close(self) -> None:
         """See `MachineCommand.close`."""
@@ -183,7 +185,7 @@ class Ray(Backend):
             raise self._too_late() from None
         except ray.exceptions.RayError as error:
             raise MachineLost(
-                f"its actor did not start: {_cause(error)}",
+                f"its actor did not start: {cause(error)}",
                 do="see that tux is installed in the Python of each node",
             ) from None
 
@@ -212,33 +214,6 @@ class Ray(Backend):
         )
 
 
-class DataSet(Rows):
-    """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
-    none.
-    """
-
-    def __init__(self, data: Any) -> None:
-        self._data = data.materialize()
-        if not self._data.count():
-            raise DataError("the data set has no rows", do="look at its filters")
-
-    @property
-    def whole(self) -> Any:
-        """See `Rows`."""
-        return self._data.to_arrow_refs()
-
-    def size(self) -> int:
-        """See `Rows`: the bytes of the tables."""
-        return int(self._data.size_bytes() or 0)
-
-    def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
-        if (rows := self._data.count()) < machines:
-            return ()
-        cuts = [rows * rank // machines for rank in range(1, machines)]
-        return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
-
-
 class RayMachine(Machine):
     """The driver's end of an actor."""
 
@@ -251,25 +226,22 @@ class RayMachine(Machine):
         return self._answer(self.actor.serve.remote(method, [*arguments]), seconds)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """See `Machine`. It may take long; a machine that is lost ends it."""
-        self._answer(self.actor.take.remote(name, data, {**notes}), None)
+        """See `Machine`. It may take long; a machine that gives no sign of life is lost."""
+        reply = self.actor.take.remote(name, data, {**notes})
+        while not self._ray.wait([reply], timeout=SIGN)[0]:
+            self.ask("sees", name)  # any call that is answered at once
+        self._answer(reply, SILENCE)
 
-    def _answer(self, reply: Any, seconds: float | None) -> Any:
+    def _answer(self, reply: Any, seconds: float) -> Any:
         ray = self._ray
         try:
             return answered(ray.get(reply, timeout=seconds))
         except ray.exceptions.GetTimeoutError:
             raise MachineLost(f"its actor has not answered for {seconds:.0f} s") from None
         except ray.exceptions.RayError as error:
-            raise MachineLost(f"its actor is gone: {_cause(error)}") from None
+            raise MachineLost(f"its actor is gone: {cause(error)}") from None
 
     def kill(self) -> None:
         """See `Machine`."""
         with suppress(Exception):  # Ray raises many kinds where it has lost the actor
             self._ray.kill(self.actor)
-
-
-def _cause(error: Exception) -> str:
-    """The last line of a report of Ray that says something."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__

@@ -17,7 +17,7 @@ from tux.backends.contract import FOLDER, Backend, Order, Rows
 from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
 from tux.base.disk import check_new
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
 from tux.program import sources
 from tux.program.program import Program
@@ -52,7 +52,9 @@ class RemoteRun:
     out: Path | None
     is_shared: bool
     command: list[str] = field(default_factory=list)  # of the user, for run.json
-    # by the name of a file in a machine's folder, what `Machine.take` writes there
+    # of the engine: by the name of a file in a machine's folder, the rows that are written there
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    # what `Machine.take` needs for them
     held: Mapping[str, Any] = field(default_factory=dict)
     # the same of TRAIN for each machine, by rank, where each gets a share of the rows
     dealt: Sequence[Any] = ()
@@ -117,7 +119,8 @@ def remote_run(
         files = {path.name: contents.pop("")} | contents
         folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
     given = {TRAIN: data, TEST: test}
-    rows = {name: own for name, each in given.items() if (own := backend.taken(each)) is not None}
+    taken = {name: _taken(backend, name, each) for name, each in given.items()}
+    rows = {name: own for name, own in taken.items() if own is not None}
     dealt = _dealt(program, options, machines, rows.get(TRAIN), has_test=test is not None)
     held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
@@ -136,9 +139,20 @@ def remote_run(
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
+        rows=rows,
         held=held,
         dealt=dealt,
     )
+
+
+def _taken(backend: Backend, name: str, data: Any) -> Rows | None:
+    """The rows of data that the engine holds; its error says which data they are."""
+    try:
+        return backend.taken(data)
+    except DataError as error:
+        which = {TRAIN: "the rows to train on", TEST: "the held-out rows"}[name]
+        error.where = error.where or which
+        raise
 
 
 def _dealt(

@@ -16,7 +16,9 @@ from uuid import uuid4
 from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
-from tux.backends.spark_rows import counted, cuts, placed, spool
+from tux.backends.remote_run import TEST, TRAIN
+from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
+from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.run.machine_share import MachineShare
 
@@ -26,8 +28,6 @@ PAUSE = 1.0
 PATIENCE = 30.0
 """Seconds in which a stage ends that is to end."""
 
-ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
-
 
 class Spark(Backend):
     """Machines are tasks of a barrier stage of `session`; None: the active one, or a new one that
@@ -36,8 +36,6 @@ class Spark(Backend):
 
     def __init__(self, session: Any = None) -> None:
         self._given = session
-        self._frames: list[DataFrame] = []  # what the machines are to have: train, then test
-        self._is_over = False  # whether they are those of a run before
         self._session: Any = None
         self._owns = False
         self._calls: Calls | None = None
@@ -46,19 +44,18 @@ class Spark(Backend):
 
     def taken(self, data: Any) -> Rows | None:
         """The rows of a DataFrame. They come with the stage."""
-        if self._is_over:
-            self._frames, self._is_over = [], False
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
-        self._given = self._given or data.sparkSession
-        self._frames.append(DataFrame(data))
-        return self._frames[-1]
+        _refuse_connect(data)
+        return DataFrame(data)
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         limit = time.monotonic() + wanted.deadline
+        check_alike([each.whole for each in _frames(wanted)])
         if self._session is None:
-            self._session, self._owns = _session(self._given)
+            given = next((each.whole.sparkSession for each in _frames(wanted)), None)
+            self._session, self._owns = _session(self._given or given)
         while True:
             self._await_slots(wanted, limit)
             self._submit(wanted)
@@ -76,7 +73,6 @@ class Spark(Backend):
 
     def close(self) -> None:
         """See `Backend`."""
-        self._is_over = True
         self._end_stage()
         session, self._session = self._session, None
         if session is not None and self._owns:
@@ -85,12 +81,13 @@ class Spark(Backend):
     def _end_stage(self) -> None:
         calls, stage = self._calls, self._stage
         self._calls = self._stage = None
-        if calls is not None and stage is not None:
+        if calls is not None:
             calls.leave()
-            stage.join(PATIENCE / 3)  # those that are well leave by themselves
-            if stage.is_alive():
-                self._session.sparkContext.cancelJobGroup(self._group)
-                stage.join(PATIENCE)
+            if stage is not None:
+                stage.join(PATIENCE / 3)  # those that are well leave by themselves
+                if stage.is_alive():
+                    self._session.sparkContext.cancelJobGroup(self._group)
+                    stage.join(PATIENCE)
             calls.close()
 
     def _await_slots(self, wanted: Wanted, limit: float) -> None:
@@ -123,11 +120,21 @@ class Spark(Backend):
 
     def _submit(self, wanted: Wanted) -> None:
         """Have the stage run, by a thread."""
-        host = self._session.sparkContext.getConf().get("spark.driver.host")
-        self._calls, self._group = Calls(host), f"tux-{uuid4().hex}"
-        first = self._frames[0].first if self._frames else []
-        frames = [each.whole for each in self._frames]
-        frame = placed(self._session, wanted.machines, frames, first)
+        from pyspark.errors import AnalysisException
+
+        conf = self._session.sparkContext.getConf()
+        host, own = conf.get("spark.driver.host"), conf.get("spark.driver.bindAddress", "")
+        rows = _frames(wanted)
+        first = rows[0].first if rows else []
+        frames = [each.whole for each in rows]
+        try:
+            frame = placed(self._session, wanted.machines, frames, first)
+        except AnalysisException as error:
+            raise DataError(
+                f"the DataFrame cannot be dealt out: {reason(str(error))}",
+                do="see that no two of its columns have the same name",
+            ) from None
+        self._calls, self._group = Calls(host, own), f"tux-{uuid4().hex}"
         task = _task(self._calls.address, self._calls.secret, wanted.machines if first else 0)
         stage = frame.mapInArrow(task, "rank int", barrier=True, profile=self._profile(wanted))
         arguments = (self._session.sparkContext, self._group, stage, self._calls)
@@ -163,53 +170,18 @@ class Spark(Backend):
                     do="end other jobs of the application, or wait for them",
                 )
             time.sleep(0.05)
-        if self._frames:
-            self._frames[0].check([each.rows for each in there])
+        if frames := _frames(wanted):
+            frames[0].check([each.rows for each in there])
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
 
-class DataFrame(Rows):
-    """The rows of a DataFrame. `first`: of each machine but the first, the number of its first row,
-    where each gets a share of them.
+def _frames(wanted: Wanted) -> list[DataFrame]:
+    """The DataFrames of a run: that to train on, then the one that is held out. UsageError for one
+    without the other.
     """
-
-    def __init__(self, frame: Any) -> None:
-        self._frame, self._counts, self.first = frame, dict[int, int](), list[int]()
-
-    @property
-    def whole(self) -> Any:
-        """See `Rows`."""
-        return self._frame
-
-    def size(self) -> int:
-        """See `Rows`: as Spark knows the size of a row by its types."""
-        try:
-            self._counts = counted(self._frame)
-            return sum(self._counts.values()) * int(self._frame._jdf.schema().defaultSize())
-        except Exception as error:
-            raise DataError(
-                f"the DataFrame cannot be computed: {_reason(str(error))}",
-                do="see that its own count() works",
-            ) from None
-
-    def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
-        if sum(self._counts.values()) < machines:
-            return ()
-        self.first = cuts(self._counts, machines)
-        return [self._frame] * machines
-
-    def check(self, rows: Sequence[int]) -> None:
-        """DataError if the machines have got so many rows each, and should not have."""
-        if not sum(rows):
-            raise DataError("the DataFrame has no rows", do="look at its filters")
-        before = sum(self._counts.values())
-        if self.first and (sum(rows) != before or not all(rows)):
-            raise DataError(
-                f"the DataFrame had {before:,} rows when they were counted, and has others now: "
-                f"{sum(rows):,}",
-                do="persist() it, or read it from files, so that it has the same rows each time",
-            )
+    if wanted.rows and TRAIN not in wanted.rows:
+        raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
+    return [each for each in wanted.rows.values() if isinstance(each, DataFrame)]
 
 
 class SparkMachine(Machine):
@@ -223,9 +195,10 @@ class SparkMachine(Machine):
         return self._calls.ask(self._rank, method, *arguments)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Nothing: the task has written the rows already. UsageError if it took them for others."""
+        """Nothing: the task has written the rows already. DataError if there were none."""
         if name not in [each for each, _ in self.ask("files", ".")]:
-            raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
+            which = "held-out DataFrame" if name == TEST else "DataFrame"
+            raise DataError(f"the {which} has no rows", do="look at its filters")
 
     def kill(self) -> None:
         """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
@@ -238,16 +211,7 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
         stage.collect()
         calls.lose(ENDED)
     except Exception as error:
-        calls.lose(f"{ENDED}: {_reason(str(error))}")
-
-
-def _reason(text: str) -> str:
-    """Why a stage has failed, from Spark's long report: the cause that stands last in it."""
-    stripped = (line.strip().removeprefix(": ") for line in text.splitlines())
-    lines = [line for line in stripped if line]
-    lost = [line for line in lines if LOST_EXECUTOR in line]
-    errors = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Lost"))]
-    return (lost or errors[-1:] or lines or ["no reason given"])[0][:400]
+        calls.lose(f"{ENDED}: {reason(str(error))}")
 
 
 def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -287,12 +251,17 @@ def _session(given: Any) -> tuple[Any, bool]:
         raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
     except Exception as error:
         raise UsageError(
-            f"no Spark session: {_reason(str(error))}",
+            f"no Spark session: {reason(str(error))}",
             do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
         ) from None
-    if "connect" in type(session).__module__.split("."):
+    _refuse_connect(session)
+    return session, is_new
+
+
+def _refuse_connect(one: Any) -> None:
+    """UsageError for a session, or a DataFrame, of Spark Connect."""
+    if "connect" in type(one).__module__.split("."):
         raise UsageError(
             "a session of Spark Connect starts no barrier stage",
             do="use the session of a Spark application: SparkSession.builder.master(...)",
         )
-    return session, is_new

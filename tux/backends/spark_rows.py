@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tux.arrays.arrow import write_tables
+from tux.backends.contract import Rows
 from tux.backends.remote_run import TEST, TRAIN
+from tux.backends.spark_reports import reason
+from tux.base.errors import DataError
 
 ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
 """Columns beside those of the DataFrame: the order of the rows, their machine, and which of the two
@@ -27,13 +30,76 @@ number (`monotonically_increasing_id`).
 """
 
 
+class DataFrame(Rows):
+    """The rows of a DataFrame. `first`: of each machine but the first, the number of its first row,
+    where each gets a share of them.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self._counts, self.first = frame, dict[int, int](), list[int]()
+
+    @property
+    def whole(self) -> Any:
+        """See `Rows`."""
+        return self._frame
+
+    def size(self) -> int:
+        """See `Rows`: as Spark knows the size of a row by its types."""
+        try:
+            self._counts = counted(self._frame)
+            return sum(self._counts.values()) * int(self._frame._jdf.schema().defaultSize())
+        except Exception as error:
+            raise DataError(
+                f"the DataFrame cannot be computed: {reason(str(error))}",
+                do="see that its own count() works",
+            ) from None
+
+    def shares(self, machines: int) -> Sequence[Any]:
+        """See `Rows`."""
+        if sum(self._counts.values()) < machines:
+            return ()
+        self.first = cuts(self._counts, machines)
+        return [self._frame] * machines
+
+    def check(self, rows: Sequence[int]) -> None:
+        """DataError if the machines have got so many rows each, and should not have."""
+        if not (now := sum(rows)):
+            raise DataError("the DataFrame has no rows", do="look at its filters")
+        if not self.first:
+            return
+        before, machines = sum(self._counts.values()), len(rows)
+        if now != before:
+            raise DataError(
+                f"the DataFrame had {before:,} rows when they were counted, and has {now:,} now",
+                do="persist() it, or read it from files, so that it has the same rows each time",
+            )
+        for rank, got in enumerate(rows):
+            planned = before * (rank + 1) // machines - before * rank // machines
+            if got != planned:
+                raise DataError(
+                    "the rows of the DataFrame were in other partitions when they were counted: "
+                    f"machine {rank} has got {got:,} of them, and should have {planned:,}",
+                    do="persist() it, so that its rows are in the same partitions each time",
+                )
+
+
 def counted(frame: Any) -> dict[int, int]:
-    """How many rows each partition of a DataFrame has, which is computed for it."""
+    """How many rows each partition of a DataFrame has, which is computed for it.
+
+    All columns are computed, as they are for `placed`: by the bytes of what it shuffles, Spark
+    decides how many partitions there are. It does not know that Python code looks at none of them.
+    """
     from pyspark.sql import functions as f
 
+    column = PLACE
+
+    def partitions(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch.select([column])
+
     number = f.shiftright(f.monotonically_increasing_id(), IN_PARTITION)
-    counts = frame.select(number.alias(PLACE)).groupBy(PLACE).count().collect()
-    return {int(partition): int(rows) for partition, rows in counts}
+    numbers = frame.withColumn(PLACE, number).mapInArrow(partitions, f"{PLACE} long")
+    return {int(place): int(rows) for place, rows in numbers.groupBy(PLACE).count().collect()}
 
 
 def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
@@ -47,6 +113,19 @@ def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
             found.append((partition << IN_PARTITION) + row - before)
         before = behind
     return found
+
+
+def check_alike(frames: Sequence[Any]) -> None:
+    """DataError where the held-out DataFrame has other columns or types than the one to train on:
+    Spark would give both the wider types.
+    """
+    columns = [sorted(frame.dtypes) for frame in frames]
+    if columns[1:] and columns[1] != columns[0]:
+        first, other = (", ".join(map(" ".join, frame.dtypes)) for frame in frames)
+        raise DataError(
+            f"the held-out DataFrame has the columns {other}, and the one to train on has {first}",
+            do="give both the same columns and types, by select and cast",
+        )
 
 
 def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:

@@ -1,0 +1,147 @@
+"""What the Ray back-end does without Ray: calls to an actor, and the tables of its rows."""
+
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from tux.apps.mf.mf import MF
+from tux.backends import ray as module
+from tux.backends.contract import MachineLost, served
+from tux.backends.local import Local
+from tux.backends.ray import RayMachine
+from tux.backends.ray_rows import DataSet, alike
+from tux.backends.remote_run import remote_run
+from tux.base.errors import DataError, DiskError
+from tux.run.options import RunOptions
+
+
+class RayError(Exception):
+    pass
+
+
+class GetTimeoutError(RayError):
+    pass
+
+
+class Actor:
+    """Its calls are answered at once; but to write rows takes it so many looks, None: for ever.
+    Once it is `stopped`, nothing is.
+    """
+
+    def __init__(self, looks=0, error=None):
+        self.looks, self.error, self.stopped, self.asked = looks, error, False, []
+        self.serve = SimpleNamespace(remote=self._serve)
+        self.take = SimpleNamespace(remote=self._take)
+
+    def _serve(self, method, arguments):
+        self.asked.append(method)
+        return lambda: None if self.stopped else [False]
+
+    def _take(self, name, tables, notes):
+        self.asked.append(("take", name, tables, notes))
+        return self._taken
+
+    def _taken(self):
+        if self.looks is None or self.looks > 0:
+            return None
+        if isinstance(self.error, RayError):
+            raise self.error
+        return served(self._told)
+
+    def _told(self):
+        if self.error:
+            raise self.error
+
+
+class Looks:
+    """What is called of the module ray."""
+
+    exceptions = SimpleNamespace(RayError=RayError, GetTimeoutError=GetTimeoutError)
+
+    def __init__(self, actor, stops=None):
+        self.actor, self.stops, self.waits = actor, stops, 0
+
+    def wait(self, replies, timeout):
+        assert timeout is not None, "a wait without end"
+        self.waits += 1
+        self.actor.stopped = self.waits == self.stops
+        if self.actor.looks:
+            self.actor.looks -= 1
+            return [], replies
+        return (replies, []) if self.actor.looks == 0 else ([], replies)
+
+    def get(self, reply, timeout):
+        assert timeout is not None, "a wait without end"
+        if (answer := reply()) is None:
+            raise GetTimeoutError
+        return answer
+
+
+def takes(actor, **more):
+    RayMachine(Looks(actor, **more), actor, "10.0.0.1").take(["a table"], "data.parquet", {})
+
+
+def test_to_write_rows_may_take_long():
+    actor = Actor(looks=5)
+    takes(actor)
+    assert actor.asked == [("take", "data.parquet", ["a table"], {}), *["sees"] * 5]
+
+
+def test_an_actor_that_stops_while_it_writes_its_rows_is_lost():
+    with pytest.raises(MachineLost, match=f"has not answered for {module.SILENCE:.0f} s"):
+        takes(Actor(looks=None), stops=3)
+
+
+def test_the_error_of_an_actor_that_writes_rows_is_raised():
+    with pytest.raises(DiskError, match="the disk is full"):
+        takes(Actor(error=DiskError("the disk is full")))
+    with pytest.raises(MachineLost, match="its actor is gone: the node has ended"):
+        takes(Actor(looks=1, error=RayError("report\nthe node has ended")))
+
+
+def tables(*columns):
+    return [pa.table({"id": [1], "x": pa.array(values, kind)}) for values, kind in columns]
+
+
+def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
+    given = tables(([1.0], "f8"), ([None], "null"), ([2.0], "f8"))
+    assert [*alike([pa.table({}), given[0].slice(0, 0), *given])] == given
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        tables(([1.0], "f8"), ([1.0], "f4")),
+        tables(([None], "null"), ([1.0], "f4")),
+        [pa.table({"id": [1]}), pa.table({"id": [1], "x": [1]})],
+        [pa.table({"id": [1]}), pa.table({"other": [1]})],
+    ],
+)
+def test_blocks_of_other_columns_are_refused(others):
+    """float64 would become float32 without a word."""
+    with pytest.raises(DataError, match="a block of the data set has the columns") as raised:
+        [*alike(others)]
+    for table in others:
+        assert ", ".join(f"{each.name} {each.type}" for each in table.schema) in raised.value.what
+
+
+def test_a_data_set_that_cannot_be_computed():
+    def materialize():
+        raise RayError("a long report\nValueError: no such column")
+
+    with pytest.raises(DataError, match="cannot be computed: ValueError: no such column"):
+        DataSet(SimpleNamespace(materialize=materialize))
+
+
+def test_the_data_that_have_no_rows_are_named():
+    class Engine(Local):
+        def taken(self, data):
+            empty = SimpleNamespace(count=lambda: 0)
+            return data and DataSet(SimpleNamespace(materialize=lambda: empty))
+
+    told = {("a", None): "the rows to train on", (None, "b"): "the held-out rows"}
+    for (data, test), where in told.items():
+        with pytest.raises(DataError, match="the data set has no rows") as raised:
+            remote_run(MF(), data, test, RunOptions(), 2, Engine())
+        assert raised.value.where == where

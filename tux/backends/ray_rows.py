@@ -1,0 +1,73 @@
+"""The rows of data sets on their way to machines of Ray, as tables of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from tux.backends.contract import Rows
+from tux.base.errors import DataError
+
+
+class DataSet(Rows):
+    """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
+    none, or they cannot be computed.
+    """
+
+    def __init__(self, data: Any) -> None:
+        try:
+            self._data = data.materialize()
+        except Exception as error:  # of Ray, of the user's functions, of files
+            raise DataError(
+                f"the data set cannot be computed: {cause(error)}",
+                do="see that its own materialize() works",
+            ) from None
+        if not self._data.count():
+            raise DataError("the data set has no rows", do="look at its filters")
+
+    @property
+    def whole(self) -> Any:
+        """See `Rows`."""
+        return self._data.to_arrow_refs()
+
+    def size(self) -> int:
+        """See `Rows`: the bytes of the tables."""
+        return int(self._data.size_bytes() or 0)
+
+    def shares(self, machines: int) -> Sequence[Any]:
+        """See `Rows`."""
+        if (rows := self._data.count()) < machines:
+            return ()
+        cuts = [rows * rank // machines for rank in range(1, machines)]
+        return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
+
+
+def alike(tables: Iterable[Any]) -> Iterator[Any]:
+    """The tables that have rows; one whose rows were filtered out may have no columns. DataError
+    where the columns of one are others than those of the first, which would become the first's.
+    """
+    first: list[tuple[str, str]] = []
+    for table in tables:
+        if not table.num_rows:
+            continue
+        columns = [(field.name, str(field.type)) for field in table.schema]
+        first = first or columns
+        known = [*map(_known, columns, first)] if len(columns) == len(first) else columns
+        if known != first:
+            one, other = (", ".join(map(" ".join, each)) for each in (first, columns))
+            raise DataError(
+                f"a block of the data set has the columns {other}, and another one has {one}",
+                do="give all blocks the same columns and types, for example with map_batches",
+            )
+        yield table
+
+
+def _known(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
+    """A column; with the type of the first one where all its values are missing."""
+    return first if column == (first[0], "null") else column
+
+
+def cause(error: Exception) -> str:
+    """The last line of a report of Ray that says something."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
