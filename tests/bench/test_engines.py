@@ -28,5 +28,5 @@ def test_what_is_missing_is_told(monkeypatch):
     monkeypatch.setattr(engines, "missing", lambda name: f"no {name}")
     with pytest.raises(SystemExit, match="no spark"):
         engines.main(["--engines", "spark"])
-    with pytest.raises(RuntimeError, match="-c import: .*SyntaxError"):
+    with pytest.raises(RuntimeError, match=r"(?s)-c import: .*SyntaxError"):
         engines.timed(["-c", "import"], {})
