@@ -8,6 +8,7 @@ import socket
 import sys
 from pathlib import Path
 
+import pyarrow.csv as pa_csv
 import pytest
 from loads_all import LOADER, TOGETHER
 from run_folders import model, untimed
@@ -15,7 +16,9 @@ from tiny_ratings import RATINGS
 
 from faults.running import Running
 from tux.apps.mf.mf import MF
+from tux.arrays.arrow import write_tables
 from tux.run.folder import read_metrics, read_run
+from tux.run.machine_share import MachineShare
 from tux.run.options import RunOptions
 from tux.run.session import run
 
@@ -41,10 +44,10 @@ def start(here):
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
 
-    def begin(rank, *argv, resumes=""):
+    def begin(rank, *argv, resumes="", data="ratings.csv"):
         folder = here / f"machine-{len(running)}"
         folder.mkdir()
-        what = ["--resume", here / resumes] if resumes else ["mf", here / "ratings.csv"]
+        what = ["--resume", here / resumes] if resumes else ["mf", here / data]
         if not resumes:
             what += ["--test", here / "held.csv", "--rank", 2, "--no-jit", "--threads", 1]
         place = ["--nnodes", 2, "--node-rank", rank, "--rdzv", address, "--key-file", here / "key"]
@@ -134,6 +137,29 @@ def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, h
     assert loaded_together(first) and loaded_together(back), back.output()
     whole(epochs=3)
     is_the_same("out")
+    assert len(read_run("out").incarnations) == 1
+
+
+def shares():
+    """The ratings, half of them in the file of each machine."""
+    table = pa_csv.read_csv("ratings.csv")
+    for rank, half in enumerate((table.slice(0, 40), table.slice(40))):
+        write_tables(f"{rank}.parquet", [half], MachineShare(rank, 2).notes)
+
+
+@pytest.mark.slow
+def test_machines_that_have_their_own_rows_load_anew(start, here):
+    shares()
+    (here / "hold-1").touch()
+    flags = "--epochs", 3, "--restarts", 1
+    first = start(0, *flags, "--out", here / "out", data="0.parquet")
+    lost = start(1, *flags, data="1.parquet")
+    os.kill(held(here, lost, 1), signal.SIGKILL)
+    goes_on(here, 1)
+    over(first, lost)
+    whole(epochs=3)
+    assert model("out") == model("whole")
+    assert untimed(read_metrics("out")) == untimed(read_metrics("whole"))
     assert len(read_run("out").incarnations) == 1
 
 
