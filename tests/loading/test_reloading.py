@@ -3,6 +3,7 @@ where nobody is lost.
 """
 
 import signal
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +21,7 @@ from tux.base.errors import (
 )
 from tux.cluster.attendance import Left
 from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
-from tux.run import loading_together, local_loaders
+from tux.run import loading_launcher, loading_together, local_loaders
 from tux.run.loader_member import why_over
 from tux.run.loader_process import job_folder
 from tux.run.loading_again import Losses
@@ -104,6 +105,38 @@ def test_a_machine_that_leaves_ends_the_run_whichever_meeting_it_has_joined(laun
     join = Join("tcp://there", nonce, "its disk is full", leaves=True)
     assert LoadingLauncher._answer(launcher, join) is None
     assert [type(each) for each in launcher.heard] == [Left] * (nonce != b"another run")
+
+
+class Losing(LoadingLauncher):
+    """A launcher whose loader is lost at once. What it tells at its end is in ``told``."""
+
+    def __init__(self, closes):
+        self.told, self.thread, self._over = [], self, None
+        self.closed = lambda seconds: closes
+        self.naming_hosts = nullcontext
+
+    def start(self):
+        raise PeerLost("loader 1 was killed")
+
+    def _close(self, control, patience=2.0):
+        self.told.append(control)
+
+
+@pytest.mark.parametrize(
+    ("closes", "signalled", "again"),
+    [(True, None, True), (False, None, True), (True, signal.SIGINT, False)],
+)
+def test_who_has_asked_to_end_gets_no_restart(monkeypatch, closes, signalled, again):
+    """Nor does a launcher whose address does not become free."""
+    monkeypatch.setattr(loading_launcher, "received", lambda: signalled)
+    launcher, losses = Losing(closes), Losses(1)
+    if closes and again:
+        assert not launcher.lead(losses)
+    else:
+        with pytest.raises(PeerLost, match="loader 1 was killed"):
+            launcher.lead(losses)
+    assert launcher.told == [Bye("loader 1 was killed", again=again)]
+    assert losses.why == ["loader 1 was killed"] * again
 
 
 # ---- with loaders
