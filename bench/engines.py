@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from bench.arguments import listed
 from faults.clusters import ENGINES, missing
+from tux.arrays.arrow import text_writer
 from tux.backends.contract import Wanted
 from tux.backends.run import named
 from tux.run.folder import read_metrics
@@ -89,8 +90,6 @@ def place(name: str) -> None:
 
 def write_ratings(path: Path, count: int) -> None:
     """`count` ratings as text."""
-    from tux.arrays.arrow import text_writer
-
     with text_writer(path) as write:
         for chunk in ratings(max(count // 208, 100), max(count // 5627, 100), count):
             write(chunk)

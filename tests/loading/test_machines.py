@@ -198,8 +198,13 @@ def test_a_machine_that_was_welcomed_hears_that_all_read_the_whole(tmp_path, por
 
 
 @pytest.mark.slow
-def test_a_machine_that_cannot_start_its_loaders_tells_machine_0(tmp_path, port, monkeypatch):
-    """After it was welcomed, so machine 0 would wait for it."""
+@pytest.mark.parametrize("restarts", [0, 3])
+def test_a_machine_that_cannot_start_its_loaders_tells_machine_0(
+    tmp_path, port, monkeypatch, restarts
+):
+    """After it was welcomed, so machine 0 would wait for it. Nobody loads anew: its disk would be
+    full again.
+    """
     write = loading_together._write
 
     def full(job, meeting, graph):
@@ -209,10 +214,14 @@ def test_a_machine_that_cannot_start_its_loaders_tells_machine_0(tmp_path, port,
 
     monkeypatch.setattr(loading_together, "_write", full)
     path = lines(tmp_path)
-    machines = [Machine(tmp_path / str(each.rank), each, job(path, 2)) for each in places(port)]
+    machines = [
+        Machine(tmp_path / str(each.rank), each, job(path, 2), restarts=restarts)
+        for each in places(port)
+    ]
     first, second = (machine.result() for machine in machines)
     assert isinstance(second, DiskError)
     assert isinstance(first, PeerLost) and first.what == "the disk is full"
+    assert not machines[0].losses.why
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from members import SOON, until
 
 from tux.base.errors import (
     DataError,
-    DiskError,
     Interrupted,
     MustReadWhole,
     PeerLost,
@@ -21,7 +20,7 @@ from tux.base.errors import (
 )
 from tux.cluster.attendance import Left
 from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
-from tux.run import loading_launcher, loading_together, local_loaders
+from tux.run import loading_launcher, local_loaders
 from tux.run.loader_member import why_over
 from tux.run.loader_process import job_folder
 from tux.run.loading_again import Losses
@@ -203,24 +202,6 @@ def test_a_fault_of_the_input_is_met_again_and_ends_all(tmp_path, port, killed):
     assert isinstance(first, DataError) and "edges:1701" in str(first)
     assert isinstance(second, DataError | Refused)
     assert len(machines[0].losses.why) == 1
-
-
-@pytest.mark.slow
-def test_a_machine_that_ends_by_itself_is_not_waited_for(tmp_path, port, monkeypatch):
-    """Its disk would be full again."""
-    write = loading_together._write
-
-    def full(job, meeting, graph):
-        if graph.name == "1":
-            raise DiskError("the disk is full")
-        write(job, meeting, graph)
-
-    monkeypatch.setattr(loading_together, "_write", full)
-    machines = start(tmp_path, port, lines(tmp_path), restarts=3)
-    first, second = (machine.result() for machine in machines)
-    assert isinstance(second, DiskError)
-    assert isinstance(first, PeerLost) and first.what == "the disk is full"
-    assert not machines[0].losses.why
 
 
 # ---- with commands
