@@ -1,6 +1,7 @@
 """Processes that this one has started."""
 
 import os
+import time
 from pathlib import Path
 
 
@@ -11,10 +12,21 @@ def running(module):
     found = {}
     for each in Path("/proc").iterdir():
         try:
-            line = (each / "cmdline").read_bytes().decode().split("\0")
-            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+            line = _command_of_child(each)
         except (OSError, ValueError, IndexError):  # it is no process, or has just ended
             continue
-        if module in line and parent == os.getpid():
+        if module in line:
             found[int(line[line.index(module) + 2])] = int(each.name)
     return found
+
+
+def _command_of_child(process):
+    """The words of the command of a process of /proc, none if it is not a child of this one."""
+    while True:
+        line = (process / "cmdline").read_bytes().decode().split("\0")
+        state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]
+        if int(parent) != os.getpid():
+            return []
+        if line != [""] or state == "Z":
+            return line
+        time.sleep(0.001)  # Popen returns a moment before the kernel has set the command's words
