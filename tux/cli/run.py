@@ -254,6 +254,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         slack=args.slack,
         threads=args.threads,
         racing=args.racing,
+        keeps_interrupted=False,
         partitioner=args.partitioner,
         deadline=args.timeout,
         place=place,

@@ -68,8 +68,8 @@ class Trainer(Protocol):
 
 
 def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
-    """The run's record; with `digests` of source and data, which take about a second a gigabyte
-    of edges, and versions.
+    """The run's record; with `digests` of the data, which take about a second a gigabyte of
+    edges.
     """
     source = sources.of(program)
     record = Run(
@@ -79,13 +79,13 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
         kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
         for kind, named in inputs.train.categories.items()
     }
-    if not digests:
-        return record
     record.app.digest, record.app.files = source.digest, source.digests
-    record.data.digest = inputs.digest()
     record.data.columns = dict(inputs.train.columns)
+    if digests:
+        record.data.digest = inputs.digest()
     if inputs.test is not None:
-        record.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
+        digest = inputs.test.digest() if digests else ""
+        record.test = Origin(inputs.test_origin or inputs.origin, digest)
     record.command, record.sizes = list(options.command), inputs.sizes
     record.versions = {
         "python": python_version(),
@@ -106,20 +106,25 @@ def carry_out(
 ) -> tuple[list[dict[str, Any]], Tables]:
     """Train, write the model and judge it; the run's record is completed. The epochs' records are
     added to `records`, which has those before. Returns them and the tables.
+
+    Interrupted if the user ends the run; with the option `keeps_interrupted` this is only noted in
+    the record, if there is a model by then, and there are no tables.
     """
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
         folder.write_run(record)
-    watch = clock.watch
-    with ending_deferred() if folder else nullcontext(Deferred()) as asked:
+    watch, keeps_interrupted = clock.watch, plan.options.keeps_interrupted
+    defers = folder is not None or keeps_interrupted
+    with ending_deferred() if defers else nullcontext(Deferred()) as asked:
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
-        tell = partial(watch.say, ending)
-        training.end_when(asked.seconds, tell, keeps_last=folder is not None)
+        training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
-            assert folder is not None
-            raise _ended(training, records, keep_best, record, folder)
+            error = _ended(training, records, keep_best, record, folder)
+            if keeps_interrupted and training.has_model:
+                return records, {}
+            raise error
         record.results = _results(training, records, keep_best)
         if folder:
             # before the report, whose mistakes should not lose the model; and still deferred, as a
@@ -132,6 +137,9 @@ def carry_out(
             folder.write_tables(tables)
         record.results |= _report(training, records, truth, tables, record.categories, watch)
     except KeyboardInterrupt:
+        if keeps_interrupted:
+            watch.warn("interrupted in the report: its tables and scores may be missing")
+            return records, {}
         if folder is None:
             raise
         raise Interrupted(
@@ -197,22 +205,22 @@ def _ended(
     records: list[dict[str, Any]],
     keep_best: bool,
     record: Run,
-    folder: RunFolder,
+    folder: RunFolder | None,
 ) -> Interrupted:
-    """A run that the user has ended: its model is written, if it has one. Returns the error that
-    tells so.
+    """A run that the user has ended: its model is written, if it has one and a folder. Returns the
+    error that tells so.
     """
     record.interrupted = len(records) + 1
-    model = "no model was written"
+    model, do = "no model was written", COULD_GO_ON
     if training.has_model:
         record.results = _results(training, records, keep_best)
-        _write(training, folder)
-        model = f"the model is in {folder.path}"
-    folder.write_run(record)
-    return Interrupted(
-        f"interrupted after {plural(len(records), 'epoch')}; {model}",
-        do=_how_to_go_on(folder) or COULD_GO_ON,
-    )
+    if folder:
+        if training.has_model:
+            _write(training, folder)
+            model = f"the model is in {folder.path}"
+        folder.write_run(record)
+        do = _how_to_go_on(folder) or do
+    return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
 
 
 def _save(training: Trainer, records: list[dict[str, Any]], folder: RunFolder) -> None:

@@ -136,6 +136,7 @@ ALLOWED: dict[str, Allowed] = {
     ),
     "keep": _whole(1),
     "restarts": _whole(0),
+    "keeps_interrupted": _SWITCH,
 }
 """Of each option, what it may be besides the default None."""
 
@@ -201,6 +202,9 @@ class RunOptions(Reading):
     started again from the newest checkpoint, or from the beginning, at most `restarts` times
     between two checkpoints; None: 3 with checkpoints, else 0.
 
+    A run that the user ends raises Interrupted; with `keeps_interrupted` it is returned if it has
+    a model by then.
+
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
     """
@@ -222,6 +226,7 @@ class RunOptions(Reading):
     checkpoint_every: str | None = None
     keep: int | None = None
     restarts: int | None = None
+    keeps_interrupted: bool = False
     judge_repeats: int = REPEATS
     command: Sequence[str] = ()
 

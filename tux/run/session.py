@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,8 @@ BY_HAND = "tux run --resume"
 @dataclass(frozen=True)
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in
-    run.json, set-up seconds by phase, the program's tables, and `sizes` of the data as in run.json.
+    run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
+    the `record` that run.json holds.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -73,6 +74,7 @@ class Result:
     setup_seconds: dict[str, float]
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
+    record: Run | None = None
 
 
 def run(
@@ -103,6 +105,7 @@ def resume(
     place: Place | None = None,
     restarts: int | None = None,
     app: str | None = None,
+    keeps_interrupted: bool = False,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -128,8 +131,9 @@ def resume(
             app=app,
             warn=watch.warn,
         )
+        options = replace(before.options, keeps_interrupted=keeps_interrupted)
         begun = before, claimed
-        return _run(before.program, before.data, before.test, before.options, Phases(watch), begun)
+        return _run(before.program, before.data, before.test, options, Phases(watch), begun)
 
 
 def _run(
@@ -189,7 +193,7 @@ def _run(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
     setup_seconds, results = record.setup_seconds, record.results or {}
-    return Result(training.worker, records, results, setup_seconds, tables, sizes)
+    return Result(training.worker, records, results, setup_seconds, tables, sizes, record)
 
 
 def _in_this_process(
