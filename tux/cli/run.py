@@ -262,6 +262,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         keep=args.keep,
         restarts=args.restarts,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
+        judge_top=args.judge_top,
         command=command,
     )
 

@@ -37,6 +37,7 @@ def run_flags(source: Source, app: str) -> Flags:
         ("data", own, "the run", "workers", "several machines", "other"),
     )
     _data(flags, program)
+    _ranks(flags, program)
     _run(flags, program)
     _workers(flags)
     plain = "run vertex functions as plain Python: slow, but a debugger sees them"
@@ -149,6 +150,21 @@ def _labels(flags: Flags, program: type[Program]) -> None:
             type=at_least(1),
             help=f"means of F1 by labels are over N random splits [default {REPEATS}]",
         )
+
+
+def _ranks(flags: Flags, program: type[Program]) -> None:
+    """How the model is judged by the best of what it predicts."""
+    first, second = program.edge.ends
+    pairs = not isinstance(program.input, Samples | Bags | Points) and first != second
+    flags.section("data").add_argument(
+        "--judge-top",
+        metavar="K",
+        type=at_least(1),
+        help=f"judge the finished model by the K best {second}s for each {first} of --test, too: "
+        "recall@K, ndcg@K, map@K"
+        if pairs and program.predict is not Program.predict
+        else SUPPRESS,
+    )
 
 
 def _vocabulary(flags: Flags, column: str) -> None:

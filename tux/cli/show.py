@@ -68,11 +68,11 @@ def pairs(rows: dict[str, Any]) -> None:
         say(f"{name:<{width}}  {value}")
 
 
-def table(columns: dict[str, Any]) -> None:
-    """Arrays (n,) as lines of text with commas and a header."""
+def table(columns: dict[str, Any], *, header: bool = True) -> None:
+    """Arrays (n,) as lines of text with commas and, unless they follow others, a header."""
     write = csv.writer(sys.stdout, lineterminator="\n").writerows
     with streams.results():
-        write([list(columns)])
+        write([list(columns)] * header)
         write(zip(*(column.tolist() for column in columns.values()), strict=True))
         sys.stdout.flush()
 

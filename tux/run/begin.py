@@ -65,6 +65,10 @@ def load_for(
         train, held_out = called(program.input, "hold_out", program, inputs.train)
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
+    if options.judge_top and inputs.test is None:
+        raise UsageError(
+            "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
+        )
     special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))

@@ -27,9 +27,11 @@ from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
 from tux.run.advice import on_workers
 from tux.run.checkpoints import are_in
+from tux.run.factors import factors_of
 from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
+from tux.run.ranking import judged
 from tux.run.watcher import Phases, Watcher
 
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
@@ -136,6 +138,8 @@ def carry_out(
         if folder:
             folder.write_tables(tables)
         record.results |= _report(training, records, truth, tables, record.categories, watch)
+        if plan.options.judge_top:
+            record.results |= _ranked(training, truth, plan.options.judge_top, watch)
     except KeyboardInterrupt:
         if keeps_interrupted:
             watch.warn("interrupted in the report: its tables and scores may be missing")
@@ -293,6 +297,19 @@ def _report(
         watch.phase("judge")
         model = model_of(training.worker, training.edges(), categories)
         numbers |= _numbers(report, "judge", (program, model, truth))
+    return numbers
+
+
+def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> dict[str, float]:
+    """How good the best `k` items are for the users of the held-out edges."""
+    assert truth.held_out is not None
+    watch.phase("judge by rank")
+    model = model_of(training.worker)
+    factors = factors_of(training.worker.program, model.fields)
+    held_out = truth.held_out.src, truth.held_out.dst
+    numbers = judged(factors, training.edges(), held_out, k, watch.share)
+    if not numbers:
+        watch.warn("no held-out edge is of a vertex that training has seen, to judge ranks by")
     return numbers
 
 

@@ -24,6 +24,7 @@ from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
 from tux.protocol.marks import Every
+from tux.run.product import product_of
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -129,6 +130,7 @@ ALLOWED: dict[str, Allowed] = {
     "deadline": Allowed("a number of seconds above 0", _seconds),
     "place": Allowed("a tux.cluster.place.Place", _place),
     "judge_repeats": _whole(1),
+    "judge_top": _whole(1),
     "command": Allowed("a list of str", _commands),
     "checkpoint_every": Allowed(
         'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
@@ -205,7 +207,9 @@ class RunOptions(Reading):
     A run that the user ends raises Interrupted; with `keeps_interrupted` it is returned if it has
     a model by then.
 
-    Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
+    Scores by labels are means over `judge_repeats` random splits. With `judge_top`, the finished
+    model is judged by so many best items for each user of the held-out edges too
+    (`tux.run.ranking.judged`); those of training are left out. `command` is only recorded.
     Raises UsageError for what cannot be meant.
     """
 
@@ -228,6 +232,7 @@ class RunOptions(Reading):
     restarts: int | None = None
     keeps_interrupted: bool = False
     judge_repeats: int = REPEATS
+    judge_top: int | None = None
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -263,6 +268,13 @@ class RunOptions(Reading):
                 f"{type(program).__name__} has no stage that may race, so --racing means nothing",
                 do="leave it out: threads share the work without it",
             )
+        if self.judge_top:
+            product_of(program)
+            if self.place is not None and self.place.machines > 1:
+                raise UsageError(
+                    "--judge-top on several machines, of which none has all training edges",
+                    do="leave it out",
+                )
         epochs = program.epochs if self.epochs is None else self.epochs
         return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
@@ -329,6 +341,7 @@ class Plan:
             "threads": self.threads,
             "racing": options.racing,
             "judge_repeats": options.judge_repeats,
+            **({"judge_top": options.judge_top} if options.judge_top else {}),
             **(
                 {"checkpoint_every": options.checkpoint_every, "keep": options.keep}
                 if options.checkpoint_every

@@ -49,7 +49,7 @@ def read_pairs(
     rows = first_rows(path, SAMPLE + 1) if columns is None and format is Format.TEXT else []
     if not (header := _unknown_words(pairs, ids)) or not rows or not set(header) <= set(rows[0]):
         return pairs  # the caller names the columns, or `read_edges` has found the header
-    if (names := _trained(run)) and set(names) <= set(rows[0]):
+    if (names := trained_columns(run)) and set(names) <= set(rows[0]):
         return read(",".join(names))
     say = f"--columns {','.join(header)}"
     if _titled(header, rows, program):
@@ -59,7 +59,7 @@ def read_pairs(
             do=f"Say {say}, or remove the row.",
         )
     warn(
-        f"the first row of {named(path)}, {','.join(header)}, is scored as a pair of unknown ids; "
+        f"the first row of {named(path)}, {','.join(header)}, is taken for a pair of unknown ids; "
         f"if it is a header, say {say}"
     )
     return pairs
@@ -80,7 +80,7 @@ def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
     return first if unknown else []
 
 
-def _trained(run: Run) -> list[str]:
+def trained_columns(run: Run) -> list[str]:
     """The names of the columns that training took for the two ends, as far as they are known."""
     asked = run.options.get("columns")
     names = asked.split(",") if asked else list(run.data.columns.values())

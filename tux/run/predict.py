@@ -8,7 +8,7 @@ model's vertices by their ids.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import WRITTEN, write_parquet, write_text
+from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.disk import check_folder
@@ -169,19 +169,46 @@ def writer(path: str | os.PathLike[str]) -> Write:
 
     Raises UsageError for another ending, or if the file exists; writing raises DiskError.
     """
+    separator = _separator(path)
+    if not separator:
+        return lambda columns: write_parquet(path, columns)
+    return lambda columns: write_text(path, columns, separator)
+
+
+def pieces_writer(
+    path: str | os.PathLike[str],
+) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
+    """What writes pieces of columns, one after the other, to a new file, and returns the number of
+    rows; see `writer`.
+    """
+    separator = _separator(path)
+
+    def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
+        rows = 0
+        with text_writer(path, separator) if separator else parquet_writer(path) as add:
+            for columns in pieces:
+                add(columns)
+                rows += len(next(iter(columns.values())))
+        return rows
+
+    return write
+
+
+def _separator(path: str | os.PathLike[str]) -> str:
+    """What separates the columns of a new file by its name, "" for Parquet. Raises as `writer`."""
     name = Path(path)
     if name.exists():
         raise UsageError(f"{path} exists", do="name a new file")
     check_folder(path)
     if name.suffix == ".parquet":
-        return lambda columns: write_parquet(path, columns)
+        return ""
     ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
     if ending not in (".csv", ".tsv"):
         raise UsageError(
             f"{path} does not say which kind of file to write",
             do="end its name in .parquet, .csv or .tsv",
         )
-    return lambda columns: write_text(path, columns, "," if ending == ".csv" else "\t")
+    return "," if ending == ".csv" else "\t"
 
 
 def predict_rows(
