@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.api import predicting
+from tux.api import predicting, topping
 from tux.api.curve import svg
 from tux.api.table import History, Named, Table, Vertices
 from tux.api.topics import topics_of
@@ -120,6 +120,27 @@ class Run:
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else found[self._score_name()]
+
+    def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
+        """The `n` best items for each user: a table with a column of users, `rank` from 1, a column
+        of items, and their scores. The ends of the program's edges name the columns.
+
+        `users` are ids, None for all; `exclude` holds pairs that are not recommended, such as the
+        ratings that the run was trained on: in memory or in a file. Raises DataError for a user
+        that training has not seen, UsageError for a program whose scores are not inner products.
+        """
+        model, fields = self._trained(), self._model().fields
+        return topping.recommend(model, fields, self.vertices, users, n, exclude)
+
+    def similar(self, ids: Any, n: int = 10, *, field: str = "") -> Table:
+        """The `n` vertices nearest to each of some vertices, of the same type, by the cosine of
+        their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
+
+        `field` names the vectors, "item.f"; left out: the first field of several numbers of the
+        last vertex type that has one. Raises DataError for an id that is not there, UsageError for
+        a model without vectors.
+        """
+        return topping.similar(self._model().fields, self.vertices, ids, n, field)
 
     def topics(self, n: int = 10) -> Table:
         """The topics of a model of documents, the largest first: a table with `topic` (its number),
