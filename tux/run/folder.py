@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.given import as_given, as_held
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
@@ -102,6 +103,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     sizes: dict[str, Any] = {}
     # by vertex type and data field, the words that its numbers from 0 stand for
     categories: dict[str, dict[str, list[str]]] = {}
+    # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
+    id_types: dict[str, str] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on
@@ -182,9 +185,9 @@ class RunFolder:
             if new:
                 sync(self.path)  # its name
 
-    def write_model(self, worker: Worker) -> None:
+    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
-        then the fields kept.
+        then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
 
         The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
         """
@@ -193,11 +196,13 @@ class RunFolder:
             with writing(records):
                 sync(records)
         shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
+        given = id_types or {}
         with new_folder(self.path / "model") as part:
             for name, vertices in worker.graph.vertices.items():
+                ids = vertices.ids.values[: vertices.n_train]
                 write_parquet(
                     part / f"{name}.parquet",
-                    {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
+                    {"id": as_given(ids, given.get(name, "")), **_columns(worker, name)},
                 )
             if context := _columns(worker, "tau"):
                 write_parquet(part / "tau.parquet", context)
@@ -324,7 +329,7 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
             + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
         )
     return {
-        name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])
+        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
         for name in dict.fromkeys(program.edge.ends)
     }
 
