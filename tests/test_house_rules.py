@@ -64,8 +64,8 @@ COMPILER = "stages/compile.py"
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
 ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
 SEVERAL_DOORS = {
-    # files and tables; and the file systems through which these and all other files are opened
-    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/stores.py"],
+    # files; tables in memory; and the file systems through which all files are opened
+    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/frames.py", "tux/arrays/stores.py"],
     # machines; and the rows that they get
     "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }

@@ -138,3 +138,28 @@ def test_a_program_of_a_notebook_is_not_for_several_processes(ratings, monkeypat
 def test_public_names_say_what_they_are():
     for name in tux.__all__:
         assert (getattr(tux, name).__doc__ or "").strip(), name
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        np.array([3, 5, 3, 9], "i2"),
+        np.array([3, 5, 3, 2**63 + 9], "u8"),
+        np.array(["ann", "bob", "ann", "cy"]),
+        np.array(["2026-01-01", "2026-01-02", "2026-01-01", "2026-02-01"], "M8[D]"),
+    ],
+)
+def test_ids_come_back_as_they_were_given(users, tmp_path):
+    data = {"user": users, "item": [1, 2, 2, 1], "rating": [1.0, 2.0, 3.0, 4.0]}
+    run = mf(data)
+    ids = run.vertices["user"].ids
+    assert ids.tolist() == np.unique(users).tolist()
+    assert ids.dtype == users.dtype or users.dtype.kind == "U"
+    run.save(tmp_path / "run1")
+    other = tux.load(tmp_path / "run1")
+    assert other.vertices["user"].ids.tolist() == ids.tolist()
+    assert other.vertices["user"].ids.dtype.kind == ids.dtype.kind
+    scores = run.predict(data)
+    assert scores.shape == (4,) and np.array_equal(other.predict(data), scores)
+    assert run.recommend(users[:1], 1)["user"].tolist() == users[:1].tolist()
+    assert run.vertices["user"].at(users[:2])["id"].tolist() == users[:2].tolist()

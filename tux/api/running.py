@@ -93,7 +93,7 @@ def resume(
 def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
     """The run that has ended so, and its folder if it has one."""
     assert (worker := result.worker) is not None and (record := result.record) is not None
-    columns = dict(columns_of(worker))
+    columns = dict(columns_of(worker, record.id_types))
     context = columns.pop("tau")
     return Run(
         record,

@@ -77,6 +77,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
     record = Run(
         App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
     )
+    record.id_types = dict(inputs.train.id_types)
     record.categories = {
         kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
         for kind, named in inputs.train.categories.items()
@@ -132,7 +133,7 @@ def carry_out(
             # before the report, whose mistakes should not lose the model; and still deferred, as a
             # first Ctrl-C after the last epoch should not lose it either
             watch.phase("save")
-            _save(training, records, folder)
+            _save(training, records, record, folder)
     try:
         tables = _tables(training, records, record.categories, watch)
         if folder:
@@ -220,17 +221,17 @@ def _ended(
         record.results = _results(training, records, keep_best)
     if folder:
         if training.has_model:
-            _write(training, folder)
+            _write(training, record, folder)
             model = f"the model is in {folder.path}"
         folder.write_run(record)
         do = _how_to_go_on(folder) or do
     return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
 
 
-def _save(training: Trainer, records: list[dict[str, Any]], folder: RunFolder) -> None:
+def _save(training: Trainer, records: list[dict[str, Any]], record: Run, folder: RunFolder) -> None:
     """Write the model of a run that is over. Interrupted if the user does not wait for it."""
     try:
-        _write(training, folder)
+        _write(training, record, folder)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
@@ -252,9 +253,9 @@ def _without_value(monitor: str, program: Program) -> str:
     )
 
 
-def _write(training: Trainer, folder: RunFolder) -> None:
+def _write(training: Trainer, record: Run, folder: RunFolder) -> None:
     """Write the model, and have the report write the lists that no stage uses."""
-    folder.write_model(training.worker)
+    folder.write_model(training.worker, record.id_types)
     if (spooled := training.lists()) is None:
         return
     with spooled:

@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from tux.arrays.arrow import read_parquet
+from tux.arrays.given import as_given, as_held
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
@@ -106,6 +107,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     sizes: dict[str, Any] = {}
     # by vertex type and data field, the words that its numbers from 0 stand for
     categories: dict[str, dict[str, list[str]]] = {}
+    # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
+    id_types: dict[str, str] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on
@@ -186,9 +189,9 @@ class RunFolder:
             if new:
                 sync(self.path)  # its name
 
-    def write_model(self, worker: Worker) -> None:
+    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
-        then the fields kept.
+        then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
 
         The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
         """
@@ -198,17 +201,23 @@ class RunFolder:
                 sync(records)
         shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
         with new_folder(self.path / "model") as part:
-            write_columns(part, columns_of(worker))
+            write_columns(part, columns_of(worker, id_types))
 
     def write_tables(self, tables: Tables) -> None:
         """Write each of the report's tables into `model/`. Raises DiskError."""
         write_tables(self.path / "model", tables)
 
 
-def columns_of(worker: Worker) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The columns of the model that a worker holds, as `write_columns` takes them."""
+def columns_of(
+    worker: Worker, id_types: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The columns of the model that a worker holds, as `write_columns` takes them. Ids are of the
+    types in which they were given (`Run.id_types`).
+    """
+    given = id_types or {}
     for name, vertices in worker.graph.vertices.items():
-        yield name, {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)}
+        ids = as_given(vertices.ids.values[: vertices.n_train], given.get(name, ""))
+        yield name, {"id": ids, **_columns(worker, name)}
     yield "tau", _columns(worker, "tau")
 
 
@@ -325,7 +334,7 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     """
     check_model(folder)
     return {
-        name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])
+        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
         for name in dict.fromkeys(program.edge.ends)
     }
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import read_parquet
-from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.run.folder import read_ids, read_run
 from tux.run.predict import reopened
@@ -54,10 +53,8 @@ def nearest_of(
     if count < 1:
         raise UsageError(f"--count {count}: one at least is needed")
     program = reopened(read_run(folder), warn)
-    models = {
-        kind: read_parquet(Path(folder, "model", f"{kind}.parquet"))
-        for kind in read_ids(folder, program)
-    }
+    ids = read_ids(folder, program)
+    models = {kind: read_parquet(Path(folder, "model", f"{kind}.parquet")) for kind in ids}
     matrices = vectors_of(models)
     if field:
         kind, _, name = field.partition(".")
@@ -72,7 +69,7 @@ def nearest_of(
         )
     matches = {}
     for kind, name in reversed(matrices):  # so that the first field of a type stays
-        row = Ids(models[kind]["id"]).index_of(vertex)
+        row = ids[kind].index_of(vertex)
         if row >= 0:
             matches[kind] = name, row
     if len(matches) != 1:

@@ -7,6 +7,7 @@ What training has seen shows it here: the names of its columns, and its ids.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
@@ -14,26 +15,32 @@ from tux.base.errors import DataError
 from tux.base.text import named
 from tux.io.detect import Format, detect
 from tux.io.edge_columns import plain_name
-from tux.io.input_files import Source, input_files
+from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.text import NUMBER, SAMPLE, without_skipping
 from tux.program.program import Program
 from tux.run.folder import Run
+from tux.run.memory import Held, held, in_python, read_held_pairs
 from tux.run.untyped import first_rows
 
 Warn = Callable[[str], None]
 
 
 def read_pairs(
-    path: Source, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
+    path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
 ) -> EdgeData:
-    """The pairs of a file as edges; `ids` are those of the model, and `columns` names the columns
+    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, and
+    `columns` names the columns
     of the two ends ("a,b").
 
     A first row that holds the names of the columns of training is a header, and names the columns
     here too. Raises `DataError` for a row that is surely a header of other names, and what
     `read_edges` does; warns of one that may be.
     """
+    given = held(program, path)
+    if isinstance(given, Held):
+        with in_python():
+            return read_held_pairs(given, program, ids, columns, trained_columns(run))
     path = input_files(path)
     format = detect(path)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
 from tux.arrays.edges import EdgeData
+from tux.arrays.given import as_given
 from tux.arrays.ids import Ids
 from tux.base.disk import check_folder
 from tux.base.errors import UsageError
@@ -25,11 +26,11 @@ from tux.base.parallel import cores
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.io.input_files import Source
 from tux.program import sources
 from tux.program.input import Points
 from tux.program.program import Program, score_of
 from tux.run.folder import Run, Stored, fill, read_ids, read_run, stored_in
+from tux.run.memory import held
 from tux.run.new_vertices import read_rows
 from tux.run.options import Reading
 from tux.run.pairs import read_pairs
@@ -40,13 +41,13 @@ Warn = Callable[[str], None]
 
 def predict(
     model: str | os.PathLike[str] | Trained,
-    pairs: Source | EdgeData,
+    pairs: Any,
     *,
     columns: str | None = None,
     vertices: Mapping[str, Any] | None = None,
     warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
-    """Score each row of a file of pairs, or of edges that have the model's ids first, by a model or
+    """Score each row of a file of pairs, or of pairs in memory (`tux.run.memory`), by a model or
     that in a run's folder; `columns` names those of the two ids ("a,b"), `vertices` the tables of
     vertices, if others than training has read.
 
@@ -83,10 +84,15 @@ def predict(
     first, second = program.edge.roles
     ends = program.edge.ends
     return {
-        first: asked.ids[ends[0]].decode(asked.src),
-        second: asked.ids[ends[1]].decode(asked.dst),
+        first: _given(asked, ends[0], asked.src),
+        second: _given(asked, ends[1], asked.dst),
         stage.name: scores,
     }
+
+
+def _given(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
+    """The ids of vertices of a type, in the type in which they were given."""
+    return as_given(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
 
 
 @dataclass(frozen=True)
@@ -213,13 +219,13 @@ def _separator(path: str | os.PathLike[str]) -> str:
 
 def predict_rows(
     model: str | os.PathLike[str] | Trained,
-    data: Source,
+    data: Any,
     reading: Reading | None = None,
     *,
     warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
-    """Score each row of a file of new vertices, in any format that training reads, by a model
-    or that in a run's folder.
+    """Score each row of a file of new vertices, in any format that training reads, or of data in
+    memory (`tux.run.memory`), by a model or that in a run's folder.
 
     Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
     scores, (n,) float64 or (n, width) float32, under the stage's name. Entries of columns that the
@@ -242,12 +248,12 @@ def predict_rows(
         )
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
-            f"the rows of {data} would be {kind}s that its columns are too, of which there are no "
-            "new ones"
+            f"the rows of {named(data)} would be {kind}s that its columns are too, of which there "
+            "are no new ones"
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
-    reading = reading or Reading()
+    reading, data = reading or Reading(), held(program, data)
     rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
     for note in rows.notes:
         warn(f"{named(data)}: {note}")
@@ -265,4 +271,5 @@ def predict_rows(
     known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
     fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
     scores = ask(model, ids, replace(rows, vertex_fields=fields))
-    return {role: rows.ids[kind].values, stage.name: scores}
+    every = np.arange(len(rows.ids[kind]))
+    return {role: _given(rows, kind, every), stage.name: scores}

@@ -46,6 +46,7 @@ from tux.run.folder_keeper import FolderKeeper
 from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
 from tux.run.keeping import LocalMarks
+from tux.run.memory import held
 from tux.run.options import Plan, RunOptions
 from tux.run.other_workers import on_workers
 from tux.run.recovery import RunRecovery, note, start_of
@@ -63,7 +64,8 @@ BY_HAND = "tux run --resume"
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in
     run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
-    the `record` that run.json holds.
+    the `record` that run.json holds. `id_types`: by vertex type, how its ids were given in memory
+    (`tux.arrays.given`).
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -74,6 +76,7 @@ class Result:
     setup_seconds: dict[str, float]
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
+    id_types: dict[str, str] = field(default_factory=dict)
     record: Run | None = None
 
 
@@ -84,7 +87,8 @@ def run(
     options: RunOptions | None = None,
     watch: Watcher | None = None,
 ) -> Result:
-    """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated
+    """Train `program` on files, a partitioned folder, `EdgeData`, what else is in memory
+    (`tux.run.memory`: tables of any library, matrices, graphs, texts), or small generated
     data.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
@@ -146,6 +150,7 @@ def _run(
 ) -> Result:
     """A run, or what follows the checkpoint of one that has stopped, and its folder."""
     before, folder = begun or (None, None)
+    data, test = held(program, data), held(program, test)
     options.of(program)  # what the program has no use for is told before data are read
     processes = _has_processes(data, options)
     _check_restarts(options, processes=processes)
@@ -193,7 +198,8 @@ def _run(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
     setup_seconds, results = record.setup_seconds, record.results or {}
-    return Result(training.worker, records, results, setup_seconds, tables, sizes, record)
+    worker, types = training.worker, record.id_types
+    return Result(worker, records, results, setup_seconds, tables, sizes, types, record)
 
 
 def _in_this_process(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tux.arrays.arrow import read_parquet
+from tux.arrays.given import as_given
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.base.text import named, plural
@@ -67,6 +68,9 @@ def top(
     user, item = program.edge.roles
     score = score_of(program).name
 
+    def given(end: int, found: np.ndarray) -> np.ndarray:
+        return as_given(found, run.id_types.get(product.kinds[end], ""))
+
     def pieces() -> Iterator[Columns]:
         for at in range(0, len(rows), PIECE):
             piece = rows[at : at + PIECE]
@@ -78,9 +82,9 @@ def top(
             there = places >= 0
             of, rank = np.nonzero(there)
             yield {
-                user: first.decode(piece[of]),
+                user: given(0, first.decode(piece[of])),
                 "rank": (rank + 1).astype(np.int32),
-                item: second.decode(places[there]),
+                item: given(1, second.decode(places[there])),
                 score: scores[there],
             }
 
