@@ -32,8 +32,8 @@ BELOW = {
     "api": ("backends",),
     "cli": ("backends",),
     "apps": ("run",),
-    "tests": ("bench", "fuzz", "faults", "api"),
-    "bench": ("apps", "cli"),
+    "tests": ("bench", "fuzz", "api"),
+    "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
 }
