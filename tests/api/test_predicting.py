@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tux
 from tux.run.predict import predict
@@ -50,3 +51,24 @@ def test_what_holds_no_pairs(run):
         run.predict({"user": [1]})
     with pytest.raises(tux.UsageError, match="no option 'colums'\n.*did you mean columns"):
         run.predict(PAIRS, colums="a,b")
+
+
+def test_new_documents_in_memory():
+    texts = ["apple pear apple", "pear plum", "car bus", "bus car car", "plum apple"]
+    run = tux.run(tux.LDA(topics=2), texts, progress=False, jit=False, epochs=5)
+    shares = run.predict(["apple plum", "bus unknown", ""])
+    assert shares.shape == (3, 2) and np.allclose(shares.sum(axis=1), 1, atol=1e-5)
+    table = run.predict(["apple plum", "bus"], ids=True)
+    assert len(table) == 2 and table.columns[0] == "document"
+
+
+def test_new_samples_in_memory():
+    rng = np.random.default_rng(0)
+    x = sparse.random(60, 8, 0.5, random_state=0, format="csr")
+    y = np.where(x @ rng.normal(size=8) > 0, "yes", "no")
+    run = tux.run(tux.BlockPG(l1=0.1), (x, y), progress=False, jit=False, epochs=5)
+    found = run.predict(x[:10])
+    assert found.shape == (10,) and np.isfinite(found).all()
+    assert np.array_equal(run.predict(x[:10].toarray()), found)
+    every = run.predict(x)
+    assert every[y == "yes"].mean() > every[y == "no"].mean()
