@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tux.program.types import Vertex as Vertex
     from tux.program.vertex_params import vertex_param as vertex_param
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "tux.arrays.points": ("points",),

@@ -36,6 +36,9 @@ MEMORY = "memory"
 RESTARTS = 3
 """Times that lost workers are started again between two checkpoints, where nothing says so."""
 
+LOGS = ("mlflow", "tensorboard")
+"""Where the curves of a run may go besides its folder: see `tux.run.sinks`."""
+
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
 
@@ -136,6 +139,7 @@ ALLOWED: dict[str, Allowed] = {
     ),
     "keep": _whole(1),
     "restarts": _whole(0),
+    "log": _one_of(*LOGS),
 }
 """Of each option, what it may be besides the default None."""
 
@@ -201,6 +205,7 @@ class RunOptions(Reading):
     started again from the newest checkpoint, or from the beginning, at most `restarts` times
     between two checkpoints; None: 3 with checkpoints, else 0.
 
+    The records of epochs, the parameters and the results also go to `log`, one of `LOGS`.
     Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
     Raises UsageError for what cannot be meant.
     """
@@ -223,6 +228,7 @@ class RunOptions(Reading):
     keep: int | None = None
     restarts: int | None = None
     judge_repeats: int = REPEATS
+    log: str | None = None
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -236,6 +242,11 @@ class RunOptions(Reading):
         if self.checkpoint_every and self.out is None and not elsewhere:
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"
+            )
+        if self.log == "tensorboard" and self.out is None and not elsewhere:
+            raise UsageError(
+                "TensorBoard reads what is written below --out, which is not given",
+                do="add --out DIR",
             )
         if self.partitioner not in (None, "auto", *PARTITIONERS):
             known = ", ".join(PARTITIONERS)
@@ -330,6 +341,7 @@ class Plan:
                 else {}
             ),
             **({"restarts": options.restarts} if options.restarts is not None else {}),
+            **({"log": options.log} if options.log else {}),
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,
