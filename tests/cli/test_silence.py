@@ -11,7 +11,7 @@ import pytest
 from tux.cli import show
 from tux.cli.main import main
 
-LONG = 2 * show.BEAT
+BEAT, LONG = 5.0, 10.0
 
 
 class Clock:
@@ -36,7 +36,7 @@ def clock(monkeypatch):
     clock = Clock()
 
     class Watching(show.Plain):
-        def __init__(self, beat=show.BEAT, tell=show.say):
+        def __init__(self, beat=BEAT, tell=show.say):
             super().__init__(beat, tell, clock)
 
         def __enter__(self):
@@ -49,6 +49,7 @@ def clock(monkeypatch):
             clock.watchers.remove(self)
 
     monkeypatch.setattr(show, "Plain", Watching)
+    monkeypatch.setattr(show, "BEAT", BEAT)
     return clock
 
 

@@ -306,7 +306,7 @@ def beside(name: str) -> Iterator[Plain]:
     error every `BEAT` seconds, until it has a `watcher`.
     """
     global _beside
-    with Plain(tell=lambda line: streams.tell(f"{_fitted(line, sys.stderr)}\n")) as telling:
+    with Plain(BEAT, lambda line: streams.tell(f"{_fitted(line, sys.stderr)}\n")) as telling:
         before, _beside = _beside, telling
         telling.phase(name)
         try:
