@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from tux.stages import Repeat as Repeat
     from tux.stages import Score as Score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "tux.api.loading": ("load",),

@@ -16,7 +16,7 @@ from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
 from tux.run.inputs import judges
-from tux.run.options import MOST_THREADS, RESTARTS
+from tux.run.options import LOGS, MOST_THREADS, RESTARTS
 from tux.run.samples import FORMS
 
 if TYPE_CHECKING:
@@ -213,6 +213,13 @@ def _run(flags: Flags, program: type[Program]) -> None:
     )
     add(
         "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
+    )
+    add(
+        "--log",
+        choices=LOGS,
+        metavar="|".join(LOGS),
+        help="give the records of epochs, parameters and results to MLflow, where its own settings "
+        "say, or to TensorBoard, in DIR/tensorboard",
     )
     _checkpoints(flags)
 

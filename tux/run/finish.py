@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tux import __version__
 from tux.base.errors import Interrupted, ProgramError
 from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
@@ -32,6 +33,7 @@ from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, mod
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
 from tux.run.ranking import judged
+from tux.run.sinks import logged
 from tux.run.watcher import Phases, Watcher
 
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
@@ -92,7 +94,8 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
     record.command, record.sizes = list(options.command), inputs.sizes
     record.versions = {
         "python": python_version(),
-        **{name: version(name) for name in ("tux", "numpy", "numba", "pyarrow")},
+        "tux": __version__,  # the metadata of an editable installation may be out of date
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
     return record
 
@@ -108,11 +111,28 @@ def carry_out(
     records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
     """Train, write the model and judge it; the run's record is completed. The epochs' records are
-    added to `records`, which has those before. Returns them and the tables.
+    added to `records`, which has those before, and go to the sink of the options. Returns them and
+    the tables.
 
     Interrupted if the user ends the run; with the option `keeps_interrupted` this is only noted in
     the record, if there is a model by then, and there are no tables.
     """
+    with logged(plan.options.log, record, folder.path if folder else None, clock.watch) as watch:
+        clock = Phases(watch, clock.seconds)
+        return _carry_out(training, plan, keep_best, truth, record, folder, clock, records)
+
+
+def _carry_out(
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    truth: GroundTruth,
+    record: Run,
+    folder: RunFolder | None,
+    clock: Phases,
+    records: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], Tables]:
+    """The same, by a clock whose watcher also tells the sink."""
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
@@ -152,6 +172,7 @@ def carry_out(
             do="tables and scores of the report may be missing",
         ) from None
     finally:
+        watch.phase("end the run")
         # last: a run without results goes on where it was killed
         if folder:
             folder.write_run(record)
@@ -189,7 +210,8 @@ def _train(
                     watch.say(advice)
                 if (patience or keep_best) and furthest == first and monitor not in record:
                     watch.warn(_without_value(monitor, training.worker.program))
-            watch.phase(f"epoch {len(records) + 1}")
+            done = len(records)
+            watch.phase(f"epoch {done + 1}" if done < most else "end of training")
     except KeyboardInterrupt:
         run.interrupted = len(records) + 1
         if folder:

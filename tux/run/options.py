@@ -37,6 +37,9 @@ MEMORY = "memory"
 RESTARTS = 3
 """Times that lost workers are started again between two checkpoints, where nothing says so."""
 
+LOGS = ("mlflow", "tensorboard")
+"""Where the curves of a run may go besides its folder: see `tux.run.sinks`."""
+
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
 
@@ -139,6 +142,7 @@ ALLOWED: dict[str, Allowed] = {
     "keep": _whole(1),
     "restarts": _whole(0),
     "keeps_interrupted": _SWITCH,
+    "log": _one_of(*LOGS),
 }
 """Of each option, what it may be besides the default None."""
 
@@ -207,6 +211,7 @@ class RunOptions(Reading):
     A run that the user ends raises Interrupted; with `keeps_interrupted` it is returned if it has
     a model by then.
 
+    The records of epochs, the parameters and the results also go to `log`, one of `LOGS`.
     Scores by labels are means over `judge_repeats` random splits. With `judge_top`, the finished
     model is judged by so many best items for each user of the held-out edges too
     (`tux.run.ranking.judged`); those of training are left out. `command` is only recorded.
@@ -233,6 +238,7 @@ class RunOptions(Reading):
     keeps_interrupted: bool = False
     judge_repeats: int = REPEATS
     judge_top: int | None = None
+    log: str | None = None
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -246,6 +252,11 @@ class RunOptions(Reading):
         if self.checkpoint_every and self.out is None and not elsewhere:
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"
+            )
+        if self.log == "tensorboard" and self.out is None and not elsewhere:
+            raise UsageError(
+                "TensorBoard reads what is written below --out, which is not given",
+                do="add --out DIR",
             )
         if self.partitioner not in (None, "auto", *PARTITIONERS):
             known = ", ".join(PARTITIONERS)
@@ -348,6 +359,7 @@ class Plan:
                 else {}
             ),
             **({"restarts": options.restarts} if options.restarts is not None else {}),
+            **({"log": options.log} if options.log else {}),
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,

@@ -29,6 +29,7 @@ from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
 from tux.protocol.marks import Every
+from tux.run import sinks
 from tux.run.begin import (
     introduce,
     keeps_best,
@@ -124,6 +125,7 @@ def resume(
     """
     watch = watch or Silent()
     with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
+        watch.phase("look for the newest checkpoint")
         before = stopped(
             folder,
             epochs=epochs,
@@ -153,7 +155,7 @@ def _run(
     data, test = held(program, data), held(program, test)
     options.of(program)  # what the program has no use for is told before data are read
     processes = _has_processes(data, options)
-    _check_restarts(options, processes=processes)
+    _check_options(options, processes=processes)
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
         if folder is None and options.out is not None:
@@ -325,8 +327,11 @@ def _has_processes(data: Data | None, options: RunOptions) -> bool:
     return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
-def _check_restarts(options: RunOptions, *, processes: bool) -> None:
-    """UsageError where lost workers are to be started again, and there is only this process."""
+def _check_options(options: RunOptions, *, processes: bool) -> None:
+    """UsageError where lost workers are to be started again, and there is only this process; and
+    where a library is missing.
+    """
+    sinks.check(options.log)
     if options.restarts and not processes:
         raise UsageError(
             "--restarts with one worker: it runs in the command's own process",
