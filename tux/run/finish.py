@@ -18,6 +18,7 @@ from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
+from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 from tux.program import sources
@@ -54,6 +55,9 @@ class Trainer(Protocol):
         """End early once `asked` gives seconds since a wish to end: see
         `tux.engine.training.Training.end_when`.
         """
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and each sample of a worker's timeline."""
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -116,6 +120,8 @@ def carry_out(
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
         tell = partial(watch.say, ending)
         training.end_when(asked.seconds, tell, keeps_last=folder is not None)
+        if folder:
+            training.sample_to(folder.journal.sample)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
             assert folder is not None

@@ -45,6 +45,7 @@ from tux.run.folder import Run, RunFolder
 from tux.run.folder_keeper import FolderKeeper
 from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
+from tux.run.journal import Noting
 from tux.run.keeping import LocalMarks
 from tux.run.options import Plan, RunOptions
 from tux.run.other_workers import on_workers
@@ -149,6 +150,8 @@ def _run(
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
+        if folder is not None:
+            clock.watch = Noting(clock.watch, folder.journal)
         answers = _answering(stack, options.place)
         shares = _shares(stack, program, options, folder, before, clock.watch, answers)
         with clock.phase("load"), _telling_how_to_go_on(folder):
