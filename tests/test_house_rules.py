@@ -32,8 +32,8 @@ BELOW = {
     "watch": ("run",),
     "cli": ("backends", "watch"),
     "apps": ("run",),
-    "tests": ("bench", "fuzz", "faults"),
-    "bench": ("apps", "cli"),
+    "tests": ("bench", "fuzz"),
+    "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
 }
