@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-long test-all test-clusters test-clusters-long java test-cpus bench simulate faults fuzz release clean
+.PHONY: demo test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench simulate faults fuzz release clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -40,6 +40,10 @@ test-clusters: java $(VENV)/installed-clusters
 test-clusters-long: java $(VENV)/installed-clusters
 	$(BIN)/python -m pytest -rs -m 'clusters and long' tests/clusters
 	$(BIN)/python -m faults --only on- $(if $(TIMES),--times $(TIMES))
+
+# Chromium, for the slow tests of the page of tux watch.
+browser:
+	.ci/browser
 
 java:
 	.ci/java

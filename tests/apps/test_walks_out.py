@@ -68,6 +68,7 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
         "metrics.jsonl",
         "model",
         "run.json",
+        "timeline.jsonl",
         "walks.txt",
     ]
 

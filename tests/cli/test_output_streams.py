@@ -54,6 +54,7 @@ def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
         "metrics.jsonl",
         "model",
         "run.json",
+        "timeline.jsonl",
     ]
 
 

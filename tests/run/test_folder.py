@@ -47,7 +47,8 @@ def trained(tmp_path):
 
 def test_files_of_a_run(trained):
     folder, result = trained
-    assert sorted(os.listdir(folder)) == ["metrics.jsonl", "model", "run.json"]
+    files = ["metrics.jsonl", "model", "run.json", "timeline.jsonl"]
+    assert sorted(os.listdir(folder)) == files
     assert sorted(os.listdir(folder / "model")) == ["item.parquet", "tau.parquet", "user.parquet"]
     assert read_metrics(folder) == result.records
     noted = json.loads((folder / "run.json").read_text())

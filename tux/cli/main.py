@@ -1,5 +1,5 @@
-"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``info``,
-``doctor``.
+"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``watch``,
+``info``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -31,6 +31,7 @@ ABOUT = {
     "generate": "write ratings, a corpus, samples or a graph with known truth",
     "predict": "score pairs of ids, or new rows such as documents, by a trained model",
     "export": "write what other programs want of a trained model",
+    "watch": "show a run in a browser, while it goes on and afterwards",
     "info": "tell what is in a run's folder or a file of edges",
     "doctor": "examine this installation and machine",
 }
@@ -160,6 +161,8 @@ def _command(argv: list[str]) -> int:
         )
     first = {"run": _run, "partition": _partition, "generate": generate}
     others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
+    if name == "watch":
+        return _watch(rest)
     with show.beside(name):
         return {**first, **others}[name](rest)
 
@@ -204,6 +207,12 @@ def _predict(argv: list[str]) -> int:
 
 def _export(argv: list[str]) -> int:
     from tux.cli.export import command
+
+    return command(argv)
+
+
+def _watch(argv: list[str]) -> int:
+    from tux.cli.watch import command
 
     return command(argv)
 

@@ -19,6 +19,7 @@ from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
+from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 from tux.program import sources
@@ -58,6 +59,9 @@ class Trainer(Protocol):
         """End early once `asked` gives seconds since a wish to end: see
         `tux.engine.training.Training.end_when`.
         """
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and each sample of a worker's timeline."""
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -142,6 +146,8 @@ def _carry_out(
     with ending_deferred() if defers else nullcontext(Deferred()) as asked:
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
         training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
+        if folder:
+            training.sample_to(folder.journal.sample)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
             error = _ended(training, records, keep_best, record, folder)

@@ -1,8 +1,8 @@
-"""The folder of a run: `run.json`, `metrics.jsonl`, and `model/` with one Parquet file for each
-vertex type and one for the context.
+"""The folder of a run: `run.json`, `metrics.jsonl`, `timeline.jsonl` (`tux.run.journal`), and
+`model/` with one Parquet file for each vertex type and one for the context.
 
-The folder is there from the start, so that metrics can be read while the run goes on; every other
-file appears whole or not at all.
+The folder is there from the start, so that metrics can be read while the run goes on. Each file but
+the two of lines appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tux.program.program import Program
 from tux.program.report import Model, Tables
 from tux.run.checkpoints import are_in
 from tux.run.claim import claim, reclaim, release
+from tux.run.journal import Journal
 from tux.run.model_files import write_columns, write_tables
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
@@ -129,6 +130,7 @@ class RunFolder:
         """
         self.path = Path(path)
         self._made = claim(self.path)
+        self.journal = Journal(self.path)
 
     @classmethod
     def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
@@ -139,6 +141,7 @@ class RunFolder:
         folder = cls.__new__(cls)
         folder.path, folder._made = Path(path), False
         reclaim(folder.path)
+        folder.journal = Journal(folder.path)
         try:
             remove_parts(folder.path)
         except BaseException:
@@ -170,6 +173,7 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.journal.end(error)
         release(self.path, remove=self._made)
 
     @property
@@ -178,8 +182,9 @@ class RunFolder:
         return (self.path / "run.json").exists()
 
     def write_run(self, run: Run) -> None:
-        """Write `run.json`, whole. Raises DiskError."""
+        """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
         write_run(self.path, run)
+        self.journal.open()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""

@@ -52,6 +52,7 @@ class RunRecovery:
         del self._records[start.epochs :]
         if self._folder:
             self._folder.cut_records(self._found.manifest.metrics_bytes if self._found else 0)
+            self._folder.journal.restarts(why, str(start))
         note(self._record, start, why)
         if self._folder and self._folder.has_run:
             self._folder.write_run(self._record)

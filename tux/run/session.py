@@ -46,6 +46,7 @@ from tux.run.folder import Run, RunFolder
 from tux.run.folder_keeper import FolderKeeper
 from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
+from tux.run.journal import Noting
 from tux.run.keeping import LocalMarks
 from tux.run.memory import held
 from tux.run.options import Plan, RunOptions
@@ -65,8 +66,7 @@ BY_HAND = "tux run --resume"
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in
     run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
-    the `record` that run.json holds. `id_types`: by vertex type, how its ids were given in memory
-    (`tux.arrays.given`).
+    the `record` that run.json holds.
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -77,8 +77,12 @@ class Result:
     setup_seconds: dict[str, float]
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
-    id_types: dict[str, str] = field(default_factory=dict)
     record: Run | None = None
+
+    @property
+    def id_types(self) -> dict[str, str]:
+        """By vertex type, how its ids were given in memory (`tux.arrays.given`)."""
+        return self.record.id_types if self.record else {}
 
 
 def run(
@@ -160,6 +164,8 @@ def _run(
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
+        if folder is not None:
+            clock.watch = Noting(clock.watch, folder.journal)
         answers = _answering(stack, options.place)
         shares = _shares(stack, program, options, folder, before, clock.watch, answers)
         with clock.phase("load"), _telling_how_to_go_on(folder):
@@ -193,15 +199,13 @@ def _run(
             options.judge_repeats,
             clock.watch.share,
         )
-        sizes = inputs.sizes
         del inputs  # the graph holds the edges in its own order
         with _telling_how_to_go_on(folder):
             records, tables = carry_out(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
-    setup_seconds, results = record.setup_seconds, record.results or {}
-    worker, types = training.worker, record.id_types
-    return Result(worker, records, results, setup_seconds, tables, sizes, types, record)
+    results, seconds = record.results or {}, record.setup_seconds
+    return Result(training.worker, records, results, seconds, tables, record.sizes, record)
 
 
 def _in_this_process(
