@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java test-cpus bench simulate faults fuzz clean
+.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java test-cpus bench simulate faults fuzz release clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -70,8 +70,12 @@ fuzz: $(VENV)/installed-test
 	$(BIN)/python -m fuzz --inputs $(INPUTS)
 	$(BIN)/python -m fuzz --inputs $$(($(INPUTS) / 10)) --seed 1 --bounds
 
+# The wheel and the sdist, in dist/.
+release: $(VENV)/installed-test
+	$(BIN)/python tests/wheels.py --only-build dist
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build dist *.egg-info
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

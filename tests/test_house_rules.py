@@ -29,10 +29,11 @@ BELOW = {
     "loading": ("graph",),
     "run": ("stages", "cluster", "synthetic", "loading"),
     "backends": ("run",),
+    "api": ("backends",),
     "cli": ("backends",),
     "apps": ("run",),
-    "tests": ("bench", "fuzz", "faults"),
-    "bench": ("apps", "cli"),
+    "tests": ("bench", "fuzz", "api"),
+    "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
 }
@@ -61,10 +62,10 @@ COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
-ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
+ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark", "mlflow", "tensorboardX")
 SEVERAL_DOORS = {
-    # files and tables; and the file systems through which these and all other files are opened
-    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/stores.py"],
+    # files; tables in memory; and the file systems through which all files are opened
+    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/frames.py", "tux/arrays/stores.py"],
     # machines; and the rows that they get
     "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }

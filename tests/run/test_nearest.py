@@ -1,4 +1,6 @@
-"""The nearest vertices by cosine: of a matrix, of a model, and on the command line."""
+"""The nearest vertices by cosine: of a model, and on the command line. Those of a matrix are in
+`test_recommend.py`.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ import pytest
 from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.program.sources import find
-from tux.run.nearest import nearest, nearest_of
+from tux.run.nearest import nearest_of
 from tux.run.options import RunOptions
 from tux.run.session import run
 
@@ -30,47 +32,6 @@ def add(user, item):
     item.q[0] += 1
     item.r[2] += 1
 '''
-
-
-def test_by_hand():
-    #  2   1
-    #  |  /
-    #  | /
-    #  0-----3 ----- 4      and 5 is nothing, 6 the other way
-    points = np.array([[1, 0], [1, 1], [0, 2], [1, 0.1], [9, 0], [0, 0], [-1, 0]], np.float32)
-    rows, cosines = nearest(points, 0, 6)
-    assert rows.tolist() == [4, 3, 1, 2, 5, 6]
-    np.testing.assert_allclose(cosines, [1, 1 / np.sqrt(1.01), np.sqrt(0.5), 0, 0, -1], atol=1e-7)
-    assert nearest(points, 0, 2)[0].tolist() == [4, 3] and nearest(points, 0, 99)[0].tolist() == [
-        4,
-        3,
-        1,
-        2,
-        5,
-        6,
-    ]
-    assert nearest(points, 5, 2)[1].tolist() == [0, 0]
-    assert nearest(points[:1], 0)[0].tolist() == []
-
-
-def test_ties_go_to_the_lower_row():
-    points = np.ones((9, 3))
-    assert nearest(points, 4, 3)[0].tolist() == [0, 1, 2] and nearest(points, 0, 8)[
-        0
-    ].tolist() == list(range(1, 9))
-    assert (nearest(points, 4, 8)[1] <= 1).all()
-
-
-def test_in_pieces_as_whole(monkeypatch):
-    points = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
-    rows, cosines = nearest(points, 7, 5)
-    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
-    every = unit @ unit[7]
-    every[7] = -2
-    assert rows.tolist() == np.argsort(-every)[:5].tolist()
-    np.testing.assert_allclose(cosines, np.sort(every)[::-1][:5], atol=1e-6)
-    monkeypatch.setattr("tux.run.nearest.ROWS", 8)
-    assert nearest(points, 7, 5)[0].tolist() == rows.tolist()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tux.run.options import ALLOWED, MOST_SLACK, Reading, RunOptions
         ("patience", [-1, None, False], "a whole number at least 0"),
         ("workers", [0, "2"], "a whole number at least 1"),
         ("judge_repeats", [0, 2.5, None], "a whole number at least 1"),
+        ("judge_top", [0, 2.5, True], "a whole number at least 1"),
         ("slack", [-1, MOST_SLACK + 1, None], "a whole number at least 0 and at most 10,000"),
         ("seed", [1.5, "1", None, True, np.nan], "a whole number"),
         ("deadline", [0, -1, np.nan, np.inf, "9", None, True], "a number of seconds above 0"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
@@ -112,6 +113,30 @@ def test_rows_of_any_format(here, name):
     assert list(found) == ["document", "score"] and found["score"].tolist() == SCORES
     assert found["document"].tolist() == ([7, 3, 5] if name == "new.csv" else [1, 2, 3])
     assert told == [f"3 of 7 words of {name} are not in the model: left out"]
+
+
+MATRIX = np.array([[ROWS[n].get(word, 0) for word in WORDS] for n in ROWS])
+HELD = {
+    "texts": [" ".join(w for w, n in row.items() for _ in range(n)) for row in ROWS.values()],
+    "lists": [[w for w, n in row.items() for _ in range(n)] for row in ROWS.values()],
+    "matrix": (sp.csr_array(MATRIX), WORDS),
+    "table": {
+        name: [triple[at] for triple in ((d, w, n) for d in ROWS for w, n in ROWS[d].items())]
+        for at, name in enumerate(("document", "word", "count"))
+    },
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_rows_in_memory(here, name):
+    trained()
+    told = []
+    found = predict_rows("out", HELD[name], warn=told.append)
+    assert found["score"].tolist() == SCORES
+    assert found["document"].tolist() == ([7, 3, 5] if name == "table" else [0, 1, 2])
+    assert told == ["3 of 7 words of the data are not in the model: left out"]
+    with pytest.raises(UsageError, match=r"\(matrix, words\)"):
+        predict_rows("out", HELD["matrix"][0])
 
 
 def test_several_numbers_a_row(here):

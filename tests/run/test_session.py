@@ -69,7 +69,7 @@ def small():
 def test_what_is_told_in_which_order():
     told = Told()
     result = run(Degrees(), options=RunOptions(jit=False), watch=told)
-    assert told.phases[:3] == ["load", "layout and compile", "epoch 1"]
+    assert told.phases[:4] == ["load", "layout", "compile", "epoch 1"]
     assert told.lines[0] == "data: generated, as no DATA is named: 2,000 pages, 20,000 links"
     assert (
         told.lines[1].startswith("load ")

@@ -250,7 +250,7 @@ def _arrow(column: Column) -> Any:
         return _arrow(column.values).take(pa.array(column.codes))
     return (
         pa.array(column)
-        if column.dtype.kind in "iufb"
+        if column.dtype.kind in "iufbMm"
         else pa.array(column.tolist(), pa.large_string())
     )
 
@@ -485,7 +485,7 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
         whole = whole.dictionary_decode()
     null = ~np.asarray(whole.is_valid().to_numpy(zero_copy_only=False))
     kind, inner = whole.type, getattr(whole.type, "value_type", None)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if str(kind) in ("string", "large_string", "string_view"):
         strings = pc.utf8_trim_whitespace(whole.cast(pa.large_string()).fill_null(""))
         coded = strings.dictionary_encode()
         words = np.array(coded.dictionary.to_pylist(), STRING)
@@ -526,9 +526,16 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
             }
         else:
             table_columns[name] = pa.FixedSizeListArray.from_arrays(
-                pa.array(array.reshape(-1)), array.shape[1]
+                _arrow(array.reshape(-1)), array.shape[1]
             )
     return pa.table(table_columns)
+
+
+def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
+    """Columns as a stream of the Arrow C data interface, as `__arrow_c_stream__` returns it:
+    arrays (n,), arrays (n, k) as lists of fixed size, and `Lists`.
+    """
+    return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ FLAGS = {
     **{name: f"--{name}" for name in ("threads", "racing", "check", "partitioner", "restarts")},
     **{"on_bad_row": "--on-bad-row", "every": "--eval-every", "keep": "--keep"},
     **{"deadline": "--timeout", "checkpoint_every": "--checkpoint-every"},
-    "judge_repeats": "--judge-repeats",
+    **{"judge_repeats": "--judge-repeats", "judge_top": "--judge-top", "log": "--log"},
 }
 """The flag of each option that has one of its own."""
 

@@ -159,9 +159,9 @@ def _command(argv: list[str]) -> int:
             f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
     first = {"run": _run, "partition": _partition, "generate": generate}
-    return {**first, "predict": _predict, "export": _export, "info": _info, "doctor": _doctor}[
-        name
-    ](rest)
+    others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
+    with show.beside(name):
+        return {**first, **others}[name](rest)
 
 
 def _help() -> str:
@@ -237,6 +237,7 @@ def _info(argv: list[str]) -> int:
             f"--types {args.types} are not two types",
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
+    show.phase(f"look at {args.path}")
     show.pairs(info(args.path, (first, second), args.columns))
     return 0
 
@@ -245,6 +246,7 @@ def _doctor(argv: list[str]) -> int:
     Flags("tux doctor", "Examine this installation and machine.", "").parse(argv)
     from tux.cli.doctor import examine
 
+    show.phase("compile a kernel")
     findings, well = examine()
     show.pairs(findings)
     show.say("all is well" if well else "something is wrong; see above")

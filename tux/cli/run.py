@@ -118,6 +118,15 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         raise UsageError("--verify runs on this machine", do=f"leave out --on {args.on}")
     from tux.backends.run import run
 
+    def said(line: str) -> None:
+        show.phase("")  # machine 0 tells itself what it does, from now on
+        show.say(line)
+
+    def warned(line: str) -> None:
+        show.phase(f"go on by {args.on}")  # perhaps without it
+        streams.tell(f"{line}\n")
+
+    show.phase(f"place machines by {args.on}")
     options = _options(args, program, None, ["tux", "run", *argv])
     return run(
         program,
@@ -126,8 +135,8 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         options,
         on=args.on,
         machines=args.nnodes or 1,
-        say=show.say,
-        warn=lambda line: streams.tell(f"{line}\n"),
+        say=said,
+        warn=warned,
     )
 
 
@@ -240,6 +249,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
 
     return RunOptions(
         out=None if place and place.rank else args.out,  # machine 0 writes
+        log=None if place and place.rank else args.log,
         seed=args.seed,
         epochs=args.epochs,
         every=args.eval_every,
@@ -254,6 +264,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         slack=args.slack,
         threads=args.threads,
         racing=args.racing,
+        keeps_interrupted=False,
         partitioner=args.partitioner,
         deadline=args.timeout,
         place=place,
@@ -261,6 +272,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         keep=args.keep,
         restarts=args.restarts,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
+        judge_top=args.judge_top,
         command=command,
     )
 

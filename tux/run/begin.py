@@ -17,7 +17,7 @@ from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.graph.partitioned import check_workers, partitioned
+from tux.graph.partitioned import Partitioned, check_workers, partitioned
 from tux.graph.store import read_manifest
 from tux.io import vertex_labels
 from tux.partition import recommended as recommended_partitioner
@@ -65,6 +65,10 @@ def load_for(
         train, held_out = called(program.input, "hold_out", program, inputs.train)
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
+    if options.judge_top and inputs.test is None:
+        raise UsageError(
+            "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
+        )
     special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
@@ -132,6 +136,7 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
     total = plan.all_workers
     if plan.partitioner != "auto" or inputs.folder or total == 1:
         return plan
+    watch.phase("choose a partitioner")
     train, end = inputs.train, program.edge.whole
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
@@ -164,7 +169,7 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
 def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
     """One worker, in this process. What the kernels took to compile is told apart by it."""
     options = plan.options
-    with clock.phase("layout", "layout and compile"):
+    with clock.phase("layout"):
         graph = Graph.whole(program, inputs.train, inputs.test, options.seed)
         worker = Worker(
             program,
@@ -176,6 +181,7 @@ def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch
             racing=options.racing,
         )
         worker.scratch = scratch
+        clock.watch.phase("compile")
         training = Training(worker)
     compiling = worker.seconds["compile"]
     clock.seconds["layout"] -= compiling
@@ -201,11 +207,17 @@ def start_workers(
     if warning := crowded(plan.workers):
         clock.watch.warn(warning)
     options = plan.options
-    with clock.phase("layout", "cut, layout and compile"):
+
+    def cut(workers: int) -> Partitioned:
+        made = partitioned(program, inputs, plan.partitioner, workers, options.seed)
+        clock.watch.phase("write the parts")
+        return made
+
+    with clock.phase("layout", f"cut, by {plan.partitioner}"):
         return prepare(
             sources.of(program).name,
             program.parameters,
-            lambda k: partitioned(program, inputs, plan.partitioner, k, options.seed),
+            cut,
             workers=plan.workers,
             threads=plan.threads,
             slack=options.slack,

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tux import __version__
 from tux.base.errors import Interrupted, ProgramError
 from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
@@ -27,9 +28,12 @@ from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import called
 from tux.run.advice import on_workers
 from tux.run.checkpoints import are_in
+from tux.run.factors import factors_of
 from tux.run.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
 from tux.run.inputs import Inputs
 from tux.run.options import Plan, RunOptions
+from tux.run.ranking import judged
+from tux.run.sinks import logged
 from tux.run.watcher import Phases, Watcher
 
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
@@ -68,28 +72,30 @@ class Trainer(Protocol):
 
 
 def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
-    """The run's record; with `digests` of source and data, which take about a second a gigabyte
-    of edges, and versions.
+    """The run's record; with `digests` of the data, which take about a second a gigabyte of
+    edges.
     """
     source = sources.of(program)
     record = Run(
         App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
     )
+    record.id_types = dict(inputs.train.id_types)
     record.categories = {
         kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
         for kind, named in inputs.train.categories.items()
     }
-    if not digests:
-        return record
     record.app.digest, record.app.files = source.digest, source.digests
-    record.data.digest = inputs.digest()
     record.data.columns = dict(inputs.train.columns)
+    if digests:
+        record.data.digest = inputs.digest()
     if inputs.test is not None:
-        record.test = Origin(inputs.test_origin or inputs.origin, inputs.test.digest())
+        digest = inputs.test.digest() if digests else ""
+        record.test = Origin(inputs.test_origin or inputs.origin, digest)
     record.command, record.sizes = list(options.command), inputs.sizes
     record.versions = {
         "python": python_version(),
-        **{name: version(name) for name in ("tux", "numpy", "numba", "pyarrow")},
+        "tux": __version__,  # the metadata of an editable installation may be out of date
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
     return record
 
@@ -105,33 +111,60 @@ def carry_out(
     records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
     """Train, write the model and judge it; the run's record is completed. The epochs' records are
-    added to `records`, which has those before. Returns them and the tables.
+    added to `records`, which has those before, and go to the sink of the options. Returns them and
+    the tables.
+
+    Interrupted if the user ends the run; with the option `keeps_interrupted` this is only noted in
+    the record, if there is a model by then, and there are no tables.
     """
+    with logged(plan.options.log, record, folder.path if folder else None, clock.watch) as watch:
+        clock = Phases(watch, clock.seconds)
+        return _carry_out(training, plan, keep_best, truth, record, folder, clock, records)
+
+
+def _carry_out(
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    truth: GroundTruth,
+    record: Run,
+    folder: RunFolder | None,
+    clock: Phases,
+    records: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], Tables]:
+    """The same, by a clock whose watcher also tells the sink."""
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
         folder.write_run(record)
-    watch = clock.watch
-    with ending_deferred() if folder else nullcontext(Deferred()) as asked:
+    watch, keeps_interrupted = clock.watch, plan.options.keeps_interrupted
+    defers = folder is not None or keeps_interrupted
+    with ending_deferred() if defers else nullcontext(Deferred()) as asked:
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
-        tell = partial(watch.say, ending)
-        training.end_when(asked.seconds, tell, keeps_last=folder is not None)
+        training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
-            assert folder is not None
-            raise _ended(training, records, keep_best, record, folder)
+            error = _ended(training, records, keep_best, record, folder)
+            if keeps_interrupted and training.has_model:
+                return records, {}
+            raise error
         record.results = _results(training, records, keep_best)
         if folder:
             # before the report, whose mistakes should not lose the model; and still deferred, as a
             # first Ctrl-C after the last epoch should not lose it either
             watch.phase("save")
-            _save(training, records, folder)
+            _save(training, records, record, folder)
     try:
         tables = _tables(training, records, record.categories, watch)
         if folder:
             folder.write_tables(tables)
         record.results |= _report(training, records, truth, tables, record.categories, watch)
+        if plan.options.judge_top:
+            record.results |= _ranked(training, truth, plan.options.judge_top, watch)
     except KeyboardInterrupt:
+        if keeps_interrupted:
+            watch.warn("interrupted in the report: its tables and scores may be missing")
+            return records, {}
         if folder is None:
             raise
         raise Interrupted(
@@ -139,6 +172,7 @@ def carry_out(
             do="tables and scores of the report may be missing",
         ) from None
     finally:
+        watch.phase("end the run")
         # last: a run without results goes on where it was killed
         if folder:
             folder.write_run(record)
@@ -176,7 +210,8 @@ def _train(
                     watch.say(advice)
                 if (patience or keep_best) and furthest == first and monitor not in record:
                     watch.warn(_without_value(monitor, training.worker.program))
-            watch.phase(f"epoch {len(records) + 1}")
+            done = len(records)
+            watch.phase(f"epoch {done + 1}" if done < most else "end of training")
     except KeyboardInterrupt:
         run.interrupted = len(records) + 1
         if folder:
@@ -197,28 +232,28 @@ def _ended(
     records: list[dict[str, Any]],
     keep_best: bool,
     record: Run,
-    folder: RunFolder,
+    folder: RunFolder | None,
 ) -> Interrupted:
-    """A run that the user has ended: its model is written, if it has one. Returns the error that
-    tells so.
+    """A run that the user has ended: its model is written, if it has one and a folder. Returns the
+    error that tells so.
     """
     record.interrupted = len(records) + 1
-    model = "no model was written"
+    model, do = "no model was written", COULD_GO_ON
     if training.has_model:
         record.results = _results(training, records, keep_best)
-        _write(training, folder)
-        model = f"the model is in {folder.path}"
-    folder.write_run(record)
-    return Interrupted(
-        f"interrupted after {plural(len(records), 'epoch')}; {model}",
-        do=_how_to_go_on(folder) or COULD_GO_ON,
-    )
+    if folder:
+        if training.has_model:
+            _write(training, record, folder)
+            model = f"the model is in {folder.path}"
+        folder.write_run(record)
+        do = _how_to_go_on(folder) or do
+    return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
 
 
-def _save(training: Trainer, records: list[dict[str, Any]], folder: RunFolder) -> None:
+def _save(training: Trainer, records: list[dict[str, Any]], record: Run, folder: RunFolder) -> None:
     """Write the model of a run that is over. Interrupted if the user does not wait for it."""
     try:
-        _write(training, folder)
+        _write(training, record, folder)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
@@ -240,9 +275,9 @@ def _without_value(monitor: str, program: Program) -> str:
     )
 
 
-def _write(training: Trainer, folder: RunFolder) -> None:
+def _write(training: Trainer, record: Run, folder: RunFolder) -> None:
     """Write the model, and have the report write the lists that no stage uses."""
-    folder.write_model(training.worker)
+    folder.write_model(training.worker, record.id_types)
     if (spooled := training.lists()) is None:
         return
     with spooled:
@@ -285,6 +320,19 @@ def _report(
         watch.phase("judge")
         model = model_of(training.worker, training.edges(), categories)
         numbers |= _numbers(report, "judge", (program, model, truth))
+    return numbers
+
+
+def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> dict[str, float]:
+    """How good the best `k` items are for the users of the held-out edges."""
+    assert truth.held_out is not None
+    watch.phase("judge by rank")
+    model = model_of(training.worker)
+    factors = factors_of(training.worker.program, model.fields)
+    held_out = truth.held_out.src, truth.held_out.dst
+    numbers = judged(factors, training.edges(), held_out, k, watch.share)
+    if not numbers:
+        watch.warn("no held-out edge is of a vertex that training has seen, to judge ranks by")
     return numbers
 
 

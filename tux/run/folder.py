@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.arrow import read_parquet
+from tux.arrays.given import as_given, as_held
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
@@ -31,12 +32,16 @@ from tux.program.program import Program
 from tux.program.report import Model, Tables
 from tux.run.checkpoints import are_in
 from tux.run.claim import claim, reclaim, release
+from tux.run.model_files import write_columns, write_tables
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
 
 Categories = Mapping[str, Mapping[str, Sequence[str]]]
 """By vertex type and data field: the words that its numbers from 0 stand for."""
+
+Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
+"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
@@ -102,6 +107,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     sizes: dict[str, Any] = {}
     # by vertex type and data field, the words that its numbers from 0 stand for
     categories: dict[str, dict[str, list[str]]] = {}
+    # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
+    id_types: dict[str, str] = {}
     setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
     interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
     incarnations: list[Incarnation] = []  # each time that the run went on
@@ -182,9 +189,9 @@ class RunFolder:
             if new:
                 sync(self.path)  # its name
 
-    def write_model(self, worker: Worker) -> None:
+    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
         """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
-        then the fields kept.
+        then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
 
         The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
         """
@@ -194,21 +201,24 @@ class RunFolder:
                 sync(records)
         shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
         with new_folder(self.path / "model") as part:
-            for name, vertices in worker.graph.vertices.items():
-                write_parquet(
-                    part / f"{name}.parquet",
-                    {"id": vertices.ids.values[: vertices.n_train], **_columns(worker, name)},
-                )
-            if context := _columns(worker, "tau"):
-                write_parquet(part / "tau.parquet", context)
+            write_columns(part, columns_of(worker, id_types))
 
     def write_tables(self, tables: Tables) -> None:
         """Write each of the report's tables into `model/`. Raises DiskError."""
-        for name, table in tables.items():
-            lines = [list(table), *zip(*table.values(), strict=True)]
-            text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
-            with replacing(self.path / "model" / f"{name}.tsv") as part:
-                part.write_text(text, encoding="utf-8")
+        write_tables(self.path / "model", tables)
+
+
+def columns_of(
+    worker: Worker, id_types: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The columns of the model that a worker holds, as `write_columns` takes them. Ids are of the
+    types in which they were given (`Run.id_types`).
+    """
+    given = id_types or {}
+    for name, vertices in worker.graph.vertices.items():
+        ids = as_given(vertices.ids.values[: vertices.n_train], given.get(name, ""))
+        yield name, {"id": ids, **_columns(worker, name)}
+    yield "tau", _columns(worker, "tau")
 
 
 def finite(value: Any) -> Any:
@@ -235,11 +245,6 @@ def model_of(
     fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
     ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
     return Model(fields, ids, edges, categories or {})
-
-
-def _cell(value: Any) -> str:
-    """A value in a file whose columns are separated by tabs."""
-    return " ".join(str(value).split())
 
 
 def _columns(worker: Worker, name: str) -> dict[str, Any]:
@@ -313,18 +318,23 @@ def read_metrics(
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
 
 
-def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
-    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
-    model.
-    """
+def check_model(folder: str | os.PathLike[str]) -> None:
+    """Raises DataError if a run has not written its model."""
     if not Path(folder, "model").is_dir():
         raise DataError(
             f"{folder} holds no model",
             do="the run has not ended, or ended with an error: "
             + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
         )
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
+    model.
+    """
+    check_model(folder)
     return {
-        name: Ids(read_parquet(model_file(folder, name), ["id"])["id"])
+        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
         for name in dict.fromkeys(program.edge.ends)
     }
 
@@ -340,13 +350,24 @@ def model_file(folder: str | os.PathLike[str], name: str) -> Path:
     return path
 
 
-def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
-    """Put the model's fields into the rows of the vertices that it knows. DataError if the model is
-    not this program's.
+def stored_in(folder: str | os.PathLike[str]) -> Stored:
+    """The columns of the model in a run's folder."""
+
+    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        path = model_file(folder, name)
+        return read_parquet(path, fields), str(path)
+
+    return read
+
+
+def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
+    """Put the fields of a model, or of that in a run's folder, into the rows of the vertices that
+    it knows. DataError if the model is not this program's.
 
     Lists are left out: a list has as many entries as the vertex has edges, which a model does not
     have.
     """
+    read = model if callable(model) else stored_in(model)
     for name, table in worker.tables.items():
         vertices = worker.graph.vertices.get(name)
         rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
@@ -357,14 +378,13 @@ def fill(folder: str | os.PathLike[str], worker: Worker) -> None:
         }
         if not wanted or not len(rows):
             continue
-        path = model_file(folder, name)
-        stored = read_parquet(path, list(wanted))
+        stored, where = read(name, list(wanted))
         for field, column in wanted.items():
             if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
                 raise DataError(
                     f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the "
                     f"program has {column.dtype} {column.shape}",
-                    where=str(path),
+                    where=where,
                     do="use the program as it was when the model was trained",
                 )
             array = table.arrays[field]

@@ -72,8 +72,8 @@ class InShares:
 
     def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
         """What is known of the files, if they are loaded in shares. Raises what
-        `tux.run.why_whole.found_of` does, and UsageError for rows that are another machine's share,
-        or a share where all rows are needed.
+        `tux.run.why_whole.found_of` does, and UsageError for rows that are another machine's
+        share, or a share where all rows are needed.
         """
         plan = self.plan
         asked = Asked(

@@ -28,17 +28,18 @@ from tux.program.report import Report
 from tux.program.returns import called
 from tux.run.generated import generated
 from tux.run.in_shares import InShares, LoadedParts, sides_of
+from tux.run.memory import Held, held, in_python, is_matrix, is_network, points_table, read_held
 from tux.run.options import Reading
 from tux.run.points import read_points
 from tux.run.samples import groups_file, in_groups, labelled_before, read_labelled
 from tux.run.sizes import Counted, oddities, sizes_of
-from tux.run.untyped import Sides, check_one_type
+from tux.run.untyped import Sides, check_one_type, joined_types
 from tux.run.vertex_data import of_folder
 from tux.run.vertex_tables import against, with_held_out, with_vertices
 from tux.run.why_whole import Found
 
-Data = Source | EdgeData
-"""Edges in memory, or what `tux.io.input_files` says of files."""
+Data = Source | EdgeData | Held | Any
+"""What `tux.io.input_files` says of files, edges in memory, or whatever `tux.run.memory` reads."""
 Warn = Callable[[str], None]
 
 
@@ -79,13 +80,14 @@ def load(
     `tux.io.read.read_edges` raises.
     """
     reading = reading or Reading()
+    data, test = held(program, data), held(program, test)
     if data is None:
         return _generated(program, test, reading, warn)
     folder = cut_folder(data)
     loaded = None
     if folder:
         train = _stored(folder, program, reading)
-    elif shares is None or isinstance(data, EdgeData):
+    elif shares is None or isinstance(data, EdgeData | Held):
         train = _whole(data, program, reading, warn)
     else:
         train, loaded = _train(shares, program, data, reading, warn, has_test=test is not None)
@@ -171,9 +173,9 @@ def _loaded(
     return train, loaded
 
 
-def _files(data: Data) -> str | EdgeData:
-    """The files that data stand for; edges as they are. Raises what `input_files` does."""
-    return data if isinstance(data, EdgeData) else input_files(data)
+def _files(data: Data) -> str | EdgeData | Held:
+    """The files that data stand for; data in memory as they are. Raises what `input_files` does."""
+    return data if isinstance(data, EdgeData | Held) else input_files(data)
 
 
 def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
@@ -187,7 +189,7 @@ def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn
 
 
 def _read(
-    source: str | EdgeData,
+    source: str | EdgeData | Held,
     program: Program,
     train: EdgeData | None,
     reading: Reading,
@@ -198,6 +200,8 @@ def _read(
     """
     if isinstance(source, EdgeData):
         return against(source, train, reading.vertices or ()) if train is not None else source
+    if isinstance(source, Held):
+        return _held(source, program, train, reading, warn)
     known = train.ids if train is not None else None
     match program.input:
         case Samples():
@@ -215,6 +219,31 @@ def _read(
     edges = _read_edges(source, format, program, known, reading)
     if train is None and edges.ends[0] == edges.ends[1]:
         _warn_of_two_types(source, format, edges, reading.columns, warn)
+    return edges
+
+
+def _held(
+    data: Held, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+) -> EdgeData:
+    """The edges of data in memory, as `_read` reads those of files."""
+    if isinstance(program.input, Points):
+        if train is not None:
+            raise UsageError("points have no edges to hold out", do="leave test out")
+        with in_python():
+            return read_points(points_table(data, program), program, reading)
+    edges = read_held(data, program, train, reading)
+    given = data.first
+    if (
+        train is None
+        and edges.ends[0] == edges.ends[1]
+        and not (is_matrix(given) or is_network(given))
+    ):
+        with in_python():
+            names, numbers = [*edges.columns.values()], bool(edges.fields)
+            sides, columns = Sides.of(edges), reading.columns
+            why = joined_types(names, numbers, edges.ends[0], sides, columns, data.what)
+        if why:
+            warn(f"{named(data)}: {why}")
     return edges
 
 
@@ -312,7 +341,7 @@ def origin(data: Data | None) -> str | list[str]:
     """Where edges came from, to be found again. See `tux.run.folder.Origin`."""
     if data is None:
         return "generated"
-    if isinstance(data, EdgeData):
+    if isinstance(data, EdgeData | Held):
         return "memory"
     if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
         return shown(data)

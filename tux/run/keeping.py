@@ -86,6 +86,8 @@ class LocalMarks:
 
     def finish(self) -> None:
         """Wait until the last checkpoint is written."""
+        if self._writing.busy():
+            self._watch.phase("write the last checkpoint")
         self._writing.wait(time.monotonic() + PATIENCE)
         self._tell()
 

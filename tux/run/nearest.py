@@ -5,44 +5,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tux.arrays.arrow import read_parquet
-from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.run.folder import read_ids, read_run
 from tux.run.predict import reopened
+from tux.run.recommend import similar
 
 COUNT = 10
-ROWS = 1 << 16  # vectors compared at a time
 
 
-def nearest(matrix: np.ndarray, row: int, count: int = COUNT) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` other rows of `matrix` (n, d) nearest to row `row` by cosine, and the cosines,
-    (count,) int64 and float64.
-
-    The nearest is first, of equal ones the lower row; there are fewer if there are fewer others. A
-    vector of zeros has cosine 0 to all.
+def vectors_of(fields: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], np.ndarray]:
+    """The vectors of a model by vertex type and field: the fields of several numbers, as
+    `tux.program.report.Model` has `fields`.
     """
-    vector = matrix[row].astype(np.float64)
-    near = np.empty(len(matrix))
-    for at in range(0, len(matrix), ROWS):
-        piece = matrix[at : at + ROWS].astype(np.float64)
-        size = np.linalg.norm(piece, axis=1) * np.linalg.norm(vector)
-        near[at : at + ROWS] = np.divide(
-            piece @ vector, size, out=np.zeros(len(piece)), where=size > 0
-        )
-    near[row] = -np.inf
-    count = max(0, min(count, len(matrix) - 1))
-    if not count:
-        return np.empty(0, np.int64), np.empty(0)
-    least = np.partition(near, -count)[-count]
-    rows = np.flatnonzero(near >= least)  # all that tie for the last place too
-    rows = rows[np.argsort(-near[rows], kind="stable")][:count]
-    return rows, near[rows].clip(-1, 1)
+    return {
+        (kind, name): array
+        for kind, columns in fields.items()
+        for name, array in columns.items()
+        if kind != "tau"
+        and isinstance(array, np.ndarray)
+        and array.ndim == 2
+        and array.dtype.kind == "f"
+    }
 
 
 def nearest_of(
@@ -63,16 +53,9 @@ def nearest_of(
     if count < 1:
         raise UsageError(f"--count {count}: one at least is needed")
     program = reopened(read_run(folder), warn)
-    models = {
-        kind: read_parquet(Path(folder, "model", f"{kind}.parquet"))
-        for kind in read_ids(folder, program)
-    }
-    matrices = {
-        (kind, name): array
-        for kind, model in models.items()
-        for name, array in model.items()
-        if _vectors(array)
-    }
+    ids = read_ids(folder, program)
+    models = {kind: read_parquet(Path(folder, "model", f"{kind}.parquet")) for kind in ids}
+    matrices = vectors_of(models)
     if field:
         kind, _, name = field.partition(".")
         if (kind, name) not in matrices:
@@ -86,7 +69,7 @@ def nearest_of(
         )
     matches = {}
     for kind, name in reversed(matrices):  # so that the first field of a type stays
-        row = Ids(models[kind]["id"]).index_of(vertex)
+        row = ids[kind].index_of(vertex)
         if row >= 0:
             matches[kind] = name, row
     if len(matches) != 1:
@@ -103,9 +86,5 @@ def nearest_of(
             f"no {' or '.join(kinds)} is called {vertex!r}", do="ids are written as in the data"
         )
     ((kind, (name, row)),) = matches.items()
-    rows, cosines = nearest(matrices[kind, name], row, count)
-    return {kind: models[kind]["id"][rows], "cosine": cosines}
-
-
-def _vectors(array: np.ndarray) -> bool:
-    return isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind == "f"
+    rows, cosines = similar(matrices[kind, name], np.array([row]), count)
+    return {kind: models[kind]["id"][rows[0]], "cosine": cosines[0]}

@@ -22,8 +22,21 @@ from tux.io.detect import Format, detect
 from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.text import blocks
-from tux.program.input import Samples
+from tux.program.input import Bags, Samples
 from tux.program.program import Program
+from tux.run.memory import (
+    Held,
+    documents_of,
+    in_python,
+    is_matrix,
+    read_held_edges,
+)
+from tux.run.memory import (
+    read_bags as held_bags,
+)
+from tux.run.memory import (
+    read_samples as held_samples,
+)
 from tux.run.options import Reading
 from tux.run.samples import NAMED
 
@@ -37,17 +50,56 @@ def read_rows(
     options: Mapping[str, Any],
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
-    """Edges between new vertices of type `kind`, in the order of the file, and the `known` ones of
+    """Edges between new vertices of type `kind`, in the order of the data, and the `known` ones of
     type `other`; how many entries were left out, as the model does not know their columns; and how
     many there were in all.
 
     `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
     """
+    if isinstance(data, Held):
+        with in_python():
+            return _held(data, program, kind, other, known, options, reading)
     data = input_files(data)
     format = detect(data)
     reading = _as_in_training(options, data, format, reading, program)
     read = _samples if isinstance(program.input, Samples) else _read
     return read(data, format, program, kind, other, known, reading)
+
+
+def _held(
+    data: Held,
+    program: Program,
+    kind: str,
+    other: str,
+    known: Ids,
+    options: Mapping[str, Any],
+    reading: Reading,
+) -> tuple[EdgeData, int, int]:
+    """The rows of data in memory, as `read_rows` reads those of a file."""
+    against = {other: known}
+    if isinstance(program.input, Samples):
+        before = {name: options[name] for name in ("label", "weight") if options.get(name)}
+        if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
+            reading = replace(reading, **before | reading.named())
+        samples = held_samples(
+            data, program, against, reading, None, unknown="skip", require_labels=False
+        )
+        return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
+    documents = documents_of(data) if isinstance(program.input, Bags) else None
+    if documents is None or kind != program.edge.ends[0]:
+        table = read_held_edges(data, program, against, reading)
+        numbered = is_matrix(data.first)
+        return _known_only(table, program, kind, other, known, numbered=numbered)
+    named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
+    if not named and known.values.dtype == STRING:
+        raise UsageError(
+            f"the {other}s of the model have names, those of {data.what} have numbers",
+            do="give the matrix and its words: (matrix, words)",
+        )
+    bags = held_bags(data, documents, program, None, reading, against=against, unknown="skip")
+    unknown = int(bags.unknown_sum if program.edge.repeats else bags.unknown)
+    rows = _in_order(bags.edges, kind, bags.edges.ids[kind].encode(bags.rows))
+    return rows, unknown, unknown + _entries(bags.edges, program)
 
 
 def _is_table(data: Any, format: Format, program: Program) -> bool:

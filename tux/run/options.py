@@ -24,6 +24,7 @@ from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
 from tux.protocol.marks import Every
+from tux.run.product import product_of
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -35,6 +36,9 @@ MEMORY = "memory"
 
 RESTARTS = 3
 """Times that lost workers are started again between two checkpoints, where nothing says so."""
+
+LOGS = ("mlflow", "tensorboard")
+"""Where the curves of a run may go besides its folder: see `tux.run.sinks`."""
 
 MOST_SLACK = 10_000
 """Clocks; a mirror counts its unanswered messages in 16 bits."""
@@ -129,6 +133,7 @@ ALLOWED: dict[str, Allowed] = {
     "deadline": Allowed("a number of seconds above 0", _seconds),
     "place": Allowed("a tux.cluster.place.Place", _place),
     "judge_repeats": _whole(1),
+    "judge_top": _whole(1),
     "command": Allowed("a list of str", _commands),
     "checkpoint_every": Allowed(
         'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
@@ -136,6 +141,8 @@ ALLOWED: dict[str, Allowed] = {
     ),
     "keep": _whole(1),
     "restarts": _whole(0),
+    "keeps_interrupted": _SWITCH,
+    "log": _one_of(*LOGS),
 }
 """Of each option, what it may be besides the default None."""
 
@@ -201,7 +208,13 @@ class RunOptions(Reading):
     started again from the newest checkpoint, or from the beginning, at most `restarts` times
     between two checkpoints; None: 3 with checkpoints, else 0.
 
-    Scores by labels are means over `judge_repeats` random splits. `command` is only recorded.
+    A run that the user ends raises Interrupted; with `keeps_interrupted` it is returned if it has
+    a model by then.
+
+    The records of epochs, the parameters and the results also go to `log`, one of `LOGS`.
+    Scores by labels are means over `judge_repeats` random splits. With `judge_top`, the finished
+    model is judged by so many best items for each user of the held-out edges too
+    (`tux.run.ranking.judged`); those of training are left out. `command` is only recorded.
     Raises UsageError for what cannot be meant.
     """
 
@@ -222,7 +235,10 @@ class RunOptions(Reading):
     checkpoint_every: str | None = None
     keep: int | None = None
     restarts: int | None = None
+    keeps_interrupted: bool = False
     judge_repeats: int = REPEATS
+    judge_top: int | None = None
+    log: str | None = None
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -236,6 +252,11 @@ class RunOptions(Reading):
         if self.checkpoint_every and self.out is None and not elsewhere:
             raise UsageError(
                 "checkpoints are written below --out, which is not given", do="add --out DIR"
+            )
+        if self.log == "tensorboard" and self.out is None and not elsewhere:
+            raise UsageError(
+                "TensorBoard reads what is written below --out, which is not given",
+                do="add --out DIR",
             )
         if self.partitioner not in (None, "auto", *PARTITIONERS):
             known = ", ".join(PARTITIONERS)
@@ -258,6 +279,13 @@ class RunOptions(Reading):
                 f"{type(program).__name__} has no stage that may race, so --racing means nothing",
                 do="leave it out: threads share the work without it",
             )
+        if self.judge_top:
+            product_of(program)
+            if self.place is not None and self.place.machines > 1:
+                raise UsageError(
+                    "--judge-top on several machines, of which none has all training edges",
+                    do="leave it out",
+                )
         epochs = program.epochs if self.epochs is None else self.epochs
         return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
@@ -324,12 +352,14 @@ class Plan:
             "threads": self.threads,
             "racing": options.racing,
             "judge_repeats": options.judge_repeats,
+            **({"judge_top": options.judge_top} if options.judge_top else {}),
             **(
                 {"checkpoint_every": options.checkpoint_every, "keep": options.keep}
                 if options.checkpoint_every
                 else {}
             ),
             **({"restarts": options.restarts} if options.restarts is not None else {}),
+            **({"log": options.log} if options.log else {}),
             "columns": options.columns,
             "on_bad_row": options.on_bad_row,
             **reading,

@@ -7,6 +7,7 @@ What training has seen shows it here: the names of its columns, and its ids.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
@@ -14,26 +15,32 @@ from tux.base.errors import DataError
 from tux.base.text import named
 from tux.io.detect import Format, detect
 from tux.io.edge_columns import plain_name
-from tux.io.input_files import Source, input_files
+from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.text import NUMBER, SAMPLE, without_skipping
 from tux.program.program import Program
 from tux.run.folder import Run
+from tux.run.memory import Held, held, in_python, read_held_pairs
 from tux.run.untyped import first_rows
 
 Warn = Callable[[str], None]
 
 
 def read_pairs(
-    path: Source, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
+    path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
 ) -> EdgeData:
-    """The pairs of a file as edges; `ids` are those of the model, and `columns` names the columns
+    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, and
+    `columns` names the columns
     of the two ends ("a,b").
 
     A first row that holds the names of the columns of training is a header, and names the columns
     here too. Raises `DataError` for a row that is surely a header of other names, and what
     `read_edges` does; warns of one that may be.
     """
+    given = held(program, path)
+    if isinstance(given, Held):
+        with in_python():
+            return read_held_pairs(given, program, ids, columns, trained_columns(run))
     path = input_files(path)
     format = detect(path)
 
@@ -49,7 +56,7 @@ def read_pairs(
     rows = first_rows(path, SAMPLE + 1) if columns is None and format is Format.TEXT else []
     if not (header := _unknown_words(pairs, ids)) or not rows or not set(header) <= set(rows[0]):
         return pairs  # the caller names the columns, or `read_edges` has found the header
-    if (names := _trained(run)) and set(names) <= set(rows[0]):
+    if (names := trained_columns(run)) and set(names) <= set(rows[0]):
         return read(",".join(names))
     say = f"--columns {','.join(header)}"
     if _titled(header, rows, program):
@@ -59,7 +66,7 @@ def read_pairs(
             do=f"Say {say}, or remove the row.",
         )
     warn(
-        f"the first row of {named(path)}, {','.join(header)}, is scored as a pair of unknown ids; "
+        f"the first row of {named(path)}, {','.join(header)}, is taken for a pair of unknown ids; "
         f"if it is a header, say {say}"
     )
     return pairs
@@ -80,7 +87,7 @@ def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
     return first if unknown else []
 
 
-def _trained(run: Run) -> list[str]:
+def trained_columns(run: Run) -> list[str]:
     """The names of the columns that training took for the two ends, as far as they are known."""
     asked = run.options.get("columns")
     names = asked.split(",") if asked else list(run.data.columns.values())

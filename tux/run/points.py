@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,8 @@ from tux.run.vertex_tables import shaped, wanted_fields
 
 
 def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
-    """The points of a table, with the data fields that the program declares.
+    """The points of a table, a file or one in memory, with the data fields that the program
+    declares.
 
     Raises what `tux.io.vertex_table.read_vertices` does, and UsageError for options that mean
     nothing here.
@@ -28,7 +30,7 @@ def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
             f"{type(program).__name__} reads points, for which --{next(iter(named))} has no use",
             do="leave it out: columns are found by the names of the fields",
         )
-    if len(pieces_of(source)) > 1:
+    if isinstance(source, str | os.PathLike) and len(pieces_of(source)) > 1:
         raise UsageError(
             f"{source} stands for several files, but points are read from one",
             do="join them to one file",

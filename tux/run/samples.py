@@ -9,7 +9,8 @@ line, in any form that edges have: blocks of a mini-batch may be made of whole o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +40,25 @@ def read_labelled(
 
     Raises what `tux.io.samples.read_samples` does.
     """
-    from tux.io.sample_labels import UnknownLabel
     from tux.io.samples import read_samples
 
+    check_reading(program, reading)
+    classes = classes_of(program, train)
+    with telling_classes(source, classes, train):
+        samples = read_samples(
+            source,
+            program.edge.ends,
+            program.edge.columns,
+            against=train.ids if train is not None else None,
+            classes=classes,
+            on_bad_row=reading.on_bad_row,
+            **{name: getattr(reading, name) for name in NAMED},
+        )
+    return labelled(samples, program, train)
+
+
+def check_reading(program: Program, reading: Reading) -> None:
+    """UsageError for options that have no use where samples are read."""
     if reading.columns is not None:
         raise UsageError(
             "samples have no columns of edges to name",
@@ -52,17 +69,20 @@ def read_labelled(
             f"--weight {reading.weight}: {type(program).__name__} does not read weights",
             do=f'leave it out, or declare weight=data("f4") in {program.edge.ends[0]}',
         )
-    classes: Any = train.classes if train is not None and train.classes else _classes(program)
+
+
+def classes_of(program: Program, train: EdgeData | None) -> Any:
+    """What labels of -1 and +1 stand for: those of training, or those that the user has named."""
+    return train.classes if train is not None and train.classes else _classes(program)
+
+
+@contextmanager
+def telling_classes(source: Any, classes: Any, train: EdgeData | None) -> Iterator[None]:
+    """A label that is none of the classes which the user has named is told as such."""
+    from tux.io.sample_labels import UnknownLabel
+
     try:
-        samples = read_samples(
-            source,
-            program.edge.ends,
-            program.edge.columns,
-            against=train.ids if train is not None else None,
-            classes=classes,
-            on_bad_row=reading.on_bad_row,
-            **{name: getattr(reading, name) for name in NAMED},
-        )
+        yield
     except UnknownLabel as error:
         if train is not None or classes is None:
             raise
@@ -75,7 +95,6 @@ def read_labelled(
             where=error.where,
             do=do,
         ) from None
-    return labelled(samples, program, train)
 
 
 def _classes(program: Program) -> tuple[str, str] | None:

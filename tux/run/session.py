@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
 from tux.protocol.marks import Every
+from tux.run import sinks
 from tux.run.begin import (
     introduce,
     keeps_best,
@@ -46,6 +47,7 @@ from tux.run.folder_keeper import FolderKeeper
 from tux.run.in_shares import InShares
 from tux.run.inputs import Data, Inputs
 from tux.run.keeping import LocalMarks
+from tux.run.memory import held
 from tux.run.options import Plan, RunOptions
 from tux.run.other_workers import on_workers
 from tux.run.recovery import RunRecovery, note, start_of
@@ -62,7 +64,9 @@ BY_HAND = "tux run --resume"
 @dataclass(frozen=True)
 class Result:
     """A run that has ended: the worker with its rows, one record an epoch, `results` as in
-    run.json, set-up seconds by phase, the program's tables, and `sizes` of the data as in run.json.
+    run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
+    the `record` that run.json holds. `id_types`: by vertex type, how its ids were given in memory
+    (`tux.arrays.given`).
 
     On a machine other than the first of several there is no worker, and there are no records.
     """
@@ -73,6 +77,8 @@ class Result:
     setup_seconds: dict[str, float]
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
+    id_types: dict[str, str] = field(default_factory=dict)
+    record: Run | None = None
 
 
 def run(
@@ -82,7 +88,8 @@ def run(
     options: RunOptions | None = None,
     watch: Watcher | None = None,
 ) -> Result:
-    """Train `program` on a file of edges, a partitioned folder, `EdgeData`, or small generated
+    """Train `program` on files, a partitioned folder, `EdgeData`, what else is in memory
+    (`tux.run.memory`: tables of any library, matrices, graphs, texts), or small generated
     data.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
@@ -103,6 +110,7 @@ def resume(
     place: Place | None = None,
     restarts: int | None = None,
     app: str | None = None,
+    keeps_interrupted: bool = False,
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
@@ -117,6 +125,7 @@ def resume(
     """
     watch = watch or Silent()
     with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
+        watch.phase("look for the newest checkpoint")
         before = stopped(
             folder,
             epochs=epochs,
@@ -128,8 +137,9 @@ def resume(
             app=app,
             warn=watch.warn,
         )
+        options = replace(before.options, keeps_interrupted=keeps_interrupted)
         begun = before, claimed
-        return _run(before.program, before.data, before.test, before.options, Phases(watch), begun)
+        return _run(before.program, before.data, before.test, options, Phases(watch), begun)
 
 
 def _run(
@@ -142,9 +152,10 @@ def _run(
 ) -> Result:
     """A run, or what follows the checkpoint of one that has stopped, and its folder."""
     before, folder = begun or (None, None)
+    data, test = held(program, data), held(program, test)
     options.of(program)  # what the program has no use for is told before data are read
     processes = _has_processes(data, options)
-    _check_restarts(options, processes=processes)
+    _check_options(options, processes=processes)
     check_exports(program)  # nor is an export's mistake left to the end of a run
     with ExitStack() as stack:
         if folder is None and options.out is not None:
@@ -189,7 +200,8 @@ def _run(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
     setup_seconds, results = record.setup_seconds, record.results or {}
-    return Result(training.worker, records, results, setup_seconds, tables, sizes)
+    worker, types = training.worker, record.id_types
+    return Result(worker, records, results, setup_seconds, tables, sizes, types, record)
 
 
 def _in_this_process(
@@ -315,8 +327,11 @@ def _has_processes(data: Data | None, options: RunOptions) -> bool:
     return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
-def _check_restarts(options: RunOptions, *, processes: bool) -> None:
-    """UsageError where lost workers are to be started again, and there is only this process."""
+def _check_options(options: RunOptions, *, processes: bool) -> None:
+    """UsageError where lost workers are to be started again, and there is only this process; and
+    where a library is missing.
+    """
+    sinks.check(options.log)
     if options.restarts and not processes:
         raise UsageError(
             "--restarts with one worker: it runs in the command's own process",

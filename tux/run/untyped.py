@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -105,17 +106,30 @@ def check_one_type(
 
     Raises `DataError` where the names of the columns say so.
     """
-    if format in GRAPHS or format.bags is not None:
+    if format in GRAPHS or format.bags is not None or not sides.both:
         return ""
     parquet = format is Format.PARQUET
-    values, first, second = sides
-    if not (both := sides.both):
-        return ""
     names = (
         arrow.parquet_names(pieces_of(path)[0].path)
         if parquet
         else next(iter(first_rows(path, 1)), [])
     )
+    numbers = len(names) > 2 if parquet else numbered(path, format)
+    return joined_types(names, numbers, kind, sides, columns, os.fspath(path))
+
+
+def joined_types(
+    names: Sequence[str],
+    numbers: bool,
+    kind: str,
+    sides: Sides,
+    columns: str | None,
+    where: str,
+) -> str:
+    """The same of a table by the `names` of its columns; `numbers`: whether edges have some."""
+    values, first, second = sides
+    if not (both := sides.both):
+        return ""
     plain = {re.sub(r"[\W_]", "", name).lower(): name for name in names}
     user, item = (
         next((name for key, name in plain.items() if key in family), "")
@@ -130,8 +144,7 @@ def check_one_type(
             f"Each would be one {kind}. Write them differently, as u1 and i1, or name the columns "
             "with --columns."
         )
-        raise DataError(what, where=os.fspath(path), do=do)
-    numbers = len(names) > 2 if parquet else numbered(path, format)
+        raise DataError(what, where=where, do=do)
     if (why := _counted(values, first, second, numbers)) is None:
         return ""
     return (

@@ -132,6 +132,7 @@ def verify(
     Raises what `tux.run.session.run` raises, of one worker.
     """
     options, watch = options or RunOptions(), watch or Silent()
+    watch.phase("load")
     inputs, program = load_for(program, data, test, options, watch)
     if inputs.folder:
         raise UsageError(
