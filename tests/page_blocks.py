@@ -45,6 +45,9 @@ RUN = ("python", "sh", "console")
 SHOWN = ("text", "mermaid")
 """Languages of blocks that are no commands."""
 
+PROGRAMS = {"awk", "cat", "cut", "echo", "head", "printf", "tux", "wait", "wc", "zcat"}
+"""What pages may call: nothing that installs, or that reaches beyond the page's folder."""
+
 ADDRESS = "127.0.0.1:29400"
 """Where machines meet in pages; a free port takes its place."""
 
@@ -87,8 +90,16 @@ def _whole(lines: list[str]) -> list[str]:
     return [line for line in joined if line.strip() and not line.startswith("#")]
 
 
+def programs(command: str) -> set[str]:
+    """The programs that a command calls: the first words of its lines and of what follows | ; &."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|\s#.*", " ", command)
+    return set(re.findall(r"(?:^|[|;&(`])[ \t]*([^\s|;&()<>`]+)", bare, re.MULTILINE))
+
+
 def run(command: str) -> Outcome:
-    """Run one command in the current folder."""
+    """Run one command in the current folder; AssertionError for a program not in `PROGRAMS`."""
+    others = programs(command) - PROGRAMS
+    assert not others, f"skip the block, with a reason: the tests do not run {', '.join(others)}"
     if ADDRESS in command:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -193,13 +204,24 @@ def _compiles(source: str) -> bool:
 
 
 def run_page(page: str) -> list[str]:
-    """Run the blocks of a page in the current folder; the reasons of those that are skipped."""
-    skipped = []
-    for example in parsed(page):
-        try:
-            example.evaluate()
-        except SkipTest as skip:
-            skipped.append(str(skip))
+    """Run the blocks of a page in the current folder; the reasons of those that are skipped. What
+    the page imports from files of its own, or of docs/, is forgotten.
+    """
+    skipped, path, before = [], [*sys.path], {*sys.modules}
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        for example in parsed(page):
+            try:
+                example.evaluate()
+            except SkipTest as skip:
+                skipped.append(str(skip))
+    finally:
+        sys.path[:] = path
+        own = (Path.cwd().resolve(), ROOT / "docs")
+        for name in {*sys.modules} - before:
+            file = Path(getattr(sys.modules[name], "__file__", None) or "/").resolve()
+            if any(file.is_relative_to(folder) for folder in own):
+                del sys.modules[name]
     return skipped
 
 

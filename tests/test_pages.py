@@ -6,7 +6,20 @@ import shutil
 
 import page_files
 import pytest
-from page_blocks import PAGES, RUN, SHOWN, Command, commands, fences, missing, run_page, shape
+from page_blocks import (
+    PAGES,
+    PROGRAMS,
+    RUN,
+    SHOWN,
+    Command,
+    commands,
+    fences,
+    missing,
+    programs,
+    run,
+    run_page,
+    shape,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +60,21 @@ def test_shapes_of_lines():
     assert shape("epoch  3/12   0.13 s  rmse 1.2e-05") == "epoch 0/0 0 s rmse 0"
     assert shape("moves 293 kB") == shape("moves 1,2 MB") == "moves 0 B"
     assert missing(["a 1", "...", "b 2"], "x\na 77\n") == ["b 2"]
+
+
+def test_pages_install_nothing():
+    """Only programs that stay in the page's folder are run; another one is never started."""
+    assert programs("tux a | head -2  # pip\nwc -l < x & wait") == {"tux", "head", "wc", "wait"}
+    assert programs("printf 'a | b;c' > x; sudo rm y") == {"printf", "sudo"}
+    for command in ("pip install x", "tux a && curl b", "echo $(pip install x)"):
+        assert programs(command) - PROGRAMS
+        with pytest.raises(AssertionError, match="the tests do not run"):
+            run(command)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_runs_are_programs_that_may(page):
+    for language, text, reason in fences(PAGES[page].read_text(encoding="utf-8")):
+        if language in ("sh", "console") and not reason:
+            for command in commands(text):
+                assert programs(command.text) <= PROGRAMS, f"{page}: {command.text}"

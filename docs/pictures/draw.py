@@ -21,7 +21,7 @@ from tux.program.sources import find
 HERE = Path(__file__).parent
 SMALL, WIDE = (2.6, 2.0), (5.4, 2.7)  # inches
 CLUB = nx.karate_club_graph()
-BOTH_WAYS = CLUB.to_directed()
+BOTH_WAYS, ONCE = CLUB.to_directed(), nx.DiGraph([*CLUB.edges])
 SPARSE = nx.gnm_random_graph(34, 25, seed=4)
 PLACES = nx.kamada_kawai_layout(CLUB, weight=None)
 CATEGORIES, SEQUENCE = "tab10", "viridis"
@@ -32,10 +32,10 @@ GRAPHS = {  # name: parameters, graph, vertex type, field, colours
     "hits": ({}, BOTH_WAYS, "page", "authority", SEQUENCE),
     "components": ({}, SPARSE, "node", "component", CATEGORIES),
     "label_propagation": ({}, BOTH_WAYS, "node", "label", CATEGORIES),
-    "core_numbers": ({}, CLUB, "node", "core", SEQUENCE),
-    "triangles": ({}, CLUB, "node", "clustering", SEQUENCE),
+    "core_numbers": ({}, ONCE, "node", "core", SEQUENCE),
+    "triangles": ({}, ONCE, "node", "clustering", SEQUENCE),
     "colouring": ({}, BOTH_WAYS, "node", "colour", CATEGORIES),
-    "independent_set": ({}, CLUB, "node", "state", CATEGORIES),
+    "independent_set": ({}, ONCE, "node", "state", CATEGORIES),
 }
 
 
