@@ -21,6 +21,10 @@ SECTIONS = {
     "Running": ("run", "load", "resume"),
     "What a run returns": ("Run", "History", "Vertices", "Table", "Lists"),
     "Programs that come with tux": ("MF", "LDA", "WarpLDA", "BlockPG", "DeepWalk", "Walks"),
+    "Estimators, which need scikit-learn": (
+        *("MatrixFactorization", "LatentDirichletAllocation"),
+        *("SparseLogisticRegression", "DeepWalkEmbedding"),
+    ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": ("value", "shared", "delta", "total", "metric", "master", "mirror", "data"),
     "How fields are combined, and how they begin": (

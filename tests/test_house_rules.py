@@ -32,7 +32,8 @@ BELOW = {
     "api": ("backends",),
     "cli": ("backends",),
     "apps": ("run",),
-    "tests": ("bench", "fuzz", "api"),
+    "estimators": ("apps", "api"),
+    "tests": ("bench", "fuzz", "estimators"),
     "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
@@ -62,7 +63,17 @@ COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
-ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark", "mlflow", "tensorboardX")
+ONE_DOOR = (
+    "zmq",
+    "pyarrow",
+    "rich",
+    "matplotlib",
+    "ray",
+    "pyspark",
+    "sklearn",
+    "mlflow",
+    "tensorboardX",
+)
 SEVERAL_DOORS = {
     # files; tables in memory; and the file systems through which all files are opened
     "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/frames.py", "tux/arrays/stores.py"],

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from tux.base.random import constant as constant
     from tux.base.random import normal as normal
     from tux.base.random import uniform as uniform
+    from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
+    from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
+    from tux.estimators import MatrixFactorization as MatrixFactorization
+    from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
     from tux.program.fields import argmax as argmax
     from tux.program.fields import argmin as argmin
     from tux.program.fields import data as data
@@ -105,6 +109,12 @@ _NAMES = {
         "constant",
         "normal",
         "uniform",
+    ),
+    "tux.estimators": (
+        "DeepWalkEmbedding",
+        "LatentDirichletAllocation",
+        "MatrixFactorization",
+        "SparseLogisticRegression",
     ),
     "tux.program.fields": (
         "argmax",
