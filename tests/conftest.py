@@ -21,10 +21,12 @@ settings.load_profile("tux")
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh cache for the session, so that tests see neither old kernels nor leave any;
-    processes they start use it too.
+    """A fresh cache for the session, so that tests see neither old kernels nor leave any. All its
+    processes share it, and those that they start.
     """
-    folder = tmp_path_factory.mktemp("kernels")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
+    folder.mkdir(exist_ok=True)
     os.environ["TUX_CACHE_DIR"] = str(folder)
     return folder
 
