@@ -1,20 +1,23 @@
 """A ``tux`` command that loads its data in shares however small they are: it stands before the
-command, and takes its place. It says when the parts were made together with other machines.
+command, and takes its place. It says when the parts were made together with other machines, whose
+loaders can be held (`held_loader.py`).
 """
 
 import sys
+from pathlib import Path
 
 from tux.cli.main import main
 from tux.run import in_shares, why_whole
 
+LOADER = [sys.executable, "-P", str(Path(__file__).with_name("held_loader.py"))]
 TOGETHER = "the parts were made together"
 
 
 def saying(make):
-    """The same function, which says that it was used."""
+    """The same function with other loaders, which says that it was used."""
 
     def making(*arguments, **named):
-        made = make(*arguments, **named)
+        made = make(*arguments, command=LOADER, **named)
         print(TOGETHER)
         return made
 

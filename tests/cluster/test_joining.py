@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from members import SMALL, SOON, job_in, until, up, value_of
 
-from tux.base.errors import DeadlinePassed, PeerLost, Refused
+from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining
 from tux.cluster.answering import Answering, Answers
-from tux.cluster.control import Join, NotYet, Welcome
+from tux.cluster.control import Bye, Failed, Join, NotYet, ReadWhole, Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
@@ -196,6 +196,37 @@ def test_a_machine_waits_on_while_machine_0_is_at_work(tmp_path, monkeypatch, li
     assert found == Welcome(b"new") and machine.asked == 21
 
 
+@pytest.mark.parametrize(
+    ("word", "error", "text"),
+    [
+        (ReadWhole(), MustReadWhole, "each reads the whole input"),
+        (Failed(4, "loader 1 was killed", "", ""), PeerLost, "loader 1 was killed"),
+        (Bye("all machines have come"), PeerLost, "has not begun to load the data again within"),
+    ],
+)
+def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, word, error, text):
+    """That the others have loaded, that machine 0 ends, or nothing that helps."""
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    meeting = Meeting(
+        workers=2,
+        workers_here=1,
+        launcher=f"ipc://{tmp_path}/launcher",
+        listen=f"ipc://{tmp_path}/command",
+        secret=None,
+        traits={},
+        deadline=SOON,
+        nonce=b"old",
+        rejoin=0.05,
+    )
+    machine = Busy(meeting, 1000)
+    machine.offer = lambda member, frames: machine.waiting.append(
+        joining.told(word, meeting.meeting)
+    )
+    monkeypatch.setattr(joining, "Sockets", lambda *arguments: machine)
+    with pytest.raises(error, match=text):
+        joining.ask_again(meeting, "loader 1 was killed")
+
+
 @pytest.mark.parametrize("secret", [None, bytes(32)])
 def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch, secret):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
@@ -284,6 +315,6 @@ def test_a_machine_that_wants_to_load_when_there_are_workers_reads_all(
         deadline=SOON,
     )
     assert meeting.meeting not in (job.meeting, job.number) and meeting.training == job.meeting
-    with pytest.raises(joining.MustReadWhole):
+    with pytest.raises(MustReadWhole):
         joining.ask(meeting)
     assert launcher.reactor.refused == 0

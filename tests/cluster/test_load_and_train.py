@@ -8,18 +8,21 @@ import socket
 import sys
 from pathlib import Path
 
+import pyarrow.csv as pa_csv
 import pytest
-from loads_all import TOGETHER
+from loads_all import LOADER, TOGETHER
 from run_folders import model, untimed
 from tiny_ratings import RATINGS
 
 from faults.running import Running
 from tux.apps.mf.mf import MF
+from tux.arrays.arrow import write_tables
 from tux.run.folder import read_metrics, read_run
+from tux.run.machine_share import MachineShare
 from tux.run.options import RunOptions
 from tux.run.session import run
 
-HARD = 120.0  # seconds after which a command counts as hung
+HARD = 240.0  # seconds after which a command counts as hung
 WRAP = [sys.executable, str(Path(__file__).parent.parent / "loads_all.py")]
 ALONE = "this one reads the whole input"
 
@@ -41,10 +44,10 @@ def start(here):
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
 
-    def begin(rank, *argv, resumes=""):
+    def begin(rank, *argv, resumes="", data="ratings.csv"):
         folder = here / f"machine-{len(running)}"
         folder.mkdir()
-        what = ["--resume", here / resumes] if resumes else ["mf", here / "ratings.csv"]
+        what = ["--resume", here / resumes] if resumes else ["mf", here / data]
         if not resumes:
             what += ["--test", here / "held.csv", "--rank", 2, "--no-jit", "--threads", 1]
         place = ["--nnodes", 2, "--node-rank", rank, "--rdzv", address, "--key-file", here / "key"]
@@ -87,6 +90,89 @@ def test_two_machines_train_as_two_workers_of_one_do(start):
     over(*machines)
     is_the_same("out")
     assert all(map(loaded_together, machines)), machines[1].output()
+
+
+def held(here, running, rank):
+    """The process of the loader of a machine, when it has read its share and is held."""
+    assert running.until((here / f"holds-{rank}").exists, HARD), running.output()
+    (pid,) = (pid for pid, line in running.processes().items() if LOADER[-1] in line)
+    return pid
+
+
+def goes_on(here, rank):
+    """Loaders of this number are held no longer."""
+    (here / f"hold-{rank}").unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_loader_has_both_machines_load_anew(start, here, rank):
+    (here / f"hold-{rank}").touch()
+    flags = "--epochs", 3, "--restarts", 1
+    machines = start(0, *flags, "--out", here / "out"), start(1, *flags)
+    pid = held(here, machines[rank], rank)
+    os.kill(pid, signal.SIGKILL)
+    goes_on(here, rank)
+    over(*machines)
+    whole(epochs=3)
+    is_the_same("out")
+    (noted,) = read_run("out").incarnations
+    loader = f"loader {rank} on {socket.gethostname()} (process {pid})"
+    assert noted.why == f"{loader} was killed by signal 9 (SIGKILL)" and noted.checkpoint == 0
+    assert f"{noted.why}; the data are loaded anew (restart 1 of 1)" in machines[0].output()[0]
+    assert f"{noted.why}; this machine joins again" in machines[1].output()[1]
+
+
+@pytest.mark.slow
+def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, here):
+    """Its command is started again at once, before machine 0 has noticed."""
+    (here / "hold-1").touch()
+    flags = "--epochs", 3, "--restarts", 1
+    first, lost = start(0, *flags, "--out", here / "out"), start(1, *flags)
+    held(here, lost, 1)
+    kill(lost)
+    goes_on(here, 1)
+    back = start(1, *flags)
+    over(first, back)
+    assert loaded_together(first) and loaded_together(back), back.output()
+    whole(epochs=3)
+    is_the_same("out")
+    assert len(read_run("out").incarnations) == 1
+
+
+def shares():
+    """The ratings, half of them in the file of each machine."""
+    table = pa_csv.read_csv("ratings.csv")
+    for rank, half in enumerate((table.slice(0, 40), table.slice(40))):
+        write_tables(f"{rank}.parquet", [half], MachineShare(rank, 2).notes)
+
+
+@pytest.mark.slow
+def test_machines_that_have_their_own_rows_load_anew(start, here):
+    shares()
+    (here / "hold-1").touch()
+    flags = "--epochs", 3, "--restarts", 1
+    first = start(0, *flags, "--out", here / "out", data="0.parquet")
+    lost = start(1, *flags, data="1.parquet")
+    os.kill(held(here, lost, 1), signal.SIGKILL)
+    goes_on(here, 1)
+    over(first, lost)
+    whole(epochs=3)
+    assert model("out") == model("whole")
+    assert untimed(read_metrics("out")) == untimed(read_metrics("whole"))
+    assert len(read_run("out").incarnations) == 1
+
+
+@pytest.mark.slow
+def test_a_loader_lost_without_restarts_ends_both_machines(start, here):
+    (here / "hold-1").touch()
+    machines = start(0, "--epochs", 3), start(1, "--epochs", 3)
+    os.kill(held(here, machines[1], 1), signal.SIGKILL)
+    goes_on(here, 1)
+    over(*machines, code=4)
+    for each in machines:
+        assert "was killed by signal 9 (SIGKILL)" in each.output()[1]
+        assert "--restarts" not in each.output()[1]
 
 
 LONG = "--epochs", 60, "--checkpoint-every", 5

@@ -19,7 +19,7 @@ from tux.base.errors import (
 )
 from tux.base.signals import ending_deferred, handle_ending
 from tux.cluster import job_folder
-from tux.cluster.attendance import NotJoined
+from tux.cluster.attendance import Left, NotJoined
 from tux.cluster.incarnations import Incarnations
 from tux.cluster.job import Job
 from tux.cluster.restarts import Restarts, Start
@@ -35,6 +35,7 @@ LOST = PeerLost("worker 1 was killed")
         (LOST, True),
         (DeadlinePassed("waited 600 s for epoch 3"), True),
         (NotJoined("waited 600 s for machine 1"), False),
+        (Left("machine 1 was ended there by the user"), False),
         (DataError("user 3: f became nan"), False),
         (ProgramError("division by zero"), False),
         (UsageError("no such flag"), False),

@@ -1,5 +1,6 @@
 """A loader process whose share is a range of bytes of a text file of lines "source target number",
-cut at ends of lines; a line "die" kills it, "stop" stops it, "sleep" makes it wait.
+cut at ends of lines; a line "die" kills it, "stop" stops it, "sleep" makes it wait. So does, once,
+a file beside the data whose name ends with such a word and the loader's number.
 """
 
 import os
@@ -16,20 +17,34 @@ from tux.loading.plan import Share
 from tux.run.loader_process import Rows, serve
 
 
+def obey(job, number):
+    for word in ("die", "stop", "sleep"):
+        order = Path(f"{job.data}.{word}-{number}")
+        if order.exists():
+            order.unlink()
+            do(word, number)
+
+
+def do(word, number):
+    if word == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if word == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if word == "sleep":
+        Path(sys.argv[1], ".loading", f"sleeps-{number}").touch()
+        time.sleep(100)
+
+
 def read(job, number, tell):
+    obey(job, number)
     content = Path(job.data).read_bytes()
     n = job.plan.loaders
     cuts = [0, *(content.find(b"\n", len(content) * at // n) + 1 for at in range(1, n))]
     cuts.append(len(content))
     rows = [line.split() for line in content[cuts[number] : cuts[number + 1]].splitlines()]
     for row in rows:
-        if row == [b"die"]:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if row == [b"stop"]:
-            os.kill(os.getpid(), signal.SIGSTOP)
-        if row == [b"sleep"]:
-            Path(sys.argv[1], ".loading", f"sleeps-{number}").touch()
-            time.sleep(100)
+        if len(row) == 1:
+            do(row[0].decode(), number)
         if len(row) != 3:
             at = content[: cuts[number]].count(b"\n") + rows.index(row) + 1
             raise DataError("a bad line", where=f"{job.data}:{at}")

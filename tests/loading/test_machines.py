@@ -2,124 +2,34 @@
 folders, and threads or processes of this one.
 """
 
-import os
 import signal
-import socket
-import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
-from loaded import files, of_machine, one_process
+from line_machines import KEY, Machine, command, compare, job, lines, places
 from members import SOON, job_in, until
 
-from tux.arrays.arrow import STRING
-from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, Refused
+from tux.base.errors import (
+    DataError,
+    DeadlinePassed,
+    DiskError,
+    MustReadWhole,
+    PeerLost,
+    Refused,
+)
 from tux.cluster import joining
 from tux.cluster.agreement import differences
 from tux.cluster.answering import Answering
-from tux.cluster.joining import MustReadWhole
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import Piece, listed
-from tux.loading.plan import Plan
 from tux.run import loading_launcher, loading_together
-from tux.run.loader_process import LoadingJob, job_folder
-from tux.run.loading_together import make_parts_together, traits_of
+from tux.run.loader_process import job_folder
+from tux.run.loading_together import traits_of
 
-TWO = ("user", "item")
-COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]
 SILENT = [sys.executable, "-c", "import time; time.sleep(1000)"]
-KEY = bytes(range(32))
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
-
-
-@pytest.fixture
-def port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def job(path, n, partitioner="dbh"):
-    plan = Plan(TWO, n, n, partitioner, 4, bipartite=True)
-    return LoadingJob(plan, str(path), {"value": "<f4"})
-
-
-class Machine:
-    """One machine, a thread with a folder of its own: its result, or its error."""
-
-    def __init__(self, folder, place, job, deadline=SOON, command=COMMAND):
-        self.folder, self.got = folder, None
-        folder.mkdir()
-        self._arguments = folder, job, listed(job.data), place, deadline, {}, command
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self):
-        try:
-            self.got = make_parts_together(*self._arguments)
-        except Exception as error:
-            self.got = error
-
-    def result(self):
-        self._thread.join(3 * SOON)
-        assert not self._thread.is_alive(), "it hangs"
-        return self.got
-
-    @property
-    def loaders(self):
-        """The processes of its loaders."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if str(self.folder).encode() in words:
-                found.append(int(path.parent.name))
-        return found
-
-
-def places(port, n=2, secret=KEY):
-    return [Place(n, rank, "127.0.0.1", port, secret) for rank in range(n)]
-
-
-def lines(tmp_path, bad=None, m=2000):
-    content = [(bad or {}).get(at, f"{at % 90} b{at * 7 % 50} {at % 9}") + "\n" for at in range(m)]
-    (tmp_path / "edges").write_text("".join(content))
-    return tmp_path / "edges"
-
-
-def whole(tmp_path, n, partitioner, m=2000):
-    """The files of the folder of one machine, and the digest of the edges."""
-    src = np.array([at % 90 for at in range(m)])
-    dst = np.array([f"b{at * 7 % 50}" for at in range(m)], STRING)
-    value = np.array([at % 9 for at in range(m)], np.float32)
-    edges = one_process(tmp_path / "one", TWO, src, dst, {"value": value}, n, partitioner, 4)
-    return files(tmp_path / "one"), edges
-
-
-def compare(tmp_path, machines, n, partitioner):
-    """Each machine must have what one machine would have written for it."""
-    expected, edges = whole(tmp_path, n, partitioner)
-    each = n // len(machines)
-    for at, machine in enumerate(machines):
-        graph = machine.result()
-        assert not isinstance(graph, Exception), graph
-        assert graph.digest == edges.digest()
-        assert sum(graph.edges) == 2000 and graph.repeated == (
-            None if partitioner == "pds" else edges.duplicates
-        )
-        plan = job("", n, partitioner).plan
-        assert files(machine.folder) == of_machine(expected, at, plan, each)
 
 
 def test_machines_write_what_one_machine_writes(tmp_path, port):
@@ -204,24 +114,8 @@ def test_a_machine_with_another_key_is_kept_out(tmp_path, port):
         for each, key in ranks
     ]
     first, second = (machine.result() for machine in machines)
-    assert isinstance(first, DeadlinePassed) and "machine 1 (worker 1) to join" in first.what
+    assert isinstance(first, DeadlinePassed) and "machine 1 (loader 1) to join" in first.what
     assert isinstance(second, DeadlinePassed) and "no answer from machine 0" in second.what
-
-
-COMMAND_OF_MACHINE = """
-import sys
-from pathlib import Path
-import test_machines as t
-from tux.base.errors import TuxError
-folder, rank, port, path = sys.argv[1:]
-place = t.places(int(port))[int(rank)]
-try:
-    job, files = t.job(path, 4), t.listed(path)
-    t.make_parts_together(Path(folder), job, files, place, t.SOON, {}, t.COMMAND)
-except TuxError as error:
-    print(error.what)
-    sys.exit(error.exit_code)
-"""
 
 
 @pytest.mark.slow
@@ -231,18 +125,7 @@ def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
     nothing of them any more.
     """
     path = lines(tmp_path, {300: "sleep", 1700: "sleep"})
-    environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parent), str(Path(__file__).parent.parent), os.environ["PYTHONPATH"]]
-    )
-    running = []
-    for rank in (0, 1):
-        (tmp_path / str(rank)).mkdir()
-        words = [str(tmp_path / str(rank)), str(rank), str(port), str(path)]
-        command = [sys.executable, "-c", COMMAND_OF_MACHINE, *words]
-        running.append(
-            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        )
+    running = [command(tmp_path / str(rank), rank, port, path) for rank in (0, 1)]
     try:
         until(lambda: (tmp_path / "1" / ".loading" / "sleeps-3").exists(), "loader 3 to read")
         running[killed].send_signal(signal.SIGKILL)

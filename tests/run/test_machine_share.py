@@ -16,8 +16,7 @@ from watchers import Told
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
-from tux.base.errors import DataError, PeerLost, UsageError
-from tux.cluster.joining import MustReadWhole
+from tux.base.errors import DataError, MustReadWhole, PeerLost, UsageError
 from tux.cluster.place import Place
 from tux.io.detect import Format
 from tux.io.input_files import listed

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from tux.base.text import one_line
 
+NOT_TOGETHER = "not all machines load their shares, so each reads the whole input"
+
 
 class TuxError(Exception):
     """Base of all errors that are told to the user without a traceback.
@@ -82,11 +84,22 @@ class Interrupted(TuxError):
 
 
 class StartsAgain(TuxError):
-    """Machine 0 starts all workers of the job again, so those of this machine end (exit code 75, of
-    worker processes alone).
+    """Machine 0 starts all workers of the job again, or all loaders of its data, so those of this
+    machine end (exit code 75, of worker and loader processes alone).
     """
 
     exit_code = 75
+
+
+class MustReadWhole(TuxError):
+    """Not all machines load their shares together, so each has to read the whole input (exit code
+    76, of loader processes alone).
+    """
+
+    exit_code = 76
+
+    def __init__(self, what: str = NOT_TOGETHER, *, where: str = "", do: str = "") -> None:
+        super().__init__(what, where=where, do=do)
 
 
 def out_of_memory(detail: str) -> TuxError:

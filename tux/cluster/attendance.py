@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from tux.base.errors import DeadlinePassed, Refused
+from tux.base.errors import DeadlinePassed, PeerLost, Refused
 from tux.base.text import numbers
 from tux.cluster import agreement
 from tux.cluster.control import Bye, Hello, control_in, pack
@@ -23,6 +23,10 @@ class NotJoined(DeadlinePassed):
 
     def __init__(self, what: str) -> None:
         super().__init__(what, where="the launcher", do=JOIN)
+
+
+class Left(PeerLost):
+    """A machine has left by itself, so the job cannot be started again with it (exit code 4)."""
 
 
 class Attendance:

@@ -27,11 +27,13 @@ T = TypeVar("T")
 class Join(msgspec.Struct, tag="join", frozen=True):
     """The command of another machine asks for the nonce of the job. `address`: where it listens.
     `lost` says how it has lost the workers of the incarnation with the `nonce`, if it had any.
+    `leaves`: it asks for nothing any more, and ends.
     """
 
     address: str
     nonce: bytes = b""
     lost: str = ""
+    leaves: bool = False
 
 
 class Welcome(msgspec.Struct, tag="welcome", frozen=True):
@@ -166,7 +168,7 @@ class NotKept(msgspec.Struct, tag="not_kept", frozen=True):
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True):
-    """A worker ends with an error for the user."""
+    """A worker ends with an error for the user; or machine 0 does, as it answers to Join."""
 
     code: int
     what: str
@@ -177,8 +179,8 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
     """The job is over, and the receiver ends. `why` says why a job ends early. `again`: the
-    launcher starts all workers again, and other machines do so too. `interrupted`: the user has
-    ended the job.
+    launcher starts all workers or loaders again, and other machines do so too. `interrupted`: the
+    user has ended the job.
     """
 
     why: str = ""
@@ -306,6 +308,7 @@ def as_error(failure: Failed) -> TuxError:
         kind.exit_code: kind
         for kind in (errors.Refused, errors.UsageError, errors.StartsAgain, errors.Interrupted)
     }
+    kinds[errors.MustReadWhole.exit_code] = errors.MustReadWhole
     error: TuxError = kinds.get(failure.code, TuxError)(
         failure.what, where=failure.where, do=failure.do
     )

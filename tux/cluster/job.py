@@ -87,6 +87,11 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return joining.number(self._shared, b"", loading=True)
 
     @property
+    def again(self) -> str:
+        """What is done after a loss, in words."""
+        return "started the workers again"
+
+    @property
     def _shared(self) -> bytes:
         """What all machines of the job know."""
         return self.secret or self.launcher.encode()

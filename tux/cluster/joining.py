@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, PeerLost, Refused
+from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.base.signals import check_ending
 from tux.cluster import heartbeat
 from tux.cluster.control import (
     LONGEST,
     Bye,
     Control,
+    Failed,
     Join,
     NotYet,
     ReadWhole,
     Welcome,
+    as_error,
     pack,
     unpack,
 )
@@ -52,10 +54,6 @@ ABSENT = (
     "start machine 0 too; see that --rdzv is its address, that no firewall is between, and that "
     "all have the same key"
 )
-
-
-class MustReadWhole(Exception):
-    """Not all machines load their shares together: each has to read the whole input."""
 
 
 def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
@@ -105,7 +103,7 @@ def leave(job: Job | Meeting, why: str) -> None:
     """
     with suppress(Refused):
         sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
-        join = Join(sockets.endpoint, job.nonce, why[:LONGEST])
+        join = Join(sockets.endpoint, job.nonce, why[:LONGEST], leaves=True)
         sockets.send_once(job.launcher, told(join, job.meeting))
         sockets.close(0)
 
@@ -132,7 +130,7 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
 
     MustReadWhole to loaders, where not all machines load. Refused if the job has had all workers
     for the seconds of `patience`: where lost ones are started again, machine 0 may not know yet
-    that one is lost.
+    that one is lost. The error of machine 0 if it ends.
     """
     refused, first = None, 0.0
     with closing(asking(job, job.deadline)) as answers:
@@ -142,6 +140,8 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
                     return answer
                 case ReadWhole():
                     raise MustReadWhole
+                case Failed():
+                    raise as_error(answer)
                 case Bye(why):
                     first = first if refused else time.monotonic()
                     refused = Refused(
@@ -157,18 +157,25 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
     )
 
 
-def ask_again(job: Job, lost: str) -> Welcome:
-    """What a machine must know to join the next incarnation of a job. It has ended its workers of
-    the one before, whose launcher may still be there, with the same nonce, and is told why they are
-    `lost`. PeerLost if there is no other within `job.rejoin` seconds in which machine 0 is not at
-    work to start one.
+def ask_again(job: Job | Meeting, lost: str) -> Welcome:
+    """What a machine must know to join the next incarnation of a job, or its data's next loading.
+    It has ended its workers of the one before, whose launcher may still be there, with the same
+    nonce, and is told why they are `lost`. PeerLost if there is no other within `job.rejoin`
+    seconds in which machine 0 is not at work to start one.
+
+    MustReadWhole to loaders, where the others have loaded. The error of machine 0 if it ends.
     """
     with closing(asking(job, job.rejoin, lost)) as answers:
         for answer in answers:
-            if isinstance(answer, Welcome) and answer.nonce != job.nonce:
-                return answer
+            match answer:
+                case Welcome(nonce) if nonce != job.nonce:
+                    return answer
+                case ReadWhole():
+                    raise MustReadWhole
+                case Failed():
+                    raise as_error(answer)
     raise PeerLost(
-        f"machine 0 at {_place(job)} has not started the workers again within {job.rejoin:.0f} s",
+        f"machine 0 at {_place(job)} has not {job.again} within {job.rejoin:.0f} s",
         where="the command of this machine",
         do="see what machine 0 says; to wait longer for it: --rejoin SECONDS",
     )

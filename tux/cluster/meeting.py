@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from tux.cluster import joining
-from tux.cluster.place import Place
+from tux.cluster.place import REJOIN, Place
 
 
 class Meeting(msgspec.Struct, kw_only=True, frozen=True):
@@ -27,6 +27,7 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
     traits: dict[str, str]
     deadline: float
     nonce: bytes = b""
+    rejoin: float = REJOIN
 
     @staticmethod
     def at(place: Place, workers: int, traits: dict[str, str], deadline: float) -> Meeting:
@@ -39,6 +40,7 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
             secret=place.secret,
             traits=traits,
             deadline=deadline,
+            rejoin=place.rejoin,
         )
 
     @property
@@ -60,6 +62,11 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
     def shared(self) -> bytes:
         """What all machines know."""
         return self.secret or self.launcher.encode()
+
+    @property
+    def again(self) -> str:
+        """What is done after a loss, in words."""
+        return "begun to load the data again"
 
     @property
     def joiners(self) -> range:

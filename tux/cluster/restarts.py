@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError
 from tux.base.text import plural
-from tux.cluster.attendance import NotJoined
+from tux.cluster.attendance import Left, NotJoined
 from tux.engine.saved import Saved
 from tux.engine.state import place
 
@@ -91,4 +91,4 @@ def is_loss(error: BaseException) -> bool:
     """Whether an error says that a worker died, hangs or is cut off: then the same job may succeed
     when it is started again. Errors of data, program, usage, version and disk would come again.
     """
-    return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(error, NotJoined)
+    return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(error, NotJoined | Left)

@@ -5,7 +5,6 @@ job, by a loader process for each worker, and this process sees the ids and no e
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,14 +17,11 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.npy import map_npy
 from tux.arrays.packed import ENDINGS, head_of, is_packed
-from tux.base.disk import writing
-from tux.base.errors import DeadlinePassed, PeerLost, UsageError
+from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, UsageError
 from tux.base.signals import check_ending
 from tux.cluster import job_folder
 from tux.cluster.agreement import traits
 from tux.cluster.answering import Answers
-from tux.cluster.joining import MustReadWhole
-from tux.cluster.restarts import Restarts, is_loss
 from tux.graph.partitioned import how_cut, whole_types, without_edges
 from tux.io.detect import Format
 from tux.io.input_files import InputFile, Piece, Source, input_files, listed, pieces_of, shown
@@ -37,6 +33,7 @@ from tux.program.program import Program
 from tux.run import options
 from tux.run.loader_process import LoadingJob
 from tux.run.loading import LoadedGraph, make_parts
+from tux.run.loading_again import Losses, empty
 from tux.run.loading_together import make_parts_together
 from tux.run.machine_share import MachineShare, share_of
 from tux.run.sizes import Counted
@@ -123,16 +120,23 @@ class InShares:
             plan, data, columns, named, threads, found.format, on_bad_row=bad, share=share
         )
         own, folder = self.folders()
+        losses = Losses(run.restarts)
         if run.options.place:
             job = msgspec.structs.replace(job, held_out=has_test)
-            graph, lost = self._together(program, own, folder, job, listed(data)), list[str]()
+            graph = self._together(program, own, folder, job, listed(data), losses)
         else:
-            graph, lost = self._made(folder, job)
+            graph = self._made(folder, job, losses)
         counted = Counted(sum(graph.edges), graph.repeated)
-        return bare_of(folder, program, graph), LoadedParts(own, folder, counted, lost)
+        return bare_of(folder, program, graph), LoadedParts(own, folder, counted, losses.why)
 
     def _together(
-        self, program: Program, own: Path, folder: Path, job: LoadingJob, files: list[InputFile]
+        self,
+        program: Program,
+        own: Path,
+        folder: Path,
+        job: LoadingJob,
+        files: list[InputFile],
+        losses: Losses,
     ) -> LoadedGraph:
         """Make this machine's parts with the other machines; the folders are removed where it has
         to read the whole input instead.
@@ -140,14 +144,25 @@ class InShares:
         app = sources.of(program).name
         has_test = {"held-out edges": "given" if job.held_out else ""}
         same = traits(
-            os.path.basename(app), sources.find(app).digest, program.parameters, {}, has_test
+            os.path.basename(app),
+            sources.find(app).digest,
+            program.parameters,
+            {"restarts": self.plan.restarts},
+            has_test,
         )
         given = self.plan.options
         assert given.place is not None
         self.answers.end()
         try:
             return make_parts_together(
-                folder, job, files, given.place, given.deadline, same, watch=self.watch
+                folder,
+                job,
+                files,
+                given.place,
+                given.deadline,
+                same,
+                watch=self.watch,
+                losses=losses,
             )
         except MustReadWhole:
             if job.types is not None:
@@ -161,20 +176,17 @@ class InShares:
         finally:
             self.answers.begin(loaded=True)
 
-    def _made(self, folder: Path, job: LoadingJob) -> tuple[LoadedGraph, list[str]]:
-        """Make the parts, from the beginning again if loaders are lost; why that was."""
-        restarts, lost = Restarts(self.plan.restarts), list[str]()
+    def _made(self, folder: Path, job: LoadingJob, losses: Losses) -> LoadedGraph:
+        """Make the parts, from the beginning again if loaders are lost."""
         while True:
             try:
-                return make_parts(folder, job, watch=self.watch), lost
+                return make_parts(folder, job, watch=self.watch)
             except (PeerLost, DeadlinePassed) as error:
-                if not restarts.lost(error, 0):
-                    error.what += restarts.none_left if is_loss(error) else ""
+                if not losses.again(error):
                     raise
-                lost.append(error.what)
             check_ending()
-            self.watch.say(f"{lost[-1]}; the data are loaded anew ({restarts})")
-            _empty(folder)
+            self.watch.say(str(losses))
+            empty(folder)
 
 
 def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> Plan:
@@ -251,13 +263,3 @@ def sides_of(folder: Path, bare: EdgeData) -> Sides:
         at_end[order[map_npy(folder / f"degrees.{side}.npy") > 0]] = True
         sides.append(at_end)
     return Sides(ids.values, *sides)
-
-
-def _empty(folder: Path) -> None:
-    """Remove what lost loaders have left in a folder. Raises DiskError."""
-    with writing(folder):
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()

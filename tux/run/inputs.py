@@ -14,9 +14,8 @@ from typing import Any
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
-from tux.base.errors import DataError, UsageError
+from tux.base.errors import DataError, MustReadWhole, UsageError
 from tux.base.text import named
-from tux.cluster.joining import MustReadWhole
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect

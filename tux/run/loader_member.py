@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from tux.base.disk import machine_error, writing
-from tux.base.errors import DataError, PeerLost, StartsAgain, TuxError
+from tux.base.errors import DataError, MustReadWhole, PeerLost, StartsAgain, TuxError
 from tux.base.processes import is_stopped
 from tux.cluster import heartbeat
 from tux.cluster.control import (
@@ -79,6 +79,18 @@ def explained(error: BaseException, number: int, folder: Path) -> TuxError:
     told.where = f"loader {number}"
     told.__cause__ = error
     return told
+
+
+def why_over(control: Control | None) -> TuxError:
+    """Why a loader ends before its time, by the word of the launcher."""
+    match control:
+        case ReadWhole():
+            return MustReadWhole()
+        case Bye(why, again=True):
+            return StartsAgain(f"machine 0 loads the data anew: {why}")
+        case Bye():
+            return ended(control)
+    return ended(Bye())
 
 
 class Member:
@@ -199,16 +211,14 @@ class Member:
                     if self._failure is None:
                         self._over.set()
                         return
-            if isinstance(control, ReadWhole):
-                error: TuxError = StartsAgain("each machine reads the whole input")
-            else:
-                error = ended(control if isinstance(control, Bye) else Bye())
-            told = None
+            error, told = why_over(control), None
         else:
             error = explained(item, self.number, self.folder)
             told = failed(error)
         with self._lock:
-            failure = self._failure or failed(error)
+            failure = self._failure
+        if failure is None or isinstance(error, StartsAgain):  # its fault is met again then
+            failure = failed(error)
         if told:
             self._say(told)
         leave_failure(self.folder, self.number, failure)

@@ -8,14 +8,14 @@ before it are read: so the one is told that one process would have met first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from tux.base.errors import DataError, DeadlinePassed, PeerLost
-from tux.base.signals import check_ending, ending_noted, pausing
+from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, TuxError
+from tux.base.signals import check_ending, ending_noted, pausing, received
 from tux.base.text import plural
 from tux.cluster import joining
-from tux.cluster.attendance import Attendance
+from tux.cluster.attendance import Attendance, Left
 from tux.cluster.control import (
     Bye,
     Control,
@@ -31,14 +31,17 @@ from tux.cluster.control import (
     as_error,
     beat_in,
     control_in,
+    failed,
     pack,
 )
 from tux.cluster.heartbeat import Deadline
-from tux.cluster.joining import MustReadWhole
 from tux.cluster.meeting import Meeting
 from tux.cluster.refusals import Refusals
+from tux.cluster.restarts import is_loss
 from tux.cluster.socket_thread import SocketThread
+from tux.cluster.worker_process import ended
 from tux.protocol.message import BadMessage, Kind, Message
+from tux.run.loading_again import Losses
 from tux.run.local_loaders import LocalLoaders
 
 LOOK = 0.2
@@ -50,14 +53,22 @@ parts, and not all loaders have come: it may also be what is left of an older ru
 """
 
 PATIENCE = 2.0
-"""Seconds that loaders have to hear that it is over, and to leave."""
+"""Seconds that loaders have to hear that it is over, and to leave; and machines that have lost
+theirs, and ask to join again.
+"""
+
+CLOSING = 10.0
+"""Seconds in which the sockets must be closed: who loads anew uses the same address."""
+
+JOINERS = 0.05
+"""Seconds between two looks whether all these have asked."""
 
 LONGER = "all wait for each other; if the network is slow, give it longer: --timeout SECONDS"
 
 
 class LoadingLauncher:
     """Leads the loaders of a meeting, of which `here` are this machine's. `phase(text)` shows what
-    goes on, and `warn(text)` a warning.
+    goes on, and `warn(text)` a warning. `nonces`: of all meetings of this run so far.
     """
 
     def __init__(
@@ -66,13 +77,16 @@ class LoadingLauncher:
         here: LocalLoaders,
         phase: Callable[[str], None],
         warn: Callable[[str], None],
+        nonces: Collection[bytes] = (),
     ) -> None:
-        self.meeting, self._here, self._phase = meeting, here, phase
+        self.meeting, self._here, self._phase, self._nonces = meeting, here, phase, nonces
         self._refusals = Refusals(warn, "loader")
         self._attendance = Attendance(
             meeting.workers, here.numbers, meeting.traits, meeting.launcher, "loader"
         )
         self._asked_for_job: float | None = None  # when a machine has done so first
+        self._joiners: set[str] = set()  # addresses of machines that have lost their loaders
+        self._over: Failed | None = None  # what these are told at the end
         self.thread: SocketThread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
@@ -85,11 +99,13 @@ class LoadingLauncher:
             role="loader",
         )
 
-    def lead(self) -> None:
-        """Start the loaders of this machine, and wait until all of all machines have loaded. Raises
-        the error of the first that fails, PeerLost for one that is lost, Refused for one that does
-        not fit or says what none does, NotJoined, MustReadWhole, and DiskError if a folder of the
-        job is gone.
+    def lead(self, losses: Losses) -> bool:
+        """Start the loaders of this machine, and wait until all of all machines have loaded.
+        Whether they have; False where some are lost and `losses` allow that all load anew.
+
+        Raises the error of the first that fails, PeerLost for one that is lost, Refused for one
+        that does not fit or says what none does, NotJoined, MustReadWhole, and DiskError if a
+        folder of the job is gone.
         """
         try:
             with pausing(self._pause, self._resume), self.thread.naming_hosts():
@@ -101,10 +117,13 @@ class LoadingLauncher:
             self._close(ReadWhole())
             raise
         except BaseException as error:
-            why = getattr(error, "what", "") or "its command was ended"
-            self._close(Bye(why, interrupted=isinstance(error, KeyboardInterrupt)))
+            again = received() is None and losses.again(error)
+            self._end(error, again=again)
+            if again and self.thread.closed(CLOSING):
+                return False
             raise
         self._close(Bye())
+        return True
 
     # ---- in the socket thread
 
@@ -117,23 +136,37 @@ class LoadingLauncher:
 
     def _outside(self, frames: list[Any]) -> bool:
         """Whether frames that are not of this meeting are a question of another machine, which is
-        answered. One that has joined may have lost a loader. One that asks for the job has its
-        parts, and loads no share; see `ALONE`.
+        answered. One that asks for the job has its parts, and loads no share; see `ALONE`.
         """
         sockets, meeting = self.thread.reactor.sockets, self.meeting
         if isinstance(join := joining.heard(frames, meeting.meeting), Join):
-            if join.lost and join.nonce == meeting.nonce:
-                self.thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
-                return True
-            late = Bye("all machines have come, and load already")
-            answer = late if self._attendance.is_complete else Welcome(meeting.nonce)
-            joining.answer(sockets, join, answer, meeting.meeting)
+            if answer := self._answer(join):
+                joining.answer(sockets, join, answer, meeting.meeting)
             return True
         if isinstance(join := joining.heard(frames, meeting.training), Join):
             joining.answer(sockets, join, NotYet(), meeting.training)
             self._asked_for_job = self._asked_for_job or time.monotonic()
             return True
         return False
+
+    def _answer(self, join: Join) -> Control | None:
+        """What a machine is told that asks to load; None: nothing yet. One that has joined may have
+        lost a loader, or leave.
+        """
+        if join.leaves:
+            if join.nonce in self._nonces:
+                self.thread.inbox.put(Left(join.lost, do="see what its machine says"))
+            return None
+        if self._over:
+            self._joiners.discard(join.address)
+            return self._over
+        if join.lost and join.nonce == self.meeting.nonce:
+            self._joiners.add(join.address)
+            self.thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
+            return None
+        if self._attendance.is_complete:
+            return Bye("all machines have come, and load already")
+        return Welcome(self.meeting.nonce)
 
     # ---- in the main thread
 
@@ -209,11 +242,27 @@ class LoadingLauncher:
         self._here.resume()
         self.thread.resume()
 
-    def _close(self, control: Control) -> None:
-        """Tell all loaders that it is over, and end those of this machine."""
+    def _end(self, error: BaseException, *, again: bool) -> None:
+        """End before the time, or for all to load anew."""
+        why = getattr(error, "what", "") or "its command was ended"
+        bye = Bye(why, again, isinstance(error, KeyboardInterrupt))
+        told: TuxError = ended(bye)
+        if isinstance(error, PeerLost | DeadlinePassed) and is_loss(error):
+            told = error
+        if not again:
+            self._over = failed(told)
+        self._close(bye, 0.0 if again else PATIENCE)
+
+    def _close(self, control: Control, patience: float = PATIENCE) -> None:
+        """Tell all loaders that it is over, and end those of this machine. Machines that have lost
+        theirs are told when they ask again, unless all load anew.
+        """
         with ending_noted():
             self._tell_all(control)
+            limit = time.monotonic() + PATIENCE
+            while self._over and self._joiners and time.monotonic() < limit:
+                time.sleep(JOINERS)
             # those of another machine may not have it yet
             self.thread.close(PATIENCE)
-            self._here.end(PATIENCE)
+            self._here.end(patience)
             self._refusals.warn(self.thread.reactor, end=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from os.path import basename
 from pathlib import Path
@@ -18,16 +19,26 @@ import msgspec
 
 from tux import __version__
 from tux.base.disk import writing
-from tux.base.errors import Interrupted, Refused, StartsAgain, TuxError
+from tux.base.errors import (
+    DeadlinePassed,
+    Interrupted,
+    MustReadWhole,
+    PeerLost,
+    Refused,
+    StartsAgain,
+    TuxError,
+)
 from tux.base.signals import check_ending, ending_ignored, handle_ending
-from tux.cluster.control import ReadWhole
-from tux.cluster.joining import MustReadWhole, ask, asking, leave
+from tux.cluster.answering import Answers
+from tux.cluster.control import ReadWhole, Welcome
+from tux.cluster.joining import ask, ask_again, asking, leave
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import InputFile
 from tux.run.loader_member import met_path
 from tux.run.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
 from tux.run.loading import COMMAND, NAP, LoadedGraph
+from tux.run.loading_again import Losses, empty
 from tux.run.loading_launcher import LoadingLauncher
 from tux.run.local_loaders import LocalLoaders
 from tux.run.watcher import Silent, Watcher
@@ -47,41 +58,131 @@ def make_parts_together(
     traits: Mapping[str, str],
     command: Sequence[str] = COMMAND,
     watch: Watcher | None = None,
+    losses: Losses | None = None,
 ) -> LoadedGraph:
     """On each of several machines: make the parts of its workers in the folder `graph`, which is
     there and empty; an error leaves it to the caller to remove what is in it. `files`: those of the
     input. `traits`: what all machines must have in common besides these and the `job`. `deadline`:
-    seconds that a wait may take in which no loader works.
+    seconds that a wait may take in which no loader works. `losses`: how often all load anew when a
+    loader is lost; machine 0 notes there why.
 
     Raises MustReadWhole where not all machines load their shares, PeerLost if a loader or a machine
     is lost, Refused where machines differ, DeadlinePassed, DiskError, and the DataError that one
     process would have raised first; other machines than the one of the fault raise Refused then.
     """
-    watch = watch or Silent()
     meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job, files), **traits}, deadline)
-    first = place.rank * meeting.workers_here
-    here = LocalLoaders(graph, job_folder(graph), meeting.near(first), command, gethostname())
-    with writing(graph):
-        job_folder(graph).mkdir(mode=0o700)
-        for number in here.numbers:
-            spool_of(graph, number).mkdir()
+    numbers = meeting.near(place.rank * meeting.workers_here)
+    here = _Machine(graph, job, numbers, command, watch or Silent(), losses or Losses(0))
     restore = handle_ending()
     try:
         if place.rank:
-            _follow(meeting, job, graph, here, watch)
+            here.follow(meeting)
         else:
-            meeting = msgspec.structs.replace(meeting, nonce=secrets.token_bytes(16))
-            _write(job, meeting, graph)
-            LoadingLauncher(meeting, here, watch.phase, watch.warn).lead()
-    except StartsAgain:
-        raise MustReadWhole from None
+            here.lead(meeting)
     finally:
-        here.end()
         restore()
     together = msgspec.json.decode(together_path(graph).read_bytes(), type=Together)
     with writing(graph):
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(together.ended, together.digest)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """How this machine makes its parts in the folder `graph`, by its loaders `numbers`."""
+
+    graph: Path
+    job: LoadingJob
+    numbers: Sequence[int]
+    command: Sequence[str]
+    watch: Watcher
+    losses: Losses
+
+    def lead(self, meeting: Meeting) -> None:
+        """On machine 0: have all load, and again if loaders are lost."""
+        nonces: list[bytes] = []
+        while True:
+            nonces.append(secrets.token_bytes(16))
+            meeting = msgspec.structs.replace(meeting, nonce=nonces[-1])
+            with self._loaders() as here:
+                _write(self.job, meeting, self.graph)
+                told = self.watch.phase, self.watch.warn
+                if LoadingLauncher(meeting, here, *told, nonces).lead(self.losses):
+                    return
+            check_ending()
+            self.watch.say(str(self.losses))
+            answers = Answers(meeting.launcher, meeting.secret)
+            answers.begin()
+            try:
+                empty(self.graph)
+            finally:
+                answers.end()
+
+    def follow(self, meeting: Meeting) -> None:
+        """On another machine: load when machine 0 is there, and again if it has all do so, or if
+        this machine has lost a loader. Machine 0 is told if this machine ends for good.
+        """
+        self.watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
+        welcome = ask(meeting, meeting.rejoin if self.losses.allowed else 0.0)
+        while True:
+            meeting = msgspec.structs.replace(meeting, nonce=welcome.nonce)
+            with self._telling(meeting):
+                try:
+                    with self._loaders() as here:
+                        self._load(meeting, here)
+                    return
+                except (PeerLost, DeadlinePassed, StartsAgain) as error:
+                    if not self.losses.allowed:
+                        raise
+                    lost = error.what
+                welcome = self._join_again(meeting, lost)
+
+    def _join_again(self, meeting: Meeting, lost: str) -> Welcome:
+        """What this machine must know to load anew, with an empty folder."""
+        self.watch.warn(f"{lost}; this machine joins again")
+        self.watch.phase("load: wait for machine 0 to load the data anew")
+        empty(self.graph)
+        return ask_again(meeting, lost)
+
+    def _load(self, meeting: Meeting, here: LocalLoaders) -> None:
+        """Start the loaders, and wait until they have ended, as machine 0's launcher tells them."""
+        _write(self.job, meeting, self.graph)
+        here.start()
+        self.watch.phase("load with machine 0")
+        _until_met(meeting, self.graph, here)
+        while not here.ended:
+            check_ending()
+            here.check()
+            time.sleep(NAP)
+
+    @contextmanager
+    def _loaders(self) -> Iterator[LocalLoaders]:
+        """The loaders of this machine, with new folders for what they write; they are ended."""
+        with writing(self.graph):
+            job_folder(self.graph).mkdir(mode=0o700)
+            for number in self.numbers:
+                spool_of(self.graph, number).mkdir()
+        folder = job_folder(self.graph)
+        here = LocalLoaders(self.graph, folder, self.numbers, self.command, gethostname())
+        try:
+            yield here
+        finally:
+            here.end()
+
+    @contextmanager
+    def _telling(self, meeting: Meeting) -> Iterator[None]:
+        """Machine 0 is told if this machine, which has joined a meeting, leaves by itself."""
+        try:
+            yield
+        except (Refused, StartsAgain, MustReadWhole, Interrupted):  # machine 0 has said so
+            raise
+        except KeyboardInterrupt:
+            machine = self.numbers[0] // len(self.numbers)
+            _leave(meeting, f"machine {machine} ({gethostname()}) was ended there by the user")
+            raise
+        except (TuxError, OSError) as error:
+            _leave(meeting, getattr(error, "what", str(error)))
+            raise
 
 
 def _write(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
@@ -91,37 +192,10 @@ def _write(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
         (job_folder(graph) / JOB).write_bytes(content)
 
 
-def _follow(
-    meeting: Meeting, job: LoadingJob, graph: Path, here: LocalLoaders, watch: Watcher
-) -> None:
-    """On a machine other than the first: start its loaders when machine 0 is there, and wait until
-    they have ended, as its launcher tells them.
-    """
-    watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
-    meeting = msgspec.structs.replace(meeting, nonce=ask(meeting).nonce)
-    try:
-        _write(job, meeting, graph)
-        here.start()
-        watch.phase("load with machine 0")
-        _until_met(meeting, graph, here)
-        while not here.ended:
-            check_ending()
-            here.check()
-            time.sleep(NAP)
-    except (Refused, StartsAgain, Interrupted):  # machine 0 has said so
-        raise
-    except KeyboardInterrupt:
-        machine = here.numbers[0] // len(here.numbers)
-        _leave(meeting, f"machine {machine} ({gethostname()}) was ended there by the user")
-        raise
-    except (TuxError, OSError) as error:
-        _leave(meeting, getattr(error, "what", str(error)))
-        raise
-
-
 def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
     """Until the loaders of this machine have met all others. MustReadWhole where machine 0 ends the
-    meeting before: it can tell that only to loaders that have said hello, and to who asks.
+    meeting before, and StartsAgain where it has another one: it can tell that only to loaders that
+    have said hello, and to who asks.
     """
     with closing(asking(meeting, meeting.deadline)) as answers:
         for answer in answers:
@@ -130,10 +204,12 @@ def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
                 return
             if isinstance(answer, ReadWhole):
                 raise MustReadWhole
+            if isinstance(answer, Welcome) and answer.nonce != meeting.nonce:
+                raise StartsAgain("machine 0 loads the data anew")
 
 
 def _leave(meeting: Meeting, why: str) -> None:
-    """Tell machine 0 that this machine has lost a loader, or ends."""
+    """Tell machine 0 that this machine ends."""
     with ending_ignored():
         leave(meeting, why)
 

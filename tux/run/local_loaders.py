@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tux.base.crash import ADVICE, CRASHES
-from tux.base.errors import PeerLost, Refused, TuxError
+from tux.base.errors import PeerLost, Refused, StartsAgain, TuxError
 from tux.base.processes import is_stopped
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
@@ -144,4 +144,4 @@ class LocalLoaders:
 
 def _is_told(error: TuxError) -> bool:
     """Whether machine 0 has told a loader why it ends."""
-    return isinstance(error, Refused)
+    return isinstance(error, Refused | StartsAgain)

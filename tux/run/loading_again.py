@@ -1,0 +1,43 @@
+"""Data that are loaded anew when a loader is lost: how often, why, and in an empty folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tux.base.disk import writing
+from tux.base.errors import TuxError
+from tux.cluster.restarts import Restarts, is_loss
+
+
+class Losses:
+    """Why loaders were lost and the data loaded anew, which is `allowed` so many times."""
+
+    def __init__(self, allowed: int) -> None:
+        self.allowed, self.why = allowed, list[str]()
+        self._restarts = Restarts(allowed)
+
+    def again(self, error: BaseException) -> bool:
+        """Whether the data are loaded anew after an error; that of a loss says so if no restart is
+        left.
+        """
+        if not isinstance(error, TuxError) or not is_loss(error):
+            return False
+        if self._restarts.lost(error, 0):
+            self.why.append(error.what)
+            return True
+        error.what += self._restarts.none_left
+        return False
+
+    def __str__(self) -> str:
+        return f"{self.why[-1]}; the data are loaded anew ({self._restarts})"
+
+
+def empty(folder: Path) -> None:
+    """Remove what lost loaders have left in a folder. DiskError."""
+    with writing(folder):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
