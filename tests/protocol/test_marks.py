@@ -2,6 +2,8 @@
 of all workers.
 """
 
+import random
+
 import pytest
 
 from tux.protocol.marks import AHEAD, FIRST, Allowance, Every, OneAtATime, Pace, Word
@@ -62,9 +64,9 @@ def test_a_worker_reports_once_for_each_word():
     assert reported([101]) == [101]
 
 
-def marched(every, rates, seconds):
-    """Worker 0 passes `rates(now)` marks a second, and hears each word two milliseconds after it
-    has asked: words, states with their times, and seconds that it has waited.
+def marched(every, rates, seconds, latency=lambda: 0.002):
+    """Worker 0 passes `rates(now)` marks a second, and hears each word a `latency` after it has
+    asked: words, states with their times, and seconds that it has waited.
     """
     allowance, pace = Allowance(Every(seconds=every), last=10**9), Pace(every, 0.0)
     now, mark, under_way, words, kept, waited = 0.0, 0, None, 0, [], 0.0
@@ -74,8 +76,9 @@ def marched(every, rates, seconds):
             under_way = None
         wanted = allowance.wanted(mark, None)
         if allowance.reports():
-            under_way, words = (now + 0.002, pace.passed(mark, now)), words + 1
+            under_way, words = (now + latency(), pace.passed(mark, now)), words + 1
         if wanted is None:
+            assert under_way, f"a wait at mark {mark} for a word that nobody has asked for"
             waited, now = waited + under_way[0] - now, under_way[0]
             continue
         if wanted:
@@ -110,6 +113,15 @@ def test_a_few_fast_marks_make_no_pace():
     words, kept, waited = marched(0.6, lambda now: 4000 if now % 0.5 < 0.02 else 200, 20.0)
     assert words <= 400 and waited <= 0.2
     assert all(after - before <= 1.0 for before, after in zip(kept, kept[1:], strict=False))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_that_come_late_are_always_followed_by_others(seed):
+    """However long the launcher takes: else all would wait for ever."""
+    rng = random.Random(seed)
+    for rate in (3, 40, 400):
+        _, kept, _ = marched(1.0, lambda now, rate=rate: rate, 60.0, lambda: rng.expovariate(2.0))
+        assert kept
 
 
 def test_a_mark_is_reported_that_may_be_passed():

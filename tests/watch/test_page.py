@@ -15,7 +15,7 @@ import pytest
 from tiny_ratings import RATINGS
 from watched_run import described, line, record, write
 
-from tux.run.claim import LOCK
+from tux.run.claim import LOCK, claim
 from tux.run.folder import Incarnation, write_run
 from tux.run.journal import FILE, Ends, Restarts
 from tux.watch.answers import static
@@ -190,6 +190,20 @@ def test_a_run_that_goes_on_and_loses_a_worker(opened, tmp_path):
         file.write(line(Ends(1004.0, "failed", "worker 1 on host was lost\n  look there")))
     until(page, "#status", "failed")
     assert "worker 1 on host was lost" in text(page, "#fault")
+
+
+@pytest.mark.slow
+def test_a_run_that_loads_its_data_and_then_begins(opened, tmp_path):
+    claim(tmp_path / "run1")
+    page = opened(tmp_path / "run1")
+    assert text(page, "#status") == "starting"
+    assert f"process {os.getpid()}" in text(page, "#about")
+    assert page.is_visible("#no-metrics") and page.is_visible("#no-time")
+    assert not page.is_visible("#traffic-section")
+    write(tmp_path / "run1")
+    until(page, "#status", "running")
+    until(page, "#tiles", "2 / 4")
+    until(page, "#moment", "epoch 2")
 
 
 @pytest.mark.slow

@@ -98,8 +98,11 @@ class Allowance:
         """The launcher has sent a word. Another thread may call this."""
         if word.keep:  # it is known before the marks behind it may be passed
             self._wanted.add(word.upto)
-        # the next report is of a later mark than the one that brought about this word
-        self._report_at = max((self._asked + word.upto) / 2, self._asked + 1)
+        # The next report is of a later mark than the one that brought about this word: of the one
+        # where this worker waits already, if it does, and the word does not let it go on.
+        asked = self._asked
+        is_passed = word.keep or asked < word.upto
+        self._report_at = max((asked + word.upto) / 2, asked + is_passed)
         self._upto = word.upto
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:

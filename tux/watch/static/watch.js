@@ -16,7 +16,7 @@ const metrics = new Metrics(byId("metrics")), memory = new Memory(byId("memory")
 const gantt = new Gantt(byId("gantt"), (isPart) => { byId("wider").disabled = !isPart; });
 const overview = new Overview(byId("overview"), (moment) => choose(moment));
 
-let isFollowing = true, moment = 0, shown = "", isDrawn = false, failures = 0, timer = 0, heard = 0;
+let isFollowing = true, moment = 0, shown = "", isDrawn = false, isAsking = false, failures = 0, timer = 0, heard = 0;
 
 async function asked(path, given) {
   const found = await fetch(`${path}?${new URLSearchParams(given)}`, { cache: "no-store", signal: AbortSignal.timeout(LONGEST) });
@@ -25,6 +25,8 @@ async function asked(path, given) {
 }
 
 async function poll() {
+  if (isAsking) return;
+  isAsking = true;
   clearTimeout(timer);
   let news = null, wait = OVER;
   try {
@@ -39,6 +41,7 @@ async function poll() {
   try {
     if (news) wait = take(news);
   } finally {
+    isAsking = false;
     timer = setTimeout(poll, wait);
     beat();
   }
