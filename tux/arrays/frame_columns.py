@@ -120,6 +120,7 @@ def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
 def unfit(value: Any, kind: np.dtype) -> str:
     """What a message says of a number that does not fit `kind`."""
     least, most = _limits(kind)
+    value = value.item() if isinstance(value, np.generic) else value  # which is compared exactly
     if not np.isfinite(value):
         return f"{value}, not a finite number"
     return f"{value}, beyond {kind}" if not least <= value <= most else f"{value}, not whole"

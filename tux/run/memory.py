@@ -34,7 +34,7 @@ TABLES = (
     "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
 )
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
-FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([^\s,]+(?:,[^\s,.]+)+))?")
+FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)))?")
 
 
 @dataclass(frozen=True)
@@ -353,6 +353,6 @@ def _translated(text: str) -> str:
 
     def argument(found: re.Match[str]) -> str:
         name = found[1].replace("-", "_")
-        return f'{name}="{found[2]}"' if found[2] else f"{name}="
+        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
 
     return FLAG.sub(argument, text)
