@@ -66,7 +66,8 @@ def has_arrow(data: Any) -> bool:
 def called(data: Any) -> str:
     """What messages call an object: its class, and the library that this is of."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
-    return f"the {library} {type(data).__name__}" if library != "builtins" else "the data"
+    name = type(data).__name__
+    return f"the {name}" if library == "builtins" else f"the {library} {name}"
 
 
 def arrow_table(frame: Frame) -> Any:
