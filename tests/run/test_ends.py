@@ -46,9 +46,9 @@ def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
 def test_an_interrupt_while_the_model_is_written_does_not_lose_it(monkeypatch):
     write = RunFolder.write_model
 
-    def interrupted(self, worker):
+    def interrupted(self, *given):
         signal.raise_signal(signal.SIGINT)
-        write(self, worker)
+        write(self, *given)
 
     train("whole")
     monkeypatch.setattr(RunFolder, "write_model", interrupted)
