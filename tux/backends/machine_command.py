@@ -140,7 +140,8 @@ class MachineCommand:
     def news(self, seconds: float) -> list[Any]:
         """The lines since the last call, each with its stream ("out" or "err"); and the exit code
         if the command has ended and all its lines have been told, else None. Waits for them so many
-        seconds, and GATHER for more when there is one. The code of a command that was killed is minus the signal.
+        seconds, and GATHER for more when there is one. The code of a command that was killed is
+        minus the signal.
         """
         lines: list[list[str]] = []
         size = 0
