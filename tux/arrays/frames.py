@@ -138,7 +138,7 @@ def _of_stream(data: Any, what: str = "") -> Frame:
         with about(what):
             for batch in reader:
                 if batch.num_rows:
-                    yield [batch.column(place) for place in places]
+                    yield [_plain(batch.column(place)) for place in places]
 
     return Frame(what, list(reader.schema.names), True, batches)
 
@@ -188,7 +188,24 @@ def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
     table = pa.table(columns, names=[str(at) for at in range(len(columns))])
     for batch in table.to_batches():
         if batch.num_rows:
-            yield batch.columns
+            yield [_plain(column) for column in batch.columns]
+
+
+def _plain(column: Any) -> Any:
+    """The same column; strings that are held as views, as polars holds them, in one row: few
+    functions know views, and pyarrow 17 casts none.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary))
+    if not pa.types.is_string_view(kind):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.array(column.to_pylist(), pa.large_string())
 
 
 @contextmanager
