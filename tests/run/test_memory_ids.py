@@ -69,6 +69,12 @@ def test_categories_and_dictionaries_are_their_values():
     assert rows(train) == [("a", 3, 3), ("b", 3, 1), ("b", 3, 4)]
     assert train.ids["user"].values.tolist() == ["a", "b"] and train.skipped == 1
     assert "row 1: user is missing" in told[0]
+    pl = pytest.importorskip("polars")
+    kinds = {"user": pl.Categorical, "item": pl.Enum(["q", "p", "o"]), "rating": pl.Float32}
+    given = {"user": ["b", "a", "b"], "item": ["p", "q", "p"], "rating": [1.0, 2, 3]}
+    train = loaded(Rated, pl.DataFrame(given, kinds))[0].train
+    assert rows(train) == [("a", "q", 2), ("b", "p", 1), ("b", "p", 3)]
+    assert train.ids["item"].values.tolist() == ["p", "q"]
     coded = pa.array(["x", "y", "x"]).dictionary_encode()
     table = pa.table({"user": coded, "item": [1, 2, 3], "rating": [1.0, 2, 3]})
     assert loaded(Rated, table)[0].train.ids["user"].values.tolist() == ["x", "y"]

@@ -139,6 +139,13 @@ def test_what_is_wrong_with_a_matrix_of_counts():
     assert rows(loaded(Read, some, on_bad_row="skip")[0].train) == [(1, 1, 3)]
 
 
+def test_a_dense_matrix_is_not_taken_for_columns():
+    for program, given in ((Read, COUNTS.repeat(2, axis=1)), (Linked, np.eye(4, dtype=int))):
+        assert "it may be a matrix" in wrong(program, given)
+    assert rows(loaded(Read, np.array([[7, 1, 2]]))[0].train) == [(7, 1, 2)]
+    assert rows(loaded(Linked, np.array([[7, 1, 2]]))[0].train) == [(7, 1)]
+
+
 def test_words_must_fit_the_matrix():
     matrix = sp.csr_array(COUNTS)
     assert "words of shape (2,) for 3 columns" in wrong(Read, (matrix, ["x", "y"]))
@@ -160,7 +167,7 @@ X = np.array([[0.5, 0, 1], [0, 2, 0], [0, 0, 0], [1, 0, 0]])
 ENTRIES = [(0, 0, 0.5), (0, 2, 1), (1, 1, 2), (3, 0, 1)]
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dense"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dense", "lists"])
 @pytest.mark.parametrize(
     "y",
     [
@@ -172,7 +179,8 @@ ENTRIES = [(0, 0, 0.5), (0, 2, 1), (1, 1, 2), (3, 0, 1)]
     ids=["list", "words", "truths", "arrow"],
 )
 def test_a_matrix_and_its_labels(form, y):
-    x = X if form == "dense" else sp.csr_array(X).asformat(form)
+    plain = {"dense": X, "lists": X.tolist()}
+    x = plain[form] if form in plain else sp.csr_array(X).asformat(form)
     train = loaded(Labelled, (x, y))[0].train
     assert rows(train) == ENTRIES
     assert train.ids["sample"].values.tolist() == [0, 1, 2, 3]
@@ -229,6 +237,7 @@ def test_points_of_an_array_are_numbered_from_0():
     train = loaded(Placed, X[:, :2])[0].train
     assert train.ids["point"].values.tolist() == [0, 1, 2, 3]
     assert train.vertex_fields["point"]["x"].tolist() == X[:, :2].tolist()
+    assert loaded(Placed, X[:, :2].tolist())[0].train.digest() == train.digest()
     assert "x is nan" in wrong(Placed, np.array([[1.0, np.nan]]))
     assert "is nothing that Placed reads" in wrong(Placed, sp.csr_array(X))
 

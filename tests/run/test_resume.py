@@ -275,7 +275,7 @@ def test_checkpoints_need_a_folder():
 
 
 def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
-    def full(self, worker):
+    def full(self, *given):
         raise DiskError("no space", do="free it")
 
     with monkeypatch.context() as patched:

@@ -249,7 +249,7 @@ def test_a_width_of_nought_is_that_of_the_table(tmp_path):
     worker = run(Wide(), tmp_path / "edges.txt", options=options, watch=told).worker
     assert worker.program.dims == 3 and "dims 3, which suits these data" in told.lines
     assert worker.tables["shop"].arrays["grid"].shape == (2, 2, 3)
-    with pytest.raises(DataError, match="Say --dims 3"):
+    with pytest.raises(DataError, match="Say dims=3"):
         run(Wide(dims=2), tmp_path / "edges.txt", options=options)
 
 

@@ -485,7 +485,7 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
         whole = whole.dictionary_decode()
     null = ~np.asarray(whole.is_valid().to_numpy(zero_copy_only=False))
     kind, inner = whole.type, getattr(whole.type, "value_type", None)
-    if str(kind) in ("string", "large_string", "string_view"):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         strings = pc.utf8_trim_whitespace(whole.cast(pa.large_string()).fill_null(""))
         coded = strings.dictionary_encode()
         words = np.array(coded.dictionary.to_pylist(), STRING)

@@ -21,7 +21,7 @@ IDS = "Ids are whole numbers, strings, dates or categories of these."
 NUMBERS = "Convert it to numbers, or name another column."
 INTEGER = re.compile(r"u?int(8|16|32|64)")
 FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
-STRINGS = ("string", "large_string", "string_view")
+STRINGS = ("string", "large_string")
 DATES = {"date32[day]": "datetime64[D]", "date64[ms]": "datetime64[ms]"}
 TIMES = re.compile(r"timestamp\[(s|ms|us|ns)\b")
 
@@ -120,6 +120,7 @@ def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
 def unfit(value: Any, kind: np.dtype) -> str:
     """What a message says of a number that does not fit `kind`."""
     least, most = _limits(kind)
+    value = value.item() if isinstance(value, np.generic) else value  # which is compared exactly
     if not np.isfinite(value):
         return f"{value}, not a finite number"
     return f"{value}, beyond {kind}" if not least <= value <= most else f"{value}, not whole"
@@ -208,8 +209,6 @@ def _coded(column: Any) -> Any:
     are index 0.
     """
     if not _categories(column.type):
-        if str(column.type) == "string_view":
-            column = column.cast("large_string")
         column = column.dictionary_encode()
     indices = column.indices.cast("int32")
     words = column.dictionary.cast("large_string")

@@ -66,7 +66,8 @@ def has_arrow(data: Any) -> bool:
 def called(data: Any) -> str:
     """What messages call an object: its class, and the library that this is of."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
-    return f"the {library} {type(data).__name__}" if library != "builtins" else "the data"
+    name = type(data).__name__
+    return f"the {name}" if library == "builtins" else f"the {library} {name}"
 
 
 def arrow_table(frame: Frame) -> Any:
@@ -137,7 +138,7 @@ def _of_stream(data: Any, what: str = "") -> Frame:
         with about(what):
             for batch in reader:
                 if batch.num_rows:
-                    yield [batch.column(place) for place in places]
+                    yield [_plain(batch.column(place)) for place in places]
 
     return Frame(what, list(reader.schema.names), True, batches)
 
@@ -187,7 +188,24 @@ def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
     table = pa.table(columns, names=[str(at) for at in range(len(columns))])
     for batch in table.to_batches():
         if batch.num_rows:
-            yield batch.columns
+            yield [_plain(column) for column in batch.columns]
+
+
+def _plain(column: Any) -> Any:
+    """The same column; strings that are held as views, as polars holds them, in one row: few
+    functions know views, and pyarrow 17 casts none.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary))
+    if not pa.types.is_string_view(kind):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.array(column.to_pylist(), pa.large_string())
 
 
 @contextmanager

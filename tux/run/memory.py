@@ -34,7 +34,7 @@ TABLES = (
     "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
 )
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
-FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([^\s,]+(?:,[^\s,.]+)+))?")
+FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)))?")
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,24 @@ def read_held_edges(
         if is_matrix(given):
             return read_matrix_edges(given, ends, fields, data.what, on_bad_row=skip, against=known)
         return read_network(given, ends, fields, data.what, against=known)
+    if isinstance(given, np.ndarray) and reading.columns is None:
+        _check_array(given, program)
     frame = frame_of(given)
     if frame is None:
         raise unreadable(data, program)
     return read_frame(frame, ends, fields, columns=reading.columns, on_bad_row=skip, against=known)
+
+
+def _check_array(array: np.ndarray, program: Program) -> None:
+    """DataError for an array (n, width) that seems to be a dense matrix, rather than columns."""
+    if array.ndim != 2 or array.shape[1] <= (needed := 2 + len(program.edge.columns)):
+        return
+    square = array.shape[0] == array.shape[1] and len(set(program.edge.ends)) == 1
+    if square or isinstance(program.input, Bags):
+        raise DataError(
+            f"an array of shape {array.shape} has more than {needed} columns: it may be a matrix",
+            do="Give a matrix as scipy.sparse.csr_array(X), or only the columns that are needed.",
+        )
 
 
 def read_held_pairs(
@@ -215,6 +229,7 @@ def read_samples(
     from tux.io.memory_samples import read_memory_samples
 
     x, *rest = data.parts
+    x = np.asarray(x) if isinstance(x, list) else x
     if len(rest) > 2:
         raise DataError(
             f"{len(data.parts)} parts of samples",
@@ -324,6 +339,7 @@ def read_bags(
 def points_table(data: Held, program: Program) -> Any:
     """What `tux.io.vertex_table.read_vertices` reads of points in memory."""
     given = data.first
+    given = np.asarray(given) if isinstance(given, list) else given
     if isinstance(given, np.ndarray) and given.dtype.names is None:
         if given.ndim != 2:
             raise unreadable(data, program)
@@ -353,6 +369,6 @@ def _translated(text: str) -> str:
 
     def argument(found: re.Match[str]) -> str:
         name = found[1].replace("-", "_")
-        return f'{name}="{found[2]}"' if found[2] else f"{name}="
+        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
 
     return FLAG.sub(argument, text)

@@ -7,7 +7,9 @@ is refused unless each field that is read has a default.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from tux.io.vertex_columns import Wanted
 from tux.io.vertex_table import VertexTable, read_vertices
 from tux.program.fields import Field
 from tux.program.program import Program
+from tux.run.memory import in_python
 
 Warn = Callable[[str], None]
 
@@ -68,7 +71,8 @@ def with_vertices(
     for kind, source in (tables or {}).items():
         given = edges.vertex_fields.get(kind, {})
         wanted = wanted_fields(program, kind, given)
-        table = read_vertices(source, kind, wanted, on_bad_row=on_bad_row)
+        with nullcontext() if isinstance(source, str | os.PathLike) else in_python():
+            table = read_vertices(source, kind, wanted, on_bad_row=on_bad_row)
         defaults = {each.name: program.vertices[kind].fields[each.name].default for each in wanted}
         edges = joined(edges, kind, table, warn, defaults)
         fields = edges.vertex_fields[kind]
