@@ -21,7 +21,9 @@ def test_its_table(capsys, monkeypatch):
         ["local", "20.0", "5.0", "0.0"],
         ["ray", "20.2", "9.0", "2.0"],
     ]
-    assert lines[-1].startswith("ray: 1.025 times the training seconds of local workers; 2.0 s more")
+    assert lines[-1].startswith(
+        "ray: 1.025 times the training seconds of local workers; 2.0 s more"
+    )
 
 
 def test_what_is_missing_is_told(monkeypatch):

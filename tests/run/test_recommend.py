@@ -2,6 +2,8 @@
 small whole numbers, so that every sum is exact, and many scores are equal.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,17 @@ def test_similar_against_all_cosines(how):
 def test_rows_that_are_not_there():
     with pytest.raises(UsageError, match="rows 3 to 9 of 9 vectors"):
         similar(np.ones((9, 2)), np.array([3, 9]), 1)
+
+
+def test_memory_is_that_of_blocks(monkeypatch):
+    """Besides factors and results, which are small here: not that of all scores."""
+    monkeypatch.setattr(parallel, "_chosen", [2])
+    q, i = made(300, 20_000)
+    recommend(q, i, 10)  # compiled
+    tracemalloc.start()
+    try:
+        recommend(q, i, 10)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * (2 * 4 * module.QUERIES * module.ITEMS) < 300 * 20_000 * 4 / 5
