@@ -21,6 +21,7 @@ import argparse
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,9 +66,10 @@ def theirs(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> Sy
     everybody = np.arange(len(users))
 
     def find(threads: int) -> Found:
-        model: Any = AlternatingLeastSquares(factors=users.shape[1], num_threads=threads)
-        model.user_factors, model.item_factors = users, items
-        with threadpool_limits(threads):
+        with threadpool_limits(threads), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of BLAS threads, which make training slow
+            model: Any = AlternatingLeastSquares(factors=users.shape[1], num_threads=threads)
+            model.user_factors, model.item_factors = users, items
             places, scores = model.recommend(everybody, liked, top)
         return places, scores
 

@@ -2,6 +2,8 @@
 small whole numbers, so that every sum is exact, and many scores are equal.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from tux.run import recommend as module
 from tux.run.recommend import excluded, of_queries, recommend, similar
 
 
-def made(queries=7, items=40, rank=3, seed=0):
+def made(queries=7, items=200, rank=3, seed=0):
     rng = np.random.default_rng(seed)
     q, i = (rng.integers(-2, 3, (n, rank)).astype("f4") for n in (queries, items))
     return q, i
@@ -40,17 +42,17 @@ def how(request, monkeypatch):
     """Blocks that hold everything, or several of each kind, on one thread or more."""
     if request.param != "large blocks":
         monkeypatch.setattr(module, "QUERIES", 3)
-        monkeypatch.setattr(module, "ITEMS", 8)
+        monkeypatch.setattr(module, "ITEMS", 64)
     monkeypatch.setattr(parallel, "_chosen", [3 if request.param == "three threads" else 1])
 
 
-@pytest.mark.parametrize("n", [1, 2, 11, 39, 40, 41, 1000])
+@pytest.mark.parametrize("n", [1, 2, 11, 199, 200, 201, 1000])
 def test_the_best_of_all_scores(how, n):
     q, i = made()
     agree(recommend(q, i, n), oracle(q @ i.T, n))
 
 
-@pytest.mark.parametrize("items", [1, 8, 17])
+@pytest.mark.parametrize("items", [1, 64, 130])
 @pytest.mark.parametrize("queries", [1, 3, 4])
 def test_blocks_that_are_full_or_not(how, queries, items):
     q, i = made(queries, items)
@@ -60,7 +62,7 @@ def test_blocks_that_are_full_or_not(how, queries, items):
 def test_biases_and_an_offset_are_part_of_the_score(how):
     q, i = made()
     rng = np.random.default_rng(1)
-    of_query, of_item = rng.integers(-3, 4, 7) / 2, rng.integers(-3, 4, 40) / 2
+    of_query, of_item = rng.integers(-3, 4, 7) / 2, rng.integers(-3, 4, 200) / 2
     found = recommend(q, i, 9, query_bias=of_query, item_bias=of_item, offset=0.25)
     agree(found, oracle(q @ i.T + of_query[:, None] + of_item + 0.25, 9))
 
@@ -68,16 +70,16 @@ def test_biases_and_an_offset_are_part_of_the_score(how):
 def test_what_is_excluded_is_not_found(how):
     q, i = made()
     rng = np.random.default_rng(2)
-    pairs = rng.integers(0, 7, 150), rng.integers(0, 40, 150)
-    banned = list(zip(*pairs, strict=True)) + [(4, j) for j in range(40)]
+    pairs = rng.integers(0, 7, 700), rng.integers(0, 200, 700)
+    banned = list(zip(*pairs, strict=True)) + [(4, j) for j in range(200)]
     exclude = excluded(*(np.array(each) for each in zip(*banned, strict=True)), 7)
     assert len(exclude[1]) == len(set(banned)) and exclude[0][-1] == len(exclude[1])
-    expected = oracle(q @ i.T, 40, banned)
-    agree(recommend(q, i, 40, exclude=exclude), expected)
+    expected = oracle(q @ i.T, 200, banned)
+    agree(recommend(q, i, 200, exclude=exclude), expected)
     assert (expected[0][4] == -1).all()
     offsets, positions = exclude
     turned = [positions[lo:hi][::-1] for lo, hi in zip(offsets, offsets[1:], strict=False)]
-    agree(recommend(q, i, 40, exclude=(offsets, np.concatenate(turned))), expected)
+    agree(recommend(q, i, 200, exclude=(offsets, np.concatenate(turned))), expected)
     some = np.array([5, 0, 4])
     found = recommend(q[some], i, 6, exclude=of_queries(exclude, some))
     agree(found, tuple(each[some, :6] for each in expected))
@@ -86,11 +88,11 @@ def test_what_is_excluded_is_not_found(how):
 def test_scores_that_are_no_numbers_are_not_found(how):
     q, i = made()
     i[3], i[20] = np.nan, 0
-    biases = np.zeros(40)
+    biases = np.zeros(200)
     biases[7] = -np.inf
     scores = q @ i.T
     scores[:, 7] = -np.inf
-    agree(recommend(q, i, 40, item_bias=biases), oracle(scores, 40))
+    agree(recommend(q, i, 200, item_bias=biases), oracle(scores, 200))
 
 
 def test_scores_do_not_depend_on_the_other_queries(monkeypatch):
@@ -145,7 +147,7 @@ def test_nothing_to_search():
         ({"items": np.ones((4, 2))}, "queries have 3 numbers each, and items 2"),
         ({"items": np.ones(4)}, r"items has shape \(4,\)"),
         ({"query_bias": np.ones(6)}, r"query_bias has shape \(6,\), not \(7,\)"),
-        ({"item_bias": np.ones(6)}, r"item_bias has shape \(6,\), not \(40,\)"),
+        ({"item_bias": np.ones(6)}, r"item_bias has shape \(6,\), not \(200,\)"),
         ({"exclude": (np.zeros(7, int), np.empty(0, int))}, "has 7 offsets"),
         ({"exclude": (np.zeros(8, int), np.ones(1, int))}, "and 1 positions"),
     ],
@@ -187,7 +189,7 @@ def test_similar_ties_go_to_the_lower_row(how):
 
 
 def test_similar_against_all_cosines(how):
-    points = np.random.default_rng(5).normal(size=(50, 4)).astype(np.float32)
+    points = np.random.default_rng(5).normal(size=(150, 4)).astype(np.float32)
     points[9] = 0
     asked = np.array([7, 7, 31, 9, 2])
     rows, found = similar(points, asked, 5)
@@ -201,3 +203,17 @@ def test_similar_against_all_cosines(how):
 def test_rows_that_are_not_there():
     with pytest.raises(UsageError, match="rows 3 to 9 of 9 vectors"):
         similar(np.ones((9, 2)), np.array([3, 9]), 1)
+
+
+def test_memory_is_that_of_blocks(monkeypatch):
+    """Besides factors and results, which are small here: not that of all scores."""
+    monkeypatch.setattr(parallel, "_chosen", [2])
+    q, i = made(300, 20_000)
+    recommend(q, i, 10)  # compiled
+    tracemalloc.start()
+    try:
+        recommend(q, i, 10)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * (2 * 4 * module.QUERIES * module.ITEMS) < 300 * 20_000 * 4 / 5

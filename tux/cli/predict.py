@@ -123,7 +123,7 @@ def _top(args: Namespace) -> int:
 def _flags() -> Flags:
     about = (
         "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
-        "has written; or list the best items for each user, or the nearest of an id."
+        "has\nwritten; or list the best items for each user, or the nearest of an id."
     )
     flags = Flags(
         "tux predict",

@@ -27,7 +27,7 @@ from tux.partition.compiled import compiled
 QUERIES, ITEMS = 256, 512
 """Scores of so many queries and items, half a megabyte, are computed at a time."""
 
-CHUNK = 64  # scores that are compared at once, by vector instructions
+CHUNK = 64  # scores that are compared at once, by vector instructions; a divisor of ITEMS
 TASKS = 4  # for each thread: so many ranges are made of the items if there are few queries
 
 Excluded = tuple[np.ndarray, np.ndarray]
@@ -261,28 +261,30 @@ def _search(
 
 @compiled
 def _keep(scores, width, first, offsets, positions, best, places, counts):  # type: ignore[no-untyped-def]
-    """Take the scores (q, width) of items from `first` on into the heaps of the best of each query:
-    `best` and `places` (q, n), of which `counts` (q,) are there. The worst is at the top.
+    """Take the scores (q, ITEMS) of `width` items from `first` on into the heaps of the best of
+    each query: `best` and `places` (q, n), of which `counts` (q,) are there. The worst is at the
+    top.
     """
     n = best.shape[1]
     for i in range(len(counts)):
-        least = best[i, 0] if counts[i] == n else np.float32(-np.inf)
-        for start in range(0, width, CHUNK):
-            end, above = min(start + CHUNK, width), False
-            for j in range(start, end):
-                above |= scores[i, j] > least
-            if not above:
-                continue
-            for j in range(start, end):
-                score, place = scores[i, j], first + j
-                if score > least and not _among(positions, offsets[i], offsets[i + 1], place):
-                    if counts[i] < n:
-                        _push(best[i], places[i], counts[i], score, place)
-                        counts[i] += 1
-                    else:
-                        _replace(best[i], places[i], score, place)
-                    if counts[i] == n:
-                        least = best[i, 0]
+        row, least = scores[i], best[i, 0] if counts[i] == n else np.float32(-np.inf)
+        start = 0
+        while start < width:  # in a loop over a range, the next one would not be vectorised
+            above = np.int32(0)
+            for j in range(CHUNK):
+                above |= np.int32(row[start + j] > least)
+            if above:
+                for j in range(start, min(start + CHUNK, width)):
+                    score, place = row[j], first + j
+                    if score > least and not _among(positions, offsets[i], offsets[i + 1], place):
+                        if counts[i] < n:
+                            _push(best[i], places[i], counts[i], score, place)
+                            counts[i] += 1
+                        else:
+                            _replace(best[i], places[i], score, place)
+                        if counts[i] == n:
+                            least = best[i, 0]
+            start += CHUNK
 
 
 @compiled
