@@ -31,8 +31,8 @@ BELOW = {
     "backends": ("run",),
     "cli": ("backends",),
     "apps": ("run",),
-    "tests": ("bench", "fuzz", "faults"),
-    "bench": ("apps", "cli"),
+    "tests": ("bench", "fuzz"),
+    "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
 }
