@@ -13,13 +13,13 @@ doctor
 generate ratings --users 60 --items 40 --ratings 1500 --out ratings.csv --test held-out.csv
 generate corpus --documents 30 --vocabulary 80 --topics 3 --tokens 1500 --out documents.txt
 generate clicks --samples 80 --features 30 --entries 6 --out clicks.svm
-generate graph --vertices 40 --edges 200 --out links.parquet
+generate graph --vertices 60 --edges 150 --out links.parquet
 run mf ratings.csv --test held-out.csv --rank 4 --epochs 3 --out mf --checkpoint-every 1
 run --resume mf --epochs 4
 run lda documents.txt --topics 3 --epochs 3 --out lda
 run blockpg clicks.svm --l1 1 --epochs 5 --workers 2 --out blockpg
 run deepwalk links.parquet --dimensions 4 --walks 2 --length 6 --out deepwalk
-partition ratings.csv --parts 2 --method all --out parts
+partition ratings.csv --parts 2 --method bicut,aweto,hdrf --out parts
 run mf parts --rank 2 --epochs 1 --out mf2
 info mf
 info ratings.csv

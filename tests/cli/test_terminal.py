@@ -2,9 +2,16 @@
 120 columns; and to a pipe, nothing but plain lines.
 """
 
+import contextlib
+import fcntl
 import io
+import os
+import pty
 import re
+import struct
+import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -213,3 +220,27 @@ def test_a_pipe_gets_plain_lines(runs, capsys, tux, ratings):
     code, out, err = tux("run", "mf", ratings, "--epochs", "2", "--rank", "2", "--no-jit")
     assert code == 0 and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err)
     assert max(map(len, (line for line in out.splitlines() if line[:5] == "epoch"))) <= 120
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", SIZES)
+def test_a_real_terminal(ratings, columns):
+    """A command whose three streams are a terminal of this width, and not a file that says so."""
+    own, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    words = f"run blockpg --epochs 3 --no-jit --out {'long' * 5}".split()
+    command = subprocess.Popen(
+        [sys.executable, "-m", "tux", *words],
+        env=environment | {"TERM": "xterm-256color"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    screen = Screen()
+    with open(own, "rb", buffering=0) as reader, contextlib.suppress(OSError):  # at its end
+        while piece := reader.read(1 << 16):
+            screen.write(piece.decode(errors="replace"))
+    assert command.wait() == 0 and "3/3" in screen.getvalue()
+    assert not too_wide(screen.lines(), columns)

@@ -116,12 +116,14 @@ def grid(
     """
     marks = marks or [""] * len(rows)
     marked = [("", *header), *((mark, *row) for mark, row in zip(marks, rows, strict=True))]
+    most = room() if sys.stdout.isatty() else None
+    bare = 2 if most and not any(marks) else 0  # on a terminal, no place is kept for marks
     styles = ["bold", *("bold green" if mark == "*" else "" for mark in marks)]
     write = _styled() if _rich(sys.stdout) else lambda line, style: say(line)
-    for lines in aligned(marked, room() if sys.stdout.isatty() else None):
+    for lines in aligned(marked, most and most + bare):
         for row, style in zip(lines, styles, strict=True):
             for line in row:
-                write(line, style)
+                write(line[bare:], style)
 
 
 def _styled() -> Callable[[str, str], None]:
