@@ -49,6 +49,7 @@ def test_graphs_in_any_form(model, cliques):
     assert np.array_equal(named.embedding_, model.embedding_)
 
 
+@pytest.mark.slow
 def test_weights(cliques):
     edges = np.array(cliques.edges)
     weights = np.where(edges.sum(axis=1) == 11, 1e-6, 1.0)  # of the one edge between the two

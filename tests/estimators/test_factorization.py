@@ -72,6 +72,10 @@ def test_ratings_in_any_form(model, ratings):
     for form in forms:
         assert np.array_equal(small().fit(*form).user_factors_, model.user_factors_)
         assert model.score(*form) == model.score(ratings)
+    for library in ("polars", "pyarrow"):
+        found = pytest.importorskip(library)
+        table = found.DataFrame(named) if library == "polars" else found.table(named)
+        assert np.array_equal(small().fit(table).user_factors_, model.user_factors_)
     matrix = sparse.csr_array((values, (users + 5, items)))
     of_matrix = small().fit(matrix)
     assert of_matrix.score(matrix) > 0.9 and of_matrix.user_ids_.tolist() == [*range(5, 35)]

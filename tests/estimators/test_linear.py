@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from estimator_checks import QUICK
 from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
@@ -105,3 +106,9 @@ def test_what_cannot_be_fitted(clicks):
         SparseLogisticRegression(l1=-1).fit(x, y)
     with pytest.raises(ValueError, match="infinity in 32 bits"):
         SparseLogisticRegression().fit(x * 1e300, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
+def test_a_check_of_scikit_learn_holds(check):
+    check("SparseLogisticRegression", small())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from estimator_checks import QUICK
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -45,6 +46,7 @@ def test_topics_that_are_known(model, corpus):
     ]
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_a_run(corpus):
     """The same seed gives the same counts; and documents held out the same perplexity."""
 
@@ -107,3 +109,10 @@ def test_what_cannot_be_fitted(corpus):
         LatentDirichletAllocation(n_components=2, max_iter=1).fit(corpus + 0.2)
     with pytest.raises(NotFittedError):
         LatentDirichletAllocation().transform(corpus)
+
+
+@pytest.mark.filterwarnings("ignore:LatentDirichletAllocation counts whole occurrences")
+@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
+def test_a_check_of_scikit_learn_holds(check):
+    topics = LatentDirichletAllocation(n_components=2, max_iter=2, random_state=0)
+    check("LatentDirichletAllocation", topics)
