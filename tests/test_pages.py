@@ -35,6 +35,7 @@ def test_the_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
     folder = tmp_path / "page"
     shutil.copytree(files, folder, symlinks=True)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")  # as in a file or a pipe
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("HOME", str(tmp_path))
     run_page(page)
