@@ -110,6 +110,7 @@ def ratings(folder: Path) -> None:
         shutil.copy(files[0], folder / "ratings" / f"part-{part}.csv")
     rows = (folder / "ratings.csv").read_text(encoding="utf-8").splitlines()[1:3]
     pairs = [row.rpartition(",")[0] for row in rows]
+    (folder / "users.csv").write_text("user\n1\n2\n", encoding="utf-8")
     (folder / "pairs.csv").write_text("\n".join(["user,item", *pairs, ""]), encoding="utf-8")
 
 

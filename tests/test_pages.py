@@ -35,6 +35,7 @@ def test_the_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
     folder = tmp_path / "page"
     shutil.copytree(files, folder, symlinks=True)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")  # as in a file or a pipe
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("HOME", str(tmp_path))
     run_page(page)
@@ -78,3 +79,11 @@ def test_what_runs_are_programs_that_may(page):
         if language in ("sh", "console") and not reason:
             for command in commands(text):
                 assert programs(command.text) <= PROGRAMS, f"{page}: {command.text}"
+
+
+def test_the_first_minutes_take_ten_lines():
+    blocks = fences(PAGES["docs/first-minutes.md"].read_text(encoding="utf-8"))
+    lines = [
+        line for language, text, _ in blocks if language == "python" for line in text.split("\n")
+    ]
+    assert len([line for line in lines if line]) <= 10

@@ -174,6 +174,7 @@ def novel(folder):
     nx.write_edgelist(nx.les_miserables_graph(), file, data=False, delimiter="\t")
     sizes = "--hold 0.1 --dimensions 16 --walks 40 --epochs 4".split()
     assert main(["run", "deepwalk", file, *sizes, "--out", out]) == 0
+    (HERE / "novel.png").unlink(missing_ok=True)
     assert main(["export", out, "--format", "picture", "--out", str(HERE / "novel.png")]) == 0
 
 
