@@ -150,6 +150,17 @@ def test_what_takes_long_before_the_first_word(tux, ratings, slow):
     assert code == 0 and told(err)[0] == "run"
 
 
+def test_a_command_that_has_told_something_is_quiet(clock, capsys):
+    """Such as one that serves a page from then on."""
+    with show.beside("watch"):
+        clock.passes()
+        show.say("http://127.0.0.1:8000")
+        clock.passes()
+        show.phase("end")
+        clock.passes()
+    assert told(capsys.readouterr().err) == ["watch", "end"]
+
+
 def test_columns_that_take_long_to_print(capsys):
     """The results stay clean."""
     with show.beside("predict"):

@@ -118,10 +118,6 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         raise UsageError("--verify runs on this machine", do=f"leave out --on {args.on}")
     from tux.backends.run import run
 
-    def said(line: str) -> None:
-        show.phase("")  # machine 0 tells itself what it does, from now on
-        show.say(line)
-
     def warned(line: str) -> None:
         show.phase(f"go on by {args.on}")  # perhaps without it
         streams.tell(f"{line}\n")
@@ -135,7 +131,7 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         options,
         on=args.on,
         machines=args.nnodes or 1,
-        say=said,
+        say=show.say,  # machine 0 tells itself what it does
         warn=warned,
     )
 

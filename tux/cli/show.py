@@ -45,7 +45,8 @@ SURE = 0.02  # how much must be done before it can be told how long the rest tak
 
 
 def say(text: str) -> None:
-    """One line of results."""
+    """One line of results. A command that tells one is no longer silent: see `phase`."""
+    phase("")
     with streams.results():
         sys.stdout.write(f"{_fitted(text, sys.stdout)}\n")
         sys.stdout.flush()
@@ -318,7 +319,9 @@ def beside(name: str) -> Iterator[Plain]:
 
 
 def phase(name: str) -> None:
-    """What a command without a `watcher` does from now on; "": nothing that takes long."""
+    """What a command without a `watcher` does from now on; "": nothing that takes long, or what its
+    results tell.
+    """
     if _beside is not None:
         _beside.phase(name)
 
