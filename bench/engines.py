@@ -28,7 +28,7 @@ from bench.arguments import listed
 from faults.clusters import ENGINES, missing
 from tux.backends.contract import Wanted
 from tux.backends.run import named
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
 NAMES = [name for name in ENGINES if name != "local"]

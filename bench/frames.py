@@ -37,8 +37,8 @@ import pyarrow.parquet as pq
 
 from bench.arguments import listed
 from tux.apps.mf.mf import MF
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 KINDS = ("parquet", "pandas", "polars", "arrow", "numpy")
 USERS, ITEMS = 480_189, 17_770

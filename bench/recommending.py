@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.memory import Memory
 from tux.base.parallel import use_threads
-from tux.run.recommend import Excluded, excluded, recommend
+from tux.runs.recommend import Excluded, excluded, recommend
 
 Found = tuple[np.ndarray, np.ndarray]
 System = Callable[[int], Found]

@@ -24,8 +24,8 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from tux.apps.mf.mf import MF
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.synthetic.ratings import ratings, write_ratings
 from tux.watch.server import Server
 

@@ -7,7 +7,7 @@ import inspect
 import re
 from pathlib import Path
 
-import tux.api
+import tux
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -47,7 +47,7 @@ SECTIONS = {
 
 def summary(name):
     """The first sentence of a name's docstring, in one line of a table."""
-    text = inspect.getdoc(tux.api.run if name == "run" else getattr(tux, name)) or ""
+    text = inspect.getdoc(getattr(tux, name)) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = re.split(r"(?<=[a-z`\")])[.](?= |$)", paragraph, maxsplit=1)[0].rstrip(".")
     return sentence.replace("|", "\\|").replace("``", "`")

@@ -8,8 +8,8 @@ import pytest
 
 from tux import Bags, Edge, Graph, Points, Program, Ratings, Samples, Vertex, data
 from tux.base.errors import DataError, UsageError
-from tux.run.inputs import load
-from tux.run.options import Reading
+from tux.runs.inputs import load
+from tux.runs.options import Reading
 
 STRING = np.dtypes.StringDType()
 

@@ -4,8 +4,8 @@ import msgspec
 
 from tux.engine.records import COSTS
 from tux.engine.timeline import Held, Sample
-from tux.run.folder import App, Origin, Run, write_run
-from tux.run.journal import FILE, Begins, Ends, Says, Works
+from tux.runs.folder import App, Origin, Run, write_run
+from tux.runs.journal import FILE, Begins, Ends, Says, Works
 
 LANES = {
     "main": [0, 400_000, 200_000, 3, 3, 200_000, 200_000, 3],

@@ -163,8 +163,6 @@ __all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "run":  # until the package tux/run has another name
-        return import_module("tux.run")
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_MODULES[name]), name)

@@ -9,7 +9,7 @@ from watchers import Told
 
 import tux
 from tux.arrays.arrow import read_parquet
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 
 
 def mf(data, **options):

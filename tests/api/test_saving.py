@@ -7,7 +7,7 @@ import pytest
 
 import tux
 from tux.cli.main import main
-from tux.run import saving
+from tux.runs import saving
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tux.cli.flags import parameters
 from tux.cli.run import _options
 from tux.cli.run_flags import run_flags
 from tux.program import sources
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 CASES = [
     (MF(), {}),

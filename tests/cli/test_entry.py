@@ -66,8 +66,6 @@ def test_the_names_of_tux_are_those_that_type_checkers_see():
     homes = {alias.name: each.module for each in seen.body for alias in each.names}
     assert sorted(homes) == sorted(tux.__all__)
     for name, module in homes.items():
-        if name == "run":  # until the package tux/run has another name
-            continue
         assert getattr(tux, name) is getattr(sys.modules[module], name)
         assert name in dir(tux)
     with pytest.raises(AttributeError, match="no attribute 'Programm'"):

@@ -13,7 +13,7 @@ from tux.cli.main import main
 from tux.graph.store import load, read_manifest
 from tux.partition import PARTITIONERS, bicut, random
 from tux.partition.quality import Quality, quality
-from tux.run import compare_cuts, plots
+from tux.runs import compare_cuts, plots
 
 RNG = np.random.default_rng(4)
 PAIRS = [

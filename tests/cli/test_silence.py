@@ -82,12 +82,12 @@ RUN = ["run", "mf", "ratings.csv", "--rank", "2", "--epochs", "1", "--no-jit"]
 
 def test_a_run(tux, ratings, slow):
     slow(
-        "tux.run.inputs.read_edges",
-        "tux.run.begin.Worker",
-        "tux.run.begin.Training",
+        "tux.runs.inputs.read_edges",
+        "tux.runs.begin.Worker",
+        "tux.runs.begin.Training",
         "tux.engine.training.has_converged",
-        "tux.run.folder.write_parquet",
-        "tux.run.finish.model_of",
+        "tux.runs.folder.write_parquet",
+        "tux.runs.finish.model_of",
     )
     code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")
     assert code == 0 and not told(err)
@@ -98,11 +98,11 @@ def test_a_run(tux, ratings, slow):
 @pytest.mark.parametrize(
     ("argv", "place", "what"),
     [
-        (["predict", "run", "--pairs", "pairs.csv"], "tux.run.predict.read_pairs", "predict"),
-        (["predict", "run", "--nearest", "1"], "tux.run.nearest.nearest", "predict"),
+        (["predict", "run", "--pairs", "pairs.csv"], "tux.runs.predict.read_pairs", "predict"),
+        (["predict", "run", "--nearest", "1"], "tux.runs.nearest.nearest", "predict"),
         (
             ["export", "run", "--format", "arrays", "--out", "a.npz"],
-            "tux.run.export._model",
+            "tux.runs.export._model",
             "make arrays of the model",
         ),
         (["info", "run"], "tux.cli.info.read_run", "look at run"),
@@ -121,7 +121,8 @@ def test_commands_tell_on_standard_error(tux, ratings, here, slow, argv, place, 
 
 @pytest.mark.parametrize("kind", ["ratings", "corpus", "clicks", "graph"])
 def test_generate(tux, here, slow, kind):
-    writes = {"graph": "tux.run.predict.write_text"}.get(kind, f"tux.synthetic.{kind}.write_{kind}")
+    usual = f"tux.synthetic.{kind}.write_{kind}"
+    writes = {"graph": "tux.runs.predict.write_text"}.get(kind, usual)
     slow(f"tux.synthetic.{kind}.{kind}", writes)
     code, _, err = tux("generate", kind, "--out", "x.svm" if kind == "clicks" else "x.csv")
     assert code == 0 and len(told(err)) == 2 and told(err)[1].startswith("write x")
@@ -129,7 +130,7 @@ def test_generate(tux, here, slow, kind):
 
 def test_partition(tux, ratings, slow):
     slow("tux.cli.partition.read_graph", "tux.cli.partition.write_folder")
-    slow("tux.run.compare_cuts.quality")
+    slow("tux.runs.compare_cuts.quality")
     code, out, err = tux(
         "partition", ratings, "--parts", "2", "--method", "bicut", "--out", "parts"
     )
@@ -139,7 +140,7 @@ def test_partition(tux, ratings, slow):
 
 def test_a_run_that_goes_on_looks_for_its_checkpoint(tux, ratings, slow):
     assert tux(*RUN, "--out", "run", "--checkpoint-every", "1")[0] == 0
-    slow("tux.run.resume.newest")
+    slow("tux.runs.resume.newest")
     code, out, _ = tux("run", "--resume", "run", "--epochs", "2")
     assert code == 0 and told(out)[0] == "look for the newest checkpoint"
 

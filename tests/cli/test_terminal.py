@@ -19,7 +19,7 @@ from tux.cli import run as command
 from tux.cli import show
 from tux.cli.main import main
 from tux.cli.widths import width
-from tux.run import session
+from tux.runs import session
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 SIZES = (80, 120, 200)

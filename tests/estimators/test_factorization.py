@@ -11,8 +11,8 @@ from tux.apps.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.estimators import MatrixFactorization
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 USERS, ITEMS = 30, 20
 

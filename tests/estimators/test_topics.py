@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from tux.apps.lda import LDA
 from tux.arrays.edges import EdgeData
 from tux.estimators import LatentDirichletAllocation
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 ENDS = "document", "word"
 

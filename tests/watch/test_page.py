@@ -15,9 +15,9 @@ import pytest
 from tiny_ratings import RATINGS
 from watched_run import described, line, record, write
 
-from tux.run.claim import LOCK, claim
-from tux.run.folder import Incarnation, write_run
-from tux.run.journal import FILE, Ends, Restarts
+from tux.runs.claim import LOCK, claim
+from tux.runs.folder import Incarnation, write_run
+from tux.runs.journal import FILE, Ends, Restarts
 from tux.watch.answers import static
 from tux.watch.server import Server
 

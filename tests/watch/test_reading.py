@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from watched_run import LANES, described, line, record, sample, write
 
-from tux.run.claim import LOCK, Holder, claim
-from tux.run.folder import Incarnation, write_run
-from tux.run.journal import FILE, Begins, Ends
+from tux.runs.claim import LOCK, Holder, claim
+from tux.runs.folder import Incarnation, write_run
+from tux.runs.journal import FILE, Begins, Ends
 from tux.watch import reading
 from tux.watch.reading import Cursor, Reader, last_end, piece, status_of
 

@@ -11,9 +11,9 @@ from tux.api.table import History, Table, Vertices
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
 from tux.program.program import Program
-from tux.run.folder import check_model, model_file, read_metrics, read_run
-from tux.run.model_files import read_tables
-from tux.run.predict import reopened
+from tux.runs.folder import check_model, model_file, read_metrics, read_run
+from tux.runs.model_files import read_tables
+from tux.runs.predict import reopened
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:

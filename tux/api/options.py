@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from tux.base.errors import UsageError
 from tux.base.text import closest
 from tux.program.program import Program
-from tux.run.options import Reading, RunOptions
+from tux.runs.options import Reading, RunOptions
 
 OWN = ("place", "command", "keeps_interrupted")
 """Options of a run that belong to the command line, or that are always the same in Python."""

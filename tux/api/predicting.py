@@ -17,11 +17,11 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
 from tux.program.program import Program
-from tux.run.folder import Run as Record
-from tux.run.options import Reading
-from tux.run.pairs import read_pairs
-from tux.run.predict import Trained, predict_rows
-from tux.run.predict import predict as predict_pairs
+from tux.runs.folder import Run as Record
+from tux.runs.options import Reading
+from tux.runs.pairs import read_pairs
+from tux.runs.predict import Trained, predict_rows
+from tux.runs.predict import predict as predict_pairs
 
 warn = logging.getLogger("tux").warning
 
@@ -32,7 +32,7 @@ def trained(
     vertices: Mapping[str, Vertices],
     context: Mapping[str, np.ndarray],
 ) -> Trained:
-    """A model in memory as `tux.run.predict` takes it."""
+    """A model in memory as `tux.runs.predict` takes it."""
 
     def stored(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         table: Any = context if name == "tau" else vertices[name]

@@ -20,7 +20,7 @@ from typing import Any
 
 from tux.base.errors import UsageError
 from tux.engine.records import metrics
-from tux.run.watcher import Silent, Watcher
+from tux.runs.watcher import Silent, Watcher
 
 PAUSE = 0.2  # seconds between two pictures
 BETWEEN = 1.0  # seconds between two plain lines about epochs
@@ -170,7 +170,7 @@ def told(record: dict[str, Any], most: int) -> str:
 @contextmanager
 def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
     """Who watches the run of the body: None or True, whoever suits the place; False: nobody; or a
-    watcher of the caller's own (`tux.run.watcher.Watcher`). UsageError for anything else.
+    watcher of the caller's own (`tux.runs.watcher.Watcher`). UsageError for anything else.
     """
     if progress is None or isinstance(progress, bool):
         watch = Quiet() if progress is False else _suited()

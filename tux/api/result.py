@@ -22,9 +22,9 @@ from tux.engine.records import metrics
 from tux.program.program import Program
 from tux.program.report import Model
 from tux.program.returns import check_exports
-from tux.run.folder import RESULTS
-from tux.run.folder import Run as Record
-from tux.run.saving import save
+from tux.runs.folder import RESULTS
+from tux.runs.folder import Run as Record
+from tux.runs.saving import save
 
 TOPICS = "topics"
 """The format of `exports` that says which words each topic has."""
@@ -229,7 +229,7 @@ class Run:
         return str(self._trained().stage.name)
 
     def _trained(self) -> Any:
-        """The model as `tux.run.predict` takes it."""
+        """The model as `tux.runs.predict` takes it."""
         return predicting.trained(self._record, self.program, self.vertices, self.context)
 
     def _model(self) -> Model:

@@ -16,10 +16,10 @@ from tux.api.table import History, Table, Vertices
 from tux.base.errors import Interrupted, UsageError
 from tux.program import sources
 from tux.program.program import Program
-from tux.run import session
-from tux.run.folder import columns_of
-from tux.run.options import RunOptions
-from tux.run.watcher import Watcher
+from tux.runs import session
+from tux.runs.folder import columns_of
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Watcher
 
 
 def run(

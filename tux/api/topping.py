@@ -11,11 +11,11 @@ from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.base.errors import DataError, UsageError
 from tux.base.text import closest, plural
-from tux.run.factors import factors_of
-from tux.run.nearest import vectors_of
-from tux.run.predict import Trained
-from tux.run.recommend import Excluded, excluded
-from tux.run.recommend import similar as nearest_rows
+from tux.runs.factors import factors_of
+from tux.runs.nearest import vectors_of
+from tux.runs.predict import Trained
+from tux.runs.recommend import Excluded, excluded
+from tux.runs.recommend import similar as nearest_rows
 
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""

@@ -19,7 +19,7 @@ from tux.arrays.arrow import parquet_table
 from tux.backends.run import error_told, run
 from tux.backends.spark import Spark
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 
 def train(

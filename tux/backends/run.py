@@ -1,4 +1,4 @@
-"""A run on the machines of a back-end, as `tux.run.session.run` is one on this machine::
+"""A run on the machines of a back-end, as `tux.runs.session.run` is one on this machine::
 
 from tux.backends.run import run
 
@@ -24,7 +24,7 @@ from tux.base.errors import (
     UsageError,
 )
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 ERROR, AT = "error: ", "  at "
 """How the first line of an error begins on standard error, and that of its place."""

@@ -10,7 +10,7 @@ from typing import Any
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 FILES = ("vocab", "stop", "labels")
 FLAGS = {

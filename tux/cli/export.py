@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tux.cli import show
 from tux.cli.flags import Flags
-from tux.run.export import check_format, export, exporter
+from tux.runs.export import check_format, export, exporter
 
 
 def command(argv: list[str]) -> int:

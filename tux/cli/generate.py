@@ -207,7 +207,7 @@ def _generate_graph(argv: list[str]) -> int:
         "[flags] --out FILE",
     )
     args = _sized(flags, argv, vertices=2_000, edges=20_000)
-    from tux.run.predict import writer
+    from tux.runs.predict import writer
     from tux.synthetic.graph import graph
 
     write = writer(args.out)

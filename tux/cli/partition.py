@@ -25,11 +25,11 @@ from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
-from tux.run import plots
-from tux.run.assignments import read_assignment, write_assignment, write_folder
-from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
-from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
-from tux.run.vertex_tables import read_tables, with_tables
+from tux.runs import plots
+from tux.runs.assignments import read_assignment, write_assignment, write_folder
+from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
+from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
+from tux.runs.vertex_tables import read_tables, with_tables
 
 SEE = "see tux partition --help"
 

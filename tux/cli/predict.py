@@ -13,11 +13,11 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags, at_least, vertex_tables
-from tux.run.nearest import COUNT, nearest_of
-from tux.run.options import Reading
-from tux.run.predict import pieces_writer, predict, predict_rows, writer
-from tux.run.top import top
-from tux.run.watcher import Silent
+from tux.runs.nearest import COUNT, nearest_of
+from tux.runs.options import Reading
+from tux.runs.predict import pieces_writer, predict, predict_rows, writer
+from tux.runs.top import top
+from tux.runs.watcher import Silent
 
 ASKED = {"DATA": "data", "--pairs FILE": "pairs", "--top N": "top", "--nearest ID": "nearest"}
 """What may be asked for, one of them."""

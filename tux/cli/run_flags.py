@@ -15,9 +15,9 @@ from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
-from tux.run.inputs import judges
-from tux.run.options import LOGS, MOST_THREADS, RESTARTS
-from tux.run.samples import FORMS
+from tux.runs.inputs import judges
+from tux.runs.options import LOGS, MOST_THREADS, RESTARTS
+from tux.runs.samples import FORMS
 
 if TYPE_CHECKING:
     from tux.program.sources import Source

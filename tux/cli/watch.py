@@ -15,8 +15,8 @@ def command(argv: list[str]) -> int:
     """Do what ``tux watch`` with these arguments says."""
     args = _flags().parse(argv)
     folder = Path(args.run)
-    from tux.run.claim import LOCK
-    from tux.run.folder import is_run, read_run
+    from tux.runs.claim import LOCK
+    from tux.runs.folder import is_run, read_run
 
     if not (is_run(folder) or (folder / LOCK).exists()):
         read_run(folder)  # tells what is wrong

@@ -18,9 +18,9 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, ids_of, model_of
 from tux.estimators.tables import as_table, entries_of, pairs_with
-from tux.run.inputs import load
-from tux.run.memory import held
-from tux.run.predict import Trained
+from tux.runs.inputs import load
+from tux.runs.memory import held
+from tux.runs.predict import Trained
 
 PIECE = 1 << 17  # pairs scored at a time
 

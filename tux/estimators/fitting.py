@@ -25,10 +25,10 @@ from tux.estimators.conventions import check_random_state
 from tux.graph.local import Graph
 from tux.program import sources
 from tux.program.program import Program, score_of
-from tux.run.folder import App, Origin
-from tux.run.folder import Run as Record
-from tux.run.predict import Trained
-from tux.run.watcher import Silent
+from tux.runs.folder import App, Origin
+from tux.runs.folder import Run as Record
+from tux.runs.predict import Trained
+from tux.runs.watcher import Silent
 
 Fields = Mapping[str, Mapping[str, np.ndarray]]
 """By vertex type, or "tau", and by name: a field of a model, (n, ...)."""

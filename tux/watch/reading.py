@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tux.base.errors import DataError
-from tux.run.checkpoints import are_in
-from tux.run.claim import LOCK, Holder, holder
-from tux.run.folder import DAMAGED, Run, read_run
-from tux.run.journal import FILE, Begins, Ends, Works, entries
+from tux.runs.checkpoints import are_in
+from tux.runs.claim import LOCK, Holder, holder
+from tux.runs.folder import DAMAGED, Run, read_run
+from tux.runs.journal import FILE, Begins, Ends, Works, entries
 
 MOST_BYTES = 1 << 19
 """Of a file that are read for one answer."""
