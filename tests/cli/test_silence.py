@@ -86,7 +86,7 @@ def test_a_run(tux, ratings, slow):
         "tux.runs.begin.Worker",
         "tux.runs.begin.Training",
         "tux.engine.training.has_converged",
-        "tux.runs.folder.write_parquet",
+        "tux.runs.model_files.write_parquet",
         "tux.runs.finish.model_of",
     )
     code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")
@@ -99,7 +99,7 @@ def test_a_run(tux, ratings, slow):
     ("argv", "place", "what"),
     [
         (["predict", "run", "--pairs", "pairs.csv"], "tux.runs.predict.read_pairs", "predict"),
-        (["predict", "run", "--nearest", "1"], "tux.runs.nearest.nearest", "predict"),
+        (["predict", "run", "--nearest", "1"], "tux.runs.nearest.similar", "predict"),
         (
             ["export", "run", "--format", "arrays", "--out", "a.npz"],
             "tux.runs.export._model",

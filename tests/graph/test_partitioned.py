@@ -95,6 +95,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
         "metrics.jsonl",
         "model",
         "run.json",
+        "timeline.jsonl",
     ]
 
 

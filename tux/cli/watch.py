@@ -28,21 +28,21 @@ def command(argv: list[str]) -> int:
         if args.port is None
         else Server(folder, args.host, args.port)
     )
-    with opened as server:
-        if server.access.token:
-            streams.tell(
-                f"warning: whoever has this address and reaches {args.host} sees the run; what is "
-                "sent is not encrypted\n"
-            )
-        show.say(f"{server.url} shows {args.run}; Ctrl-C ends this")
-        if args.open:
-            import webbrowser
+    try:
+        with opened as server:
+            if server.access.token:
+                streams.tell(
+                    f"warning: whoever has this address and reaches {args.host} sees the run; "
+                    "what is sent is not encrypted\n"
+                )
+            show.say(f"{server.url} shows {args.run}; Ctrl-C ends this")
+            if args.open:
+                import webbrowser
 
-            webbrowser.open(server.url)
-        try:
+                webbrowser.open(server.url)
             server.serve_forever(POLL)
-        except KeyboardInterrupt:
-            return 0
+    except KeyboardInterrupt:  # may come as soon as the address is told
+        pass
     return 0
 
 
