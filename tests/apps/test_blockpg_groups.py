@@ -111,6 +111,7 @@ def weights(folder):
     return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_run_by_groups(persons, capsys):
     base = ["run", "blockpg", str(persons / "mail.csv"), "--tol", "1e-12", "--intercept"]
     assert main([*base, "--out", str(persons / "alone")]) == 0

@@ -104,6 +104,7 @@ def told(result):
 # ---- samples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
     assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0

@@ -190,7 +190,7 @@ def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     assert running.wait(HARD) == 130, running.output()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_wait_for_a_launcher_that_is_stopped(start):
     running = start("--workers", 2)
     at_work(running)

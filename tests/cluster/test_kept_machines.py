@@ -78,7 +78,7 @@ def errors_of(out):
     return [(each["epoch"], each.get("train_rmse")) for each in read_metrics(out)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_path, number):
     out = tmp_path / "out"

@@ -235,7 +235,7 @@ def test_all_machines_end_when_the_restarts_are_used_up(start):
     assert running[1].wait(HARD) in (4, 7), running[1].output()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_cannot_join_again_ends(start):
     """Machine 0 is gone."""
     running = two_that_train(start, "--out", "out", "--restarts", 1, "--rejoin", 2)

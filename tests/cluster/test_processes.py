@@ -70,7 +70,7 @@ def best(folder):
 # ---- the answer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_quality_does_not_depend_on_the_number_of_workers(mf):
     one, *others = [
         best(mf(*flags))

@@ -71,6 +71,7 @@ def same(one, two):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [True, False])
 def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     edges, held, _ = known("random")

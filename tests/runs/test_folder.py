@@ -116,6 +116,7 @@ def test_prediction_is_the_product_of_the_factors(trained, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_prediction_with_kernels_is_the_same(tmp_path):
     (tmp_path / "train.csv").write_text("".join(f"{i % 50},{i % 37},{i % 5}\n" for i in range(600)))
     (tmp_path / "pairs.csv").write_text(
