@@ -25,7 +25,6 @@ def walking(monkeypatch, home, tmp_path):
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("installed", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_table(walking, installed, capsys, monkeypatch, tmp_path):
     if not installed:

@@ -84,7 +84,6 @@ def loaded_together(running):
     return TOGETHER in "".join(running.output())
 
 
-@pytest.mark.slow
 def test_two_machines_train_as_two_workers_of_one_do(start):
     machines = start(0, "--epochs", 3, "--out", Path.cwd() / "out"), start(1, "--epochs", 3)
     whole(epochs=3)
