@@ -1,5 +1,5 @@
 # make demo: a fresh machine to a first training run.  make test: linter, type checker, and all tests but the slow ones.
-# make test-slow, make test-long: only the tests marked so.  make test-all: all.
+# make test-slow, make test-long: only the tests marked so.  make test-all: all.  make docs: the documents as a site.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export TUX_TEST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-long test-all test-clusters test-clusters-long java test-cpus bench simulate faults fuzz clean
+.PHONY: demo docs test test-slow test-long test-all test-clusters test-clusters-long java browser test-cpus bench simulate faults fuzz release clean
 
 demo: $(VENV)/installed
 	$(BIN)/tux run mf
@@ -41,12 +41,20 @@ test-clusters-long: java $(VENV)/installed-clusters
 	$(BIN)/python -m pytest -rs -m 'clusters and long' tests/clusters
 	$(BIN)/python -m faults --only on- $(if $(TIMES),--times $(TIMES))
 
+# Chromium, for the slow tests of the page of tux watch.
+browser:
+	.ci/browser
+
 java:
 	.ci/java
 
 # The whole suite, or the files that TESTS names, compiled for processors with fewer instructions and for this one.
 test-cpus: $(VENV)/installed-test
 	$(BIN)/python tests/cpus.py $(TESTS)
+
+# The documents as a site, in build/site: strict, so that a link to nothing is an error.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench.kernels
@@ -66,8 +74,12 @@ fuzz: $(VENV)/installed-test
 	$(BIN)/python -m fuzz --inputs $(INPUTS)
 	$(BIN)/python -m fuzz --inputs $$(($(INPUTS) / 10)) --seed 1 --bounds
 
+# The wheel and the sdist, in dist/.
+release: $(VENV)/installed-test
+	$(BIN)/python tests/wheels.py --only-build dist
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build dist *.egg-info
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -82,4 +94,8 @@ $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/installed-clusters: $(VENV)/installed-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ray,spark]' 'ray[data]'
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@

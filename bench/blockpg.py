@@ -35,9 +35,9 @@ from tux.program.params import param
 from tux.program.sources import find
 from tux.program.stage import Cluster, Stage
 from tux.protocol.steps import Step
-from tux.run.options import RunOptions
-from tux.run.samples import labelled
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.samples import labelled
+from tux.runs.session import run
 from tux.stages import MiniBatch
 from tux.synthetic.clicks import clicks
 

@@ -35,9 +35,9 @@ from tux.program.fields import data, delta, shared, value
 from tux.program.sources import find
 from tux.program.stage import Cluster
 from tux.program.types import Vertex
-from tux.run.options import RunOptions
-from tux.run.samples import labelled
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.samples import labelled
+from tux.runs.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.synthetic.clicks import clicks
 

@@ -39,10 +39,10 @@ from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.run.begin import load_for
-from tux.run.inputs import Inputs
-from tux.run.options import RunOptions
-from tux.run.watcher import Silent
+from tux.runs.begin import load_for
+from tux.runs.inputs import Inputs
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Silent
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
 MOST = 20

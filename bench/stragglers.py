@@ -18,8 +18,8 @@ import numpy as np
 from tux.arrays.networks import from_arrays
 from tux.base.random import key, uniforms
 from tux.program.sources import find
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 WORKERS, CLOCKS, EPOCHS, LENGTH = 4, 100, 2, 0.01
 

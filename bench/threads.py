@@ -30,10 +30,10 @@ from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.program.program import Program
 from tux.program.sources import find
-from tux.run.begin import load_for
-from tux.run.inputs import Inputs
-from tux.run.options import RunOptions
-from tux.run.watcher import Silent
+from tux.runs.begin import load_for
+from tux.runs.inputs import Inputs
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Silent
 
 
 class Set(NamedTuple):

@@ -39,8 +39,8 @@ from tux.arrays.ragged import Lists
 from tux.base.text import plural
 from tux.engine.model import model_fields
 from tux.io.bags import read_bags
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.synthetic.corpus import corpus, write_corpus
 
 SYSTEMS = ("sparse", "warp", "tomotopy")

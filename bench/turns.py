@@ -21,8 +21,8 @@ import zmq
 from tux.arrays.networks import from_arrays
 from tux.partition.hashing import by_hash
 from tux.program.sources import find
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 TURNS, EPOCHS, PINGS = 500, 3, 5_000
 ROWS = (0, 1, 64, 4096)

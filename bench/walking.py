@@ -33,8 +33,8 @@ from tux.apps.deepwalk.scoring import judged
 from tux.apps.deepwalk.walks import Walks
 from tux.arrays.ids import Ids
 from tux.io.vertex_labels import read_vertex_labels
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 SETS = {
     "ppi": ("labelled/PPI.ungraph.gz", "labelled/PPI.cmty.gz"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from faults.recovery import over
 from faults.room import Room, Wrong
 from faults.scenario import Scenario, Seen
-from tux.run.checkpoints import newest
+from tux.runs.checkpoints import newest
 
 FLIPS = 1000
 """Bits of one checkpoint that are flipped, one after the other, at each time."""

@@ -19,8 +19,8 @@ from faults.room import EPOCHS, PROGRAM, Room, Wrong
 from faults.running import Running
 from faults.scenario import Scenario, Seen
 from tux.base.processes import lives
-from tux.run.checkpoints import are_in
-from tux.run.folder import read_run
+from tux.runs.checkpoints import are_in
+from tux.runs.folder import read_run
 
 LOSS = re.compile(r" is lost: | goes on from |; goes on from ")
 """What tells that a loss was noticed: of a machine, or of a worker."""

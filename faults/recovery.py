@@ -12,8 +12,8 @@ from faults.fault import Fault
 from faults.room import Moment, Room, Wrong
 from faults.running import Running
 from faults.scenario import Seen
-from tux.run.checkpoints import are_in
-from tux.run.folder import read_run
+from tux.runs.checkpoints import are_in
+from tux.runs.folder import read_run
 
 
 class Commands(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from faults.ended import Ended, hidden
 from faults.running import Running, unwarned
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")

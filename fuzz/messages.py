@@ -37,11 +37,13 @@ from tux.cluster.control import (
     Trained,
     Until,
     Welcome,
+    Worked,
 )
 from tux.cluster.reactor import ANY
 from tux.cluster.sequence import Sequences
 from tux.engine.records import COSTS
 from tux.engine.shard import Digest
+from tux.engine.timeline import Sample
 from tux.program.fields import mirror, shared, total, value
 from tux.protocol.encoding import pack
 from tux.protocol.frames import DTYPES, checksum, decode, encode
@@ -163,6 +165,9 @@ CONTROLS: tuple[control.Control, ...] = (
     NotKept(7, "the disk is full"),
     Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
+    Worked(
+        Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})
+    ),
     Trained(0.25, 7, ended_early=True),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),

@@ -18,6 +18,7 @@ from tux.io.read import read_edges
 from tux.io.sample_labels import read_sample_labels
 from tux.io.samples import read_samples
 from tux.io.vertex_columns import Wanted
+from tux.io.vertex_ids import read_ids
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.vertex_table import read_vertices
 
@@ -73,6 +74,7 @@ VERTICES = (
     b'node;group;age\n"a b";x;7\nc;"y;z";8\n',
 )
 POINTS = (b"0.5 1.5 2\n1 2 3\n-1e3 0 0\n", b"id,age,group,x_0,x_1\n1,1,a,0.5,1\n2,3,b,-1,2\n")
+VERTEX_IDS = (b"user\n3\n1\n3\n", b"ana\nb b\n", b"age,id\n40,ana\n41,bob\n", b"0\n70\n")
 LABELS = (b"0 8\n1 8\n1 9\n", b"node\tlabel\nana\tred\nb b\tblue\n", b"0,1\n1,1\n2,0\n")
 COMMUNITIES = (b"0 1 2\n2\n", b"# c\n1\t2\n\n0\n")
 
@@ -218,6 +220,12 @@ def labels(path: Path, content: bytes) -> object:
     return read_vertex_labels(path, Ids.of(ids[known or choice(content, 4, "ids") == 0])[0])
 
 
+def vertex_ids(path: Path, content: bytes) -> object:
+    """Read any file as ids of vertices."""
+    known = np.array(["ana", "b b", "0"], np.dtypes.StringDType())
+    return read_ids(path, "user", Ids(known) if choice(content, 2, "ids") else Ids(np.arange(4)))
+
+
 Reader = Callable[[Path, bytes], object]
 
 
@@ -250,6 +258,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "sample-labels": of(SAMPLE_LABELS, lambda path, content: read_sample_labels(path)),
         "vertices": of(VERTICES, vertices),
         "points": of(POINTS, points),
+        "vertex-ids": of(VERTEX_IDS, vertex_ids, share=0.5),
         "vertex-labels": of(LABELS, labels),
         "communities": of(COMMUNITIES, labels, "input.cmty"),
     }

@@ -57,6 +57,11 @@ _CHOSEN = sorted(
 
 Kernel = Callable[..., None]
 
+_LOADED: dict[str, Kernel] = {}
+"""The compiled kernels of this process, by name: of several runs of a program, only the first loads
+them from the cache folder.
+"""
+
 
 class Injected(NamedTuple):
     """A global of a kernel's module: a row, lane, edges or parameters constructor, the stream of
@@ -139,6 +144,8 @@ def _built(
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
     name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
+    if jit and (loaded := _LOADED.get(name)):
+        return loaded
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
@@ -150,6 +157,7 @@ def _built(
         raise
     except Exception as error:  # numba raises many kinds; all of them are about these functions
         raise explained(error, udfs.values()) from error
+    _LOADED[name] = dispatcher
     return dispatcher  # type: ignore[no-any-return]
 
 

@@ -114,6 +114,7 @@ class PullClient:
         self._pulled[answer.step][home] = answer
         if asked[answer.step] and home != self.worker.rank:
             self.worker.bytes_sent[self.over] += message.nbytes
+            self.worker.timeline.pulled[home] += message.nbytes
 
     def laid_out(
         self, block: Block, made: dict[str, np.ndarray]

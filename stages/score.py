@@ -50,12 +50,34 @@ class Score(Stage):
     comes as zeros; `width` is a number or the name of an integer parameter. `name` is what a column
     of scores is called. The UDF changes nothing else. `over` left out is the end that a per-vertex
     UDF asks for, or the first.
+
+    Of a UDF per edge, `factors` says that its scores are inner products, of a field of each end:
+
+        f(user, item) = offset + bias of user + bias of item + inner product of their factors
+
+    so that the best items of a user are found without a call for each pair (`tux predict --top`).
+    `biases` names a field of one number of each end, "" for none, and `offset` a field of `tau`.
     """
 
     def __init__(
-        self, f: Udf, over: str = "", *, width: int | str = 0, name: str = "score"
+        self,
+        f: Udf,
+        over: str = "",
+        *,
+        width: int | str = 0,
+        name: str = "score",
+        factors: tuple[str, str] | None = None,
+        biases: tuple[str, str] = ("", ""),
+        offset: str = "",
     ) -> None:
         self.f, self.over, self.width, self.name = f, over, width, name
+        self.factors, self.biases, self.offset = factors, biases, offset
+        for what, pair in (("factors", factors or biases), ("biases", biases)):
+            if not isinstance(pair, tuple) or [type(each) for each in pair] != [str, str]:
+                raise ProgramError(
+                    f"{what} of a Score are {pair!r}",
+                    do='name a field of each end, e.g. factors=("p", "q")',
+                )
         self.label = f"Score({named(f)}{f', over={over}' if over else ''})"
 
     def enumerated(self, program: Program) -> str:

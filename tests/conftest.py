@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tux.cli import show
 from tux.engine.threads import Threads, Work
 from tux.stages import shared_kernel
 
@@ -20,10 +21,12 @@ settings.load_profile("tux")
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh cache for the session, so that tests see neither old kernels nor leave any;
-    processes they start use it too.
+    """A fresh cache for the session, so that tests see neither old kernels nor leave any. All its
+    processes share it, and those that they start.
     """
-    folder = tmp_path_factory.mktemp("kernels")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
+    folder.mkdir(exist_ok=True)
     os.environ["TUX_CACHE_DIR"] = str(folder)
     return folder
 
@@ -48,6 +51,14 @@ def signals() -> None:
         if signal.getsignal(each) == signal.SIG_IGN:
             usual = signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL
             signal.signal(each, usual)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def time_to_be_silent() -> None:
+    """However slow the machine is, a command in this process says nothing on standard error because
+    it takes long; `tests/cli/test_silence.py` has a clock of its own.
+    """
+    show.BEAT = 3600.0
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from tux.run.loader_process import read_rows, serve
+from tux.runs.loader_process import read_rows, serve
 
 
 def read(job, number, tell):

@@ -22,7 +22,7 @@ PART = "part"  # the digest of the graph's part, which no test here looks at
 
 
 class Job(NamedTuple):
-    """A program on data, a `tux.run.inputs.Inputs`, for some workers."""
+    """A program on data, a `tux.runs.inputs.Inputs`, for some workers."""
 
     program: object
     inputs: object

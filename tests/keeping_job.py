@@ -18,10 +18,10 @@ from tux.engine.model import model_fields
 from tux.engine.saved import Saved
 from tux.program.sources import find
 from tux.protocol.marks import Every
-from tux.run.begin import load_for, start_workers, stored
-from tux.run.checkpoints import Checkpoints, Found, Manifest, newest
-from tux.run.options import RunOptions
-from tux.run.watcher import Phases, Silent
+from tux.runs.begin import load_for, start_workers, stored
+from tux.runs.checkpoints import Checkpoints, Found, Manifest, newest
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Phases, Silent
 
 UNKNOWN = dict(
     seed=0,

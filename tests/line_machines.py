@@ -18,9 +18,9 @@ from tux.base.errors import TuxError
 from tux.cluster.place import Place
 from tux.io.input_files import listed
 from tux.loading.plan import Plan
-from tux.run.loader_process import LoadingJob
-from tux.run.loading_again import Losses
-from tux.run.loading_together import make_parts_together
+from tux.runs.loader_process import LoadingJob
+from tux.runs.loading_again import Losses
+from tux.runs.loading_together import make_parts_together
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).parent / "loading" / "line_loader.py")]

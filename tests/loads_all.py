@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tux.cli.main import main
-from tux.run import in_shares, why_whole
+from tux.runs import in_shares, why_whole
 
 LOADER = [sys.executable, "-P", str(Path(__file__).with_name("held_loader.py"))]
 TOGETHER = "the parts were made together"

@@ -30,7 +30,7 @@ from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.graph.partitioned import partitioned
 from tux.rows.table import Table
-from tux.run.inputs import Inputs
+from tux.runs.inputs import Inputs
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 SEED = 4

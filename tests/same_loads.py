@@ -13,11 +13,11 @@ from tux.graph.partitioned import partitioned
 from tux.loading.kept import Spool
 from tux.loading.loader import loader
 from tux.loading.rounds import together
-from tux.run import loading, why_whole
-from tux.run.begin import introduce, load_for, recommended
-from tux.run.finish import describe
-from tux.run.in_shares import InShares
-from tux.run.loader_process import Ended, read_rows, spool_of
+from tux.runs import loading, why_whole
+from tux.runs.begin import introduce, load_for, recommended
+from tux.runs.finish import describe
+from tux.runs.in_shares import InShares
+from tux.runs.loader_process import Ended, read_rows, spool_of
 
 
 class Begun(NamedTuple):

@@ -73,6 +73,17 @@ def test_the_sdist_holds_each_module_once(built):
 
 
 @pytest.mark.slow
+def test_the_page_of_watch_is_in_both(built):
+    page = {path.name for path in (ROOT / "tux" / "watch" / "static").iterdir()}
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        packed = {name for name in wheel.namelist() if "/static/" in name}
+    assert packed >= {f"tux/watch/static/{name}" for name in page}
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        sent = {name.rpartition("/")[2] for name in sdist.getnames() if "/static/" in name}
+    assert sent >= page and {"index.html", "uPlot-LICENSE.txt"} <= page
+
+
+@pytest.mark.slow
 def test_an_installed_wheel_works_in_an_empty_folder(built, tmp_path):
     place, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()

@@ -16,13 +16,13 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import to_networkx
 from tux.cli.main import main
 from tux.io.read import read_edges
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 
 PROGRAM = "docs/pagerank.py"
 ROOT = Path(__file__).parent.parent
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for pattern in ("*.md", "docs/*.md", "apps/*/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "apps/*/*.md")
     for path in sorted(ROOT.glob(pattern))
 }
 TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", "deploy", ".ci")

@@ -27,11 +27,14 @@ BELOW = {
     "io": ("arrays",),
     "synthetic": ("io",),
     "loading": ("graph",),
-    "run": ("stages", "cluster", "synthetic", "loading"),
-    "backends": ("run",),
-    "cli": ("backends",),
-    "apps": ("run",),
-    "tests": ("bench", "fuzz"),
+    "runs": ("stages", "cluster", "synthetic", "loading"),
+    "backends": ("runs",),
+    "api": ("backends",),
+    "watch": ("runs",),
+    "cli": ("backends", "watch"),
+    "apps": ("runs",),
+    "estimators": ("apps", "api"),
+    "tests": ("bench", "fuzz", "estimators"),
     "bench": ("faults",),
     "fuzz": ("apps", "cli"),
     "faults": ("apps", "cli"),
@@ -61,10 +64,20 @@ COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
 COMPILER = "stages/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
-ONE_DOOR = ("zmq", "pyarrow", "rich", "matplotlib", "ray", "pyspark")
+ONE_DOOR = (
+    "zmq",
+    "pyarrow",
+    "rich",
+    "matplotlib",
+    "ray",
+    "pyspark",
+    "mlflow",
+    "tensorboardX",
+    "sklearn",
+)
 SEVERAL_DOORS = {
-    # files and tables; and the file systems through which these and all other files are opened
-    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/stores.py"],
+    # files; tables in memory; and the file systems through which all files are opened
+    "pyarrow": ["tux/arrays/arrow.py", "tux/arrays/frames.py", "tux/arrays/stores.py"],
     # machines; and the rows that they get
     "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tux.run.watcher import Silent
+from tux.runs.watcher import Silent
 
 
 class Told(Silent):

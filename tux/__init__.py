@@ -1,7 +1,7 @@
 """tux: a graph engine for machine learning (in the line of TUX2, NSDI 2017).
 
-A program declares vertex and edge types, plain Python functions on them, and stages; see
-docs/program.md.
+``tux.run(tux.MF(rank=8), ratings)`` trains a program on data; see docs/python.md. A program
+declares vertex and edge types, plain Python functions on them, and stages; see docs/program.md.
 
 The names below are imported when they are first used: so the command line (`tux.__main__`) can
 handle signals before it loads anything that takes time.
@@ -13,10 +13,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tux.api.loading import load as load
+    from tux.api.result import Run as Run
+    from tux.api.running import resume as resume
+    from tux.api.running import run as run
+    from tux.api.table import History as History
+    from tux.api.table import Table as Table
+    from tux.api.table import Vertices as Vertices
+    from tux.apps.blockpg import BlockPG as BlockPG
+    from tux.apps.deepwalk import DeepWalk as DeepWalk
+    from tux.apps.deepwalk import Walks as Walks
+    from tux.apps.lda import LDA as LDA
+    from tux.apps.lda import WarpLDA as WarpLDA
+    from tux.apps.mf import MF as MF
+    from tux.arrays.edges import EdgeData as EdgeData
     from tux.arrays.points import points as points
+    from tux.arrays.ragged import Lists as Lists
+    from tux.base.errors import DataError as DataError
+    from tux.base.errors import DeadlinePassed as DeadlinePassed
+    from tux.base.errors import DiskError as DiskError
+    from tux.base.errors import Interrupted as Interrupted
+    from tux.base.errors import PeerLost as PeerLost
+    from tux.base.errors import ProgramError as ProgramError
+    from tux.base.errors import Refused as Refused
+    from tux.base.errors import TuxError as TuxError
+    from tux.base.errors import UsageError as UsageError
     from tux.base.random import constant as constant
     from tux.base.random import normal as normal
     from tux.base.random import uniform as uniform
+    from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
+    from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
+    from tux.estimators import MatrixFactorization as MatrixFactorization
+    from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
     from tux.program.fields import argmax as argmax
     from tux.program.fields import argmin as argmin
     from tux.program.fields import data as data
@@ -35,20 +63,58 @@ if TYPE_CHECKING:
     from tux.program.input import Samples as Samples
     from tux.program.params import param as param
     from tux.program.program import Program as Program
+    from tux.program.report import GroundTruth as GroundTruth
+    from tux.program.report import Model as Model
     from tux.program.report import Report as Report
+    from tux.program.stage import Cluster as Cluster
     from tux.program.types import Context as Context
     from tux.program.types import Edge as Edge
     from tux.program.types import Vertex as Vertex
     from tux.program.vertex_params import vertex_param as vertex_param
+    from tux.stages import Apply as Apply
+    from tux.stages import Barrier as Barrier
+    from tux.stages import Exchange as Exchange
+    from tux.stages import Generate as Generate
+    from tux.stages import GlobalSync as GlobalSync
+    from tux.stages import MiniBatch as MiniBatch
+    from tux.stages import Repeat as Repeat
+    from tux.stages import Score as Score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
+    "tux.api.loading": ("load",),
+    "tux.api.result": ("Run",),
+    "tux.api.running": ("resume", "run"),
+    "tux.api.table": ("History", "Table", "Vertices"),
+    "tux.apps.blockpg": ("BlockPG",),
+    "tux.apps.deepwalk": ("DeepWalk", "Walks"),
+    "tux.apps.lda": ("LDA", "WarpLDA"),
+    "tux.apps.mf": ("MF",),
+    "tux.arrays.edges": ("EdgeData",),
     "tux.arrays.points": ("points",),
+    "tux.arrays.ragged": ("Lists",),
+    "tux.base.errors": (
+        "DataError",
+        "DeadlinePassed",
+        "DiskError",
+        "Interrupted",
+        "PeerLost",
+        "ProgramError",
+        "Refused",
+        "TuxError",
+        "UsageError",
+    ),
     "tux.base.random": (
         "constant",
         "normal",
         "uniform",
+    ),
+    "tux.estimators": (
+        "DeepWalkEmbedding",
+        "LatentDirichletAllocation",
+        "MatrixFactorization",
+        "SparseLogisticRegression",
     ),
     "tux.program.fields": (
         "argmax",
@@ -72,13 +138,24 @@ _NAMES = {
     ),
     "tux.program.params": ("param",),
     "tux.program.program": ("Program",),
-    "tux.program.report": ("Report",),
+    "tux.program.report": ("GroundTruth", "Model", "Report"),
+    "tux.program.stage": ("Cluster",),
     "tux.program.types": (
         "Context",
         "Edge",
         "Vertex",
     ),
     "tux.program.vertex_params": ("vertex_param",),
+    "tux.stages": (
+        "Apply",
+        "Barrier",
+        "Exchange",
+        "Generate",
+        "GlobalSync",
+        "MiniBatch",
+        "Repeat",
+        "Score",
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -32,8 +32,8 @@ class TopicReport(Report):
         return {"npmi": float(np.nanmean(coherent))} if np.isfinite(coherent).any() else {}
 
     def exports(self):
-        """What pyLDAvis draws."""
-        return {"pyldavis": pyldavis}
+        """What pyLDAvis draws, and how often each topic has each word."""
+        return {"pyldavis": pyldavis, "topics": topics}
 
 
 def top_words(counts):
@@ -58,6 +58,11 @@ def by_words(counts, words):
     order = np.argsort(-tokens, kind="stable")
     most = [" ".join(str(words[w]) for w in top[:, k] if counts[w, k]) for k in order]
     return {"words": most, "tokens": tokens[order], "topic": order}
+
+
+def topics(program, model: Model) -> dict[str, np.ndarray]:
+    """`word` (V,) and `n` (V, K), how often the topics have them in training."""
+    return {"word": model.ids["word"], "n": model.fields["word"]["n"]}
 
 
 def pyldavis(program, model: Model) -> dict[str, np.ndarray]:

@@ -48,7 +48,7 @@ class Topics(Program):
     `times`.
     """
 
-    topics: int = param(100, "number of topics", low=2, high=65_535)
+    topics: int = param(100, "number of topics", low=1, high=65_535)
     alpha: float = param(0.1, "prior of each topic in a document", low=1e-6)
     beta: float = param(0.01, "prior of each word in a topic", low=1e-6)
     optimise: int = param(0, "estimate alpha and beta anew every so many epochs; 0: never", low=0)

@@ -142,4 +142,4 @@ class MF(Program):
         return [Exchange(test, held_out=True), GlobalSync(report)] if cluster.has_test else []
 
     def predict(self):
-        return Score(rate)
+        return Score(rate, factors=("f", "f"))

@@ -144,4 +144,4 @@ class ALS(Program):
         return [Exchange(measure), GlobalSync(train), *tested]
 
     def predict(self):
-        return Score(guess)
+        return Score(guess, factors=("x", "y"))

@@ -15,7 +15,7 @@ from tux.apps.blockpg import passes, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
 from tux.io.samples import read_samples
-from tux.run.samples import labelled
+from tux.runs.samples import labelled
 
 REAL = {
     "generated-20k-50k.gz": (2, 11169.26448),

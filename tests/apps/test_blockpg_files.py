@@ -9,9 +9,9 @@ from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
-from tux.run.options import RunOptions
-from tux.run.samples import labelled
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.samples import labelled
+from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
 MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)

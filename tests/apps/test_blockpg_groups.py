@@ -15,8 +15,8 @@ from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 TEN = np.arange(40) // 4  # groups of MADE's features
 FEW = np.array([*[0] * 12, *[1] * 9, *range(2, 21)])

@@ -12,9 +12,9 @@ from blockpg_team import MADE, fit, found, unbalanced
 from tux.apps.blockpg import coordinate, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.program.report import Model
-from tux.run.export import export
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.export import export
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 # Functions in plain Python.
 

@@ -17,8 +17,8 @@ from tux.cli.main import main
 from tux.graph.topology import Topology
 from tux.program.stage import Cluster
 from tux.rows.rng import Stream
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 # The functions, one by one.
 

@@ -6,8 +6,8 @@ from programs import random_pairs
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.walks import Walks
 from tux.arrays.networks import from_arrays
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 LARGER = from_arrays(*random_pairs(600, 600, 2000, seed=1), ends=("node", "node"))
 

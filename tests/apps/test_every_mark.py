@@ -19,7 +19,7 @@ from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.program.sources import find
-from tux.run.inputs import Inputs
+from tux.runs.inputs import Inputs
 from tux.synthetic.corpus import corpus
 from tux.synthetic.graph import graph
 from tux.synthetic.ratings import ratings as more_ratings

@@ -17,10 +17,10 @@ from tux.cli.main import main
 from tux.graph.store import read_manifest
 from tux.io.samples import read_samples
 from tux.partition import aweto, bicut, random
-from tux.run import compare_cuts
-from tux.run.inputs import load
-from tux.run.options import Reading, RunOptions
-from tux.run.session import run
+from tux.runs import compare_cuts
+from tux.runs.inputs import load
+from tux.runs.options import Reading, RunOptions
+from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
 RNG = np.random.default_rng(11)

@@ -13,8 +13,8 @@ from programs import start
 from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])

@@ -12,8 +12,8 @@ from team import trained
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.synthetic import ratings as synthetic_ratings
 
 EPOCHS = 6

@@ -26,9 +26,9 @@ from tux.engine.shares import alike, shares_of
 from tux.engine.state import State, arrays_of, put_back
 from tux.engine.training import Training
 from tux.program.sources import find
-from tux.run.inputs import Inputs
-from tux.run.options import RunOptions
-from tux.run.session import resume, run
+from tux.runs.inputs import Inputs
+from tux.runs.options import RunOptions
+from tux.runs.session import resume, run
 from tux.synthetic.graph import graph
 
 SMALL = {"topics": 4, "parts": 3}

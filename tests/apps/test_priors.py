@@ -19,8 +19,8 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.program.stage import Cluster
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import Exchange
 
 KINDS = {LDA: Sampling, WarpLDA: Warped}

@@ -8,8 +8,8 @@ from tux.apps.lda.lda import LDA
 from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.engine.threads import Threads
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import shared_kernel, tickets
 
 APPS = [

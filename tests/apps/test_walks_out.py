@@ -14,9 +14,9 @@ from tux.apps.deepwalk.walk_lines import Lines
 from tux.apps.deepwalk.walks import Walks
 from tux.base.errors import DataError, DiskError
 from tux.cli.main import main
-from tux.run.folder import read_run
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.folder import read_run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 #  a - b - c - d    a - c, d hangs on c; f -> g, a loop at e, which is alone
 EDGES = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("e", "e"), ("f", "g")]
@@ -68,6 +68,7 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
         "metrics.jsonl",
         "model",
         "run.json",
+        "timeline.jsonl",
         "walks.txt",
     ]
 

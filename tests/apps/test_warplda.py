@@ -18,11 +18,11 @@ from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.engine.training import Training
-from tux.run.folder import read_run
-from tux.run.options import RunOptions
-from tux.run.predict import reopened
-from tux.run.session import run
-from tux.run.watcher import Silent
+from tux.runs.folder import read_run
+from tux.runs.options import RunOptions
+from tux.runs.predict import reopened
+from tux.runs.session import run
+from tux.runs.watcher import Silent
 
 
 def parameters(topics=4, alpha=0.5, beta=0.25):

@@ -18,10 +18,10 @@ from tux.backends import driver
 from tux.backends.remote_run import remote_run
 from tux.backends.run import run
 from tux.base.errors import TuxError
-from tux.run import session, why_whole
-from tux.run.checkpoints import latest
-from tux.run.folder import read_metrics, read_run
-from tux.run.options import RunOptions
+from tux.runs import session, why_whole
+from tux.runs.checkpoints import latest
+from tux.runs.folder import read_metrics, read_run
+from tux.runs.options import RunOptions
 
 ROWS = [(f"u{at % 7}", at % 11, at % 5 + 1) for at in range(71)]
 HARD = 120.0  # seconds after which a run counts as hung

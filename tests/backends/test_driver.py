@@ -16,8 +16,8 @@ from tux.backends.contract import MachineLost, Order, Rows
 from tux.backends.run import run
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
 from tux.cli.main import main
-from tux.run.folder import App, Origin, Run, read_run, write_run
-from tux.run.options import RunOptions
+from tux.runs.folder import App, Origin, Run, read_run, write_run
+from tux.runs.options import RunOptions
 
 ENDS = [([], 0)]
 GOES_ON = [([], None)] * 10**5

@@ -13,7 +13,7 @@ from tux.backends.ray import RayMachine
 from tux.backends.ray_rows import DataSet, alike
 from tux.backends.remote_run import remote_run
 from tux.base.errors import DataError, DiskError
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 
 class RayError(Exception):

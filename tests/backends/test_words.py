@@ -11,13 +11,14 @@ from tux.cli.flags import parameters
 from tux.cli.run import _options
 from tux.cli.run_flags import run_flags
 from tux.program import sources
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 CASES = [
     (MF(), {}),
     (MF(rank=7, step=0.037, batch=3), {"seed": -4, "epochs": 2, "every": 2, "patience": 5}),
     (MF(), {"workers": 3, "slack": 2, "partitioner": "dbh", "deadline": 30.0}),
     (MF(), {"jit": False, "check": True, "on_bad_row": "skip", "columns": "a,b,c"}),
+    (MF(), {"judge_top": 20}),
     (MF(), {"checkpoint_every": "30s", "keep": 4, "restarts": 0, "out": "o"}),
     (MF(), {"vertices": {"user": "/a b/users.csv", "item": "/items=1.csv"}}),
     (LDA(), {"form": "docword", "vocab": "/v.txt", "stop": "/s.txt"}),

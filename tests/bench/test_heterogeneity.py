@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from team import Team
 
-from tux.run.samples import labelled
+from tux.runs.samples import labelled
 from tux.synthetic.clicks import clicks
 
 

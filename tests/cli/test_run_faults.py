@@ -91,7 +91,7 @@ def test_divergence_names_vertex_field_and_value(tux, here, ratings):
     what, do = err.splitlines()[-2:]
     assert "f became nan in epoch" in what and what.startswith(("error: user u", "error: item "))
     assert "--step" in do
-    assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl"}
+    assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl", "timeline.jsonl"}
     assert "results" not in json.loads((here / "out" / "run.json").read_text())
 
 

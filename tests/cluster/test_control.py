@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tux.base import errors
 from tux.base.errors import Refused, TuxError
@@ -23,6 +24,7 @@ from tux.cluster.control import (
     Record,
     Trained,
     Welcome,
+    Worked,
     as_error,
     beat_in,
     epoch_of,
@@ -33,8 +35,12 @@ from tux.cluster.control import (
 )
 from tux.engine.records import COSTS
 from tux.engine.shard import Digest
+from tux.engine.timeline import Held, Sample
 from tux.protocol.frames import decode, encode
 from tux.protocol.message import Kind, Message
+
+HELD = Held("höst", 4711, 2, 50, {"user": 5}, {"user": 5})
+SAMPLE = Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})
 
 CONTROLS = [
     Hello({"tux": "0.1.0", "--rank": "8"}, 4711, "höst", "tcp://127.0.0.1:1"),
@@ -47,6 +53,8 @@ CONTROLS = [
     Keep(3, sends=True),
     Record({}),
     Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
+    Worked(SAMPLE),
+    Worked(structs.replace(SAMPLE, held=HELD)),
     Trained(0.25, 7, False),
     Failed(3, "what", "where", "do", "Traceback ..."),
     Failed(1, "", "", ""),

@@ -22,9 +22,9 @@ from tux.cluster.keeper import States
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
 from tux.protocol.marks import Every
-from tux.run.folder import read_metrics
-from tux.run.options import RunOptions
-from tux.run.session import resume, run
+from tux.runs.folder import read_metrics
+from tux.runs.options import RunOptions
+from tux.runs.session import resume, run
 
 JOB = Path(__file__).parents[1] / "keeping_job.py"
 HARD = 300.0  # seconds after which a command counts as hung

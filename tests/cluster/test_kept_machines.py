@@ -14,9 +14,9 @@ from faults.running import Running
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
 from tux.cluster.place import Place
-from tux.run.folder import read_metrics, read_run
-from tux.run.options import RunOptions
-from tux.run.session import resume, run
+from tux.runs.folder import read_metrics, read_run
+from tux.runs.options import RunOptions
+from tux.runs.session import resume, run
 
 HARD = 120.0  # seconds after which a command counts as hung
 FLAGS = ["--no-jit", "--rank", 2, "--epochs", 150, "--eval-every", 50]

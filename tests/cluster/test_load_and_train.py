@@ -17,10 +17,10 @@ from tiny_ratings import RATINGS
 from faults.running import Running
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
-from tux.run.folder import read_metrics, read_run
-from tux.run.machine_share import MachineShare
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.folder import read_metrics, read_run
+from tux.runs.machine_share import MachineShare
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 HARD = 240.0  # seconds after which a command counts as hung
 WRAP = [sys.executable, str(Path(__file__).parent.parent / "loads_all.py")]

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("ip"),

@@ -17,7 +17,7 @@ from tux.base.errors import DiskError, TuxError
 from tux.cluster import job_folder
 from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.wire import Sockets
-from tux.run.folder import read_metrics, read_run
+from tux.runs.folder import read_metrics, read_run
 
 HARD = 60.0  # seconds after which a command counts as hung
 

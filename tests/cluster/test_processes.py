@@ -8,7 +8,7 @@ import pytest
 
 from faults.running import Running, unwarned
 from tux.arrays.arrow import read_parquet
-from tux.run.folder import read_metrics
+from tux.runs.folder import read_metrics
 
 PAGERANK = Path(__file__).parents[2] / "docs" / "pagerank.py"
 HARD = 300.0  # seconds after which a command counts as hung

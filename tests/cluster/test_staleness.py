@@ -5,8 +5,8 @@ nobody draws the order of deliveries.
 import pytest
 from probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
 
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 
 @pytest.mark.parametrize(

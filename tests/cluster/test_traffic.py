@@ -12,8 +12,8 @@ from tux import Edge, Program, Vertex, delta, value
 from tux.apps.mf.mf import MF
 from tux.io.read import read_edges
 from tux.partition import PARTITIONERS, quality
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import Apply, Exchange
 
 

@@ -7,8 +7,8 @@ from faults.ended import Ended
 from faults.room import PROGRAM
 from tux.backends.run import run
 from tux.program import sources
-from tux.run.folder import read_run
-from tux.run.options import RunOptions
+from tux.runs.folder import read_run
+from tux.runs.options import RunOptions
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 

@@ -16,11 +16,11 @@ from run_folders import model
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError
-from tux.run import why_whole
-from tux.run.checkpoints import latest
-from tux.run.folder import read_run
-from tux.run.options import RunOptions
-from tux.run.session import run as run_here
+from tux.runs import why_whole
+from tux.runs.checkpoints import latest
+from tux.runs.folder import read_run
+from tux.runs.options import RunOptions
+from tux.runs.session import run as run_here
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
@@ -132,9 +132,9 @@ from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
 from tux.backends.dataframes import train
 from tux.backends.spark_rows import counted, cuts, placed
-from tux.run import why_whole
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs import why_whole
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 spark = SparkSession.builder.getOrCreate()
 rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(30) for i in range(10)]

@@ -89,8 +89,8 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends.dataframes import train
 from tux.base.errors import TuxError
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 spark = SparkSession.builder.getOrCreate()
 empty = spark.createDataFrame([], "user int, item int, rating double")

@@ -19,8 +19,8 @@ from tux.arrays.networks import to_networkx
 from tux.cli.main import main
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
-from tux.run.options import RunOptions
-from tux.run.verify import verify
+from tux.runs.options import RunOptions
+from tux.runs.verify import verify
 
 SETTINGS = pytest.mark.parametrize(
     ("k", "slack", "by", "jit"),

@@ -15,7 +15,7 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
 from tux.cli.main import main
 from tux.program.sources import find
-from tux.run.verify import verify
+from tux.runs.verify import verify
 
 Adam, Averaging, LBFGS = (
     find(f"docs/examples/{name}.py").program for name in ("adam", "model_averaging", "lbfgs")

@@ -17,8 +17,8 @@ from tux.graph import store
 from tux.graph.partitioned import Partitioned, without_edges
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import Apply
 from tux.synthetic.ratings import ratings
 
@@ -96,6 +96,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
         "metrics.jsonl",
         "model",
         "run.json",
+        "timeline.jsonl",
     ]
 
 

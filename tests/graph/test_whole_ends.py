@@ -18,9 +18,9 @@ from tux.graph.partitioned import (
 )
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
-from tux.run.inputs import Inputs
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.inputs import Inputs
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import Apply
 
 RNG = np.random.default_rng(0)
@@ -79,7 +79,7 @@ def test_the_recommended_partitioner_keeps_them(monkeypatch):
         asked.append(plan.partitioner)
         raise UsageError("enough")
 
-    monkeypatch.setattr("tux.run.session.start_workers", stop)
+    monkeypatch.setattr("tux.runs.session.start_workers", stop)
     with pytest.raises(UsageError, match="enough"):
         run(BySource(), LINKS, options=RunOptions(workers=2, partitioner="auto"))
     assert asked == ["aweto"]

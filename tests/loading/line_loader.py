@@ -14,7 +14,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
 from tux.loading.plan import Share
-from tux.run.loader_process import Rows, serve
+from tux.runs.loader_process import Rows, serve
 
 
 def obey(job, number):

@@ -25,9 +25,9 @@ from tux.cluster.answering import Answering
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import Piece, listed
-from tux.run import loading_launcher, loading_together
-from tux.run.loader_process import job_folder
-from tux.run.loading_together import traits_of
+from tux.runs import loading_launcher, loading_together
+from tux.runs.loader_process import job_folder
+from tux.runs.loading_together import traits_of
 
 SILENT = [sys.executable, "-c", "import time; time.sleep(1000)"]
 

@@ -17,7 +17,7 @@ from tux.cluster.socket_thread import SocketThread
 from tux.loading.columns import BadColumns
 from tux.loading.transfer import PIECE, WINDOW
 from tux.protocol.message import BadMessage, Kind
-from tux.run.loader_member import FarMailbox, Member, explained
+from tux.runs.loader_member import FarMailbox, Member, explained
 
 SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
 

@@ -18,8 +18,8 @@ from tux.loading.columns import received
 from tux.loading.inactivity import Inactivity
 from tux.loading.mailbox import Mailbox
 from tux.loading.plan import Plan
-from tux.run.loader_process import LoadingJob, job_folder
-from tux.run.loading import load_in_shares, raise_first
+from tux.runs.loader_process import LoadingJob, job_folder
+from tux.runs.loading import load_in_shares, raise_first
 
 TWO = ("user", "item")
 COMMAND = [sys.executable, "-P", str(Path(__file__).with_name("line_loader.py"))]

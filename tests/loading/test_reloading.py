@@ -20,11 +20,11 @@ from tux.base.errors import (
 )
 from tux.cluster.attendance import Left
 from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
-from tux.run import loading_launcher, local_loaders
-from tux.run.loader_member import why_over
-from tux.run.loader_process import job_folder
-from tux.run.loading_again import Losses
-from tux.run.loading_launcher import LoadingLauncher
+from tux.runs import loading_launcher, local_loaders
+from tux.runs.loader_member import why_over
+from tux.runs.loader_process import job_folder
+from tux.runs.loading_again import Losses
+from tux.runs.loading_launcher import LoadingLauncher
 
 
 def order(path, word, number):

@@ -7,9 +7,9 @@ from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, da
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError, UsageError
 from tux.program.stage import Cluster
-from tux.run.generated import generated
-from tux.run.inputs import load
-from tux.run.options import Reading
+from tux.runs.generated import generated
+from tux.runs.inputs import load
+from tux.runs.options import Reading
 from tux.stages import Apply
 
 

@@ -124,12 +124,12 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert counts(tmp_path) == [2, 2, 0, 0, 1, 2]
 
 
-def test_kernels_lie_in_the_cache_folder_with_their_stage(kernel_cache):
+def test_kernels_lie_in_the_cache_folder_with_their_stage(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
     complete(Degrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
-    sources = [path.read_text() for path in kernel_cache.glob("tux_kernel_*.py")]
-    assert any(source.startswith('"""Exchange(count_both)"""') for source in sources) and not list(
-        kernel_cache.glob("*.tmp")
-    )
+    sources = [path.read_text() for path in tmp_path.glob("tux_kernel_*.py")]
+    assert any(source.startswith('"""Exchange(count_both)"""') for source in sources)
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 class Small(Program):

@@ -17,8 +17,8 @@ from tux.cli.main import main
 from tux.engine.training import Training
 from tux.graph.topology import Topology
 from tux.program.sources import find
-from tux.run.options import RunOptions
-from tux.run.session import run
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 from tux.stages import Exchange, Generate, GlobalSync, MiniBatch, scope
 from tux.stages.generate import ABREAST
 

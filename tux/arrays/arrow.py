@@ -250,7 +250,7 @@ def _arrow(column: Column) -> Any:
         return _arrow(column.values).take(pa.array(column.codes))
     return (
         pa.array(column)
-        if column.dtype.kind in "iufb"
+        if column.dtype.kind in "iufbMm"
         else pa.array(column.tolist(), pa.large_string())
     )
 
@@ -526,9 +526,16 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
             }
         else:
             table_columns[name] = pa.FixedSizeListArray.from_arrays(
-                pa.array(array.reshape(-1)), array.shape[1]
+                _arrow(array.reshape(-1)), array.shape[1]
             )
     return pa.table(table_columns)
+
+
+def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
+    """Columns as a stream of the Arrow C data interface, as `__arrow_c_stream__` returns it:
+    arrays (n,), arrays (n, k) as lists of fixed size, and `Lists`.
+    """
+    return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
 @contextmanager

@@ -49,6 +49,9 @@ class EdgeData:
     classes: tuple[str, ...] = ()  # what labels of -1 and +1 stand for
     # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
     categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    # by vertex type, the type in which its ids were given, where it is not plain: see
+    # `tux.arrays.given`
+    id_types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -32,9 +32,11 @@ def distinct(values: np.ndarray) -> np.ndarray:
 
 
 def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
-    """One column of several; None if no type holds all, as some are negative and others beyond
-    int64.
+    """One column of several, a single one as it is; None if no type holds all, as some are negative
+    and others beyond int64.
     """
+    if len(pieces) == 1:
+        return pieces[0]
     pieces = [np.empty(0, np.int32), *pieces]
     if np.result_type(*pieces).kind != "f":
         return np.concatenate(pieces)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 
 
@@ -51,13 +52,15 @@ def from_networkx(
     ends: tuple[str, str] = ("vertex", "vertex"),
     fields: Mapping[str, Any] | None = None,
     weight: str | None = None,
+    against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
     """The edges of a networkx graph. Nodes are ids: all integers or all strings. Nodes without an
     edge are vertices too.
 
     An edge of an undirected graph becomes two, one in each direction, a self-loop one. `fields`
     maps edge attributes to the dtypes of the data fields they become; `weight` names an attribute
-    to be field "value" (float32), 1 where absent.
+    to be field "value" (float32), 1 where absent. With ids `against`, of other edges, nodes that
+    these have keep their indices.
 
     If the ends are of two types, a node is ``(type, id)``, as `to_networkx` makes it, or has the
     attribute ``bipartite``, 0 for the first type and 1 for the second; an undirected edge then runs
@@ -95,6 +98,7 @@ def from_networkx(
         _column(dst),
         columns,
         vertices={end: _column(nodes) for end, nodes in vertices.items()},
+        against=against,
     )
 
 

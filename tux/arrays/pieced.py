@@ -25,12 +25,18 @@ class Pieced:
         return Pieced(parts[0].dtype, rows, (piece for part in parts for piece in part.pieces))
 
     def whole(self) -> np.ndarray:
-        """All numbers as one array (rows,); a piece is given up when it is copied."""
-        out, done = np.empty(self.rows, self.dtype), 0
+        """All numbers as one array (rows,); a piece is given up when it is copied. One that is all
+        of them, and nobody else's, is not copied.
+        """
+        out: np.ndarray | None = None
+        done = 0
         for piece in self.pieces:
+            if len(piece) == self.rows and piece.flags.owndata and piece.dtype == self.dtype:
+                return piece
+            out = np.empty(self.rows, self.dtype) if out is None else out
             out[done : done + len(piece)] = piece
             done += len(piece)
-        return out
+        return np.empty(self.rows, self.dtype) if out is None else out
 
 
 def drained(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:

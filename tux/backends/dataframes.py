@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tux.arrays.arrow import parquet_table
-from tux.backends.run import run
+from tux.backends.run import error_told, run
 from tux.backends.spark import Spark
-from tux.base.errors import TuxError
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 
 def train(
@@ -52,9 +51,7 @@ def train(
         if code := run(
             program, data, test, options, on=where, machines=machines, say=say, warn=warn
         ):
-            error = TuxError(" ".join(line.strip() for line in told[-3:]) or f"exit code {code}")
-            error.exit_code = code
-            raise error
+            raise error_told(told, code)
         paths = {
             name: Path(str(options.out), "model", f"{name}.parquet") for name in program.vertices
         }

@@ -21,8 +21,8 @@ from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
 from tux.base.signals import ending_deferred, ending_ignored
 from tux.cluster.restarts import Restarts
-from tux.run.checkpoints import are_in, latest
-from tux.run.claim import LOCK
+from tux.runs.checkpoints import are_in, latest
+from tux.runs.claim import LOCK
 
 NEWS = 0.5
 """Seconds for which a machine is asked for news at a time."""

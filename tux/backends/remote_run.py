@@ -22,10 +22,10 @@ from tux.io.detect import Format
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
-from tux.run.folder import Run, read_run, write_run
-from tux.run.machine_share import MachineShare
-from tux.run.options import MEMORY, RESTARTS, RunOptions
-from tux.run.why_whole import Asked, Found, why_whole
+from tux.runs.folder import Run, read_run, write_run
+from tux.runs.machine_share import MachineShare
+from tux.runs.options import MEMORY, RESTARTS, RunOptions
+from tux.runs.why_whole import Asked, Found, why_whole
 
 COLUMNS = 120
 TRAIN, TEST = "data.parquet", "test.parquet"

@@ -1,4 +1,4 @@
-"""A run on the machines of a back-end, as `tux.run.session.run` is one on this machine::
+"""A run on the machines of a back-end, as `tux.runs.session.run` is one on this machine::
 
 from tux.backends.run import run
 
@@ -7,15 +7,27 @@ run(MF(rank=8), "/shared/ratings.csv", options=RunOptions(out="run1"), on="ray",
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tux.backends.contract import Backend
 from tux.backends.driver import Driver
 from tux.backends.remote_run import remote_run
-from tux.base.errors import UsageError
+from tux.base.errors import (
+    DataError,
+    DeadlinePassed,
+    DiskError,
+    Interrupted,
+    PeerLost,
+    Refused,
+    TuxError,
+    UsageError,
+)
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
+
+ERROR, AT = "error: ", "  at "
+"""How the first line of an error begins on standard error, and that of its place."""
 
 
 def run(
@@ -62,3 +74,30 @@ def named(name: str) -> Backend:
 
             return Spark()
     raise UsageError(f"no back-end {name!r}", do="there are local, ray and spark")
+
+
+KINDS: tuple[type[TuxError], ...] = (
+    TuxError,
+    UsageError,
+    DataError,
+    PeerLost,
+    DeadlinePassed,
+    DiskError,
+    Refused,
+    Interrupted,
+)
+
+
+def error_told(lines: Sequence[str], code: int) -> TuxError:
+    """The error with which the command of machine 0 has ended, by its exit code and the lines of
+    its standard error.
+    """
+    kind = next((kind for kind in KINDS if kind.exit_code == code), TuxError)
+    begins = [at for at, line in enumerate(lines) if line.startswith(ERROR)]
+    if not begins:
+        what = " ".join(line.strip() for line in lines[-3:]) or "the run has failed"
+        return kind(f"{what} (exit code {code})")
+    what, *more = lines[begins[-1] :]
+    where = next((line.strip() for line in more if line.startswith(AT)), "")
+    do = next((line.strip() for line in more if line[:1] == " " and not line.startswith(AT)), "")
+    return kind(what.removeprefix(ERROR), where=where.removeprefix(AT.strip()).strip(), do=do)

@@ -20,7 +20,7 @@ from tux.backends.remote_run import TEST, TRAIN
 from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
 from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
-from tux.run.machine_share import MachineShare
+from tux.runs.machine_share import MachineShare
 
 PAUSE = 1.0
 """Seconds between two looks at what Spark has."""

@@ -10,7 +10,7 @@ from typing import Any
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.program.program import Program
-from tux.run.options import RunOptions
+from tux.runs.options import RunOptions
 
 FILES = ("vocab", "stop", "labels")
 FLAGS = {
@@ -19,7 +19,7 @@ FLAGS = {
     **{name: f"--{name}" for name in ("threads", "racing", "check", "partitioner", "restarts")},
     **{"on_bad_row": "--on-bad-row", "every": "--eval-every", "keep": "--keep"},
     **{"deadline": "--timeout", "checkpoint_every": "--checkpoint-every"},
-    "judge_repeats": "--judge-repeats",
+    **{"judge_repeats": "--judge-repeats", "judge_top": "--judge-top", "log": "--log"},
 }
 """The flag of each option that has one of its own."""
 

@@ -41,7 +41,8 @@ def named(data: object) -> str:
     """What messages call the data: the file's name, "standard input", or "the data" if they come
     from no file. Of several files it is the first one's name, and how many others there are.
     """
-    if isinstance(data, list | tuple) and data:
+    paths = isinstance(data, list | tuple) and all(isinstance(p, str | os.PathLike) for p in data)
+    if isinstance(data, list | tuple) and data and paths:
         first = named(data[0])
         return first if len(data) == 1 else f"{first} and {plural(len(data) - 1, 'other')}"
     if not isinstance(data, str | os.PathLike):

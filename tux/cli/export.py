@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tux.cli import show
 from tux.cli.flags import Flags
-from tux.run.export import check_format, export, exporter
+from tux.runs.export import check_format, export, exporter
 
 
 def command(argv: list[str]) -> int:
@@ -35,9 +35,12 @@ def command(argv: list[str]) -> int:
         help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
     )
     args = flags.parse(argv)
+    show.phase(f"look at {args.dir}")
     check_format(args.dir, args.format)
     write = exporter(args.out, args.format, args.labels, warn=show.warn)
+    show.phase(f"make {args.format} of the model")
     arrays = export(args.dir, args.format, warn=show.warn)
+    show.phase(f"write {args.out}")
     write(arrays)
     shapes = ", ".join(
         f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items()

@@ -16,10 +16,13 @@ from typing import Any, NoReturn
 
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
+from tux.cli.widths import room, wrapped
 from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
 from tux.protocol.marks import Every
+
+HELP = 80  # columns of a help text where there is no terminal
 
 # prefix of the names under which a program's parameters are kept apart from the command's own
 OWN = "parameter "
@@ -79,12 +82,14 @@ class Flags(argparse.ArgumentParser):
 
     def __init__(self, prog: str, about: str, usage: str, sections: Sequence[str] = ()) -> None:
         def layout(prog: str) -> argparse.HelpFormatter:
-            return argparse.RawDescriptionHelpFormatter(prog, max_help_position=30)
+            return argparse.RawDescriptionHelpFormatter(
+                prog, max_help_position=30, width=room(HELP) - 2
+            )
 
         super().__init__(
             prog,
             f"{prog} {usage}",
-            about,
+            wrapped(about, room(HELP), hang=0),
             formatter_class=layout,
             allow_abbrev=False,
             add_help=False,

@@ -83,6 +83,7 @@ def _generate_ratings(argv: list[str]) -> int:
     from tux.synthetic.ratings import ratings, write_ratings
 
     share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+    show.phase("make ratings")
     data = ratings(
         args.users,
         args.items,
@@ -92,6 +93,7 @@ def _generate_ratings(argv: list[str]) -> int:
         test_share=share,
         seed=args.seed,
     )
+    show.phase(f"write {args.out}")
     rows = write_ratings(data, args.out, args.test)
     for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
@@ -135,7 +137,9 @@ def _generate_corpus(argv: list[str]) -> int:
 
     written_as(args.out, args.vocab)
     sizes = (args.documents, args.vocabulary, args.topics, args.tokens)
+    show.phase("make a corpus")
     data = corpus(*sizes, alpha=args.alpha, beta=args.beta, seed=args.seed)
+    show.phase(f"write {args.out}")
     write_corpus(data, args.out, args.vocab)
     show.say(
         f"{args.out}: {args.documents:,} documents, {len(data):,} pairs of document and word, "
@@ -182,7 +186,9 @@ def _generate_clicks(argv: list[str]) -> int:
     check_names(args.out, args.test)
     share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     weights = args.weights or max(1, args.features // 10)
+    show.phase("make clicks")
     data = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
+    show.phase(f"write {args.out}")
     rows = write_clicks(data, args.out, args.test)
     for path, count in zip((args.out, args.test), rows, strict=True):
         if path:
@@ -201,11 +207,13 @@ def _generate_graph(argv: list[str]) -> int:
         "[flags] --out FILE",
     )
     args = _sized(flags, argv, vertices=2_000, edges=20_000)
-    from tux.run.predict import writer
+    from tux.runs.predict import writer
     from tux.synthetic.graph import graph
 
     write = writer(args.out)
+    show.phase("make a graph")
     source, target = graph(args.vertices, args.edges, seed=args.seed)
+    show.phase(f"write {args.out}")
     write({"source": source, "target": target})
     show.say(f"{args.out}: {len(source):,} edges")
     return 0

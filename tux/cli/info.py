@@ -15,9 +15,9 @@ from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import detect
 from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
-from tux.run.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
-from tux.run.sizes import COUNTED
-from tux.run.state import state, went_on
+from tux.runs.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
+from tux.runs.sizes import COUNTED
+from tux.runs.state import state, went_on
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 

@@ -1,5 +1,5 @@
-"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``info``,
-``doctor``.
+"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``watch``,
+``info``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -31,6 +31,7 @@ ABOUT = {
     "generate": "write ratings, a corpus, samples or a graph with known truth",
     "predict": "score pairs of ids, or new rows such as documents, by a trained model",
     "export": "write what other programs want of a trained model",
+    "watch": "show a run in a browser, while it goes on and afterwards",
     "info": "tell what is in a run's folder or a file of edges",
     "doctor": "examine this installation and machine",
 }
@@ -159,9 +160,11 @@ def _command(argv: list[str]) -> int:
             f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
     first = {"run": _run, "partition": _partition, "generate": generate}
-    return {**first, "predict": _predict, "export": _export, "info": _info, "doctor": _doctor}[
-        name
-    ](rest)
+    others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
+    if name == "watch":
+        return _watch(rest)
+    with show.beside(name):
+        return {**first, **others}[name](rest)
 
 
 def _help() -> str:
@@ -208,6 +211,12 @@ def _export(argv: list[str]) -> int:
     return command(argv)
 
 
+def _watch(argv: list[str]) -> int:
+    from tux.cli.watch import command
+
+    return command(argv)
+
+
 def _info(argv: list[str]) -> int:
     flags = Flags(
         "tux info",
@@ -237,6 +246,7 @@ def _info(argv: list[str]) -> int:
             f"--types {args.types} are not two types",
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
+    show.phase(f"look at {args.path}")
     show.pairs(info(args.path, (first, second), args.columns))
     return 0
 
@@ -245,6 +255,7 @@ def _doctor(argv: list[str]) -> int:
     Flags("tux doctor", "Examine this installation and machine.", "").parse(argv)
     from tux.cli.doctor import examine
 
+    show.phase("compile a kernel")
     findings, well = examine()
     show.pairs(findings)
     show.say("all is well" if well else "something is wrong; see above")

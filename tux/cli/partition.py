@@ -25,11 +25,11 @@ from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
-from tux.run import plots
-from tux.run.assignments import read_assignment, write_assignment, write_folder
-from tux.run.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
-from tux.run.untyped import Graph, read_graph, read_sampled, read_whole
-from tux.run.vertex_tables import read_tables, with_tables
+from tux.runs import plots
+from tux.runs.assignments import read_assignment, write_assignment, write_folder
+from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
+from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
+from tux.runs.vertex_tables import read_tables, with_tables
 
 SEE = "see tux partition --help"
 
@@ -227,13 +227,16 @@ def _write(
             )
         show.say(f"{args.json}: all figures")
     if args.plot:
+        show.phase(f"draw {args.plot}")
         plots.save(args.plot, [(row.name, row.quality) for row in order if row.quality], best.name)
         show.say(f"{args.plot}: pictures of them")
     assert best.parts is not None
     if args.assignment:
+        show.phase(f"write {args.assignment}")
         write_assignment(args.assignment, best.parts)
         show.say(f"{args.assignment}: the part of each edge by {best.name}")
     if args.out:
+        show.phase(f"read {args.graph} whole")
         whole = (
             graph.edges
             if graph.sampled
@@ -243,5 +246,6 @@ def _write(
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
         whole = with_tables(whole, tables, lambda text: None)
+        show.phase(f"write {args.out}")
         write_folder(args.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
         show.say(f"{args.out}: cut by {best.name}, for tux run APP {args.out}")

@@ -19,10 +19,10 @@ from tux.io.input_files import Files, Piece, input_files, listed, pieces_of
 from tux.io.input_shares import read_share
 from tux.io.text import without_skipping
 from tux.loading.plan import IN_SHARES, Plan
-from tux.run.in_shares import shared_out
-from tux.run.loader_process import LoadingJob
-from tux.run.loading import LoadedGraph, load_in_shares
-from tux.run.untyped import ONE, TWO, by_format, numbered
+from tux.runs.in_shares import shared_out
+from tux.runs.loader_process import LoadingJob
+from tux.runs.loading import LoadedGraph, load_in_shares
+from tux.runs.untyped import ONE, TWO, by_format, numbered
 
 NOT_IN_SHARES = {
     "imports": "--import",

@@ -1,35 +1,44 @@
 """The body of ``tux predict``: for pairs of ids, or the rows of a file, whichever the model's
-program predicts; or an id's nearest.
+program predicts; the best items for each user; or an id's nearest.
 """
 
 from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import nullcontext
 
 import numpy as np
 
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, vertex_tables
-from tux.run.nearest import COUNT, nearest_of
-from tux.run.options import Reading
-from tux.run.predict import predict, predict_rows, writer
+from tux.cli.flags import Flags, at_least, vertex_tables
+from tux.runs.nearest import COUNT, nearest_of
+from tux.runs.options import Reading
+from tux.runs.predict import pieces_writer, predict, predict_rows, writer
+from tux.runs.top import top
+from tux.runs.watcher import Silent
+
+ASKED = {"DATA": "data", "--pairs FILE": "pairs", "--top N": "top", "--nearest ID": "nearest"}
+"""What may be asked for, one of them."""
+
+OF_ONE = {
+    "--count": ("count", "--nearest ID"),
+    "--field": ("field", "--nearest ID"),
+    "--for": ("users", "--top N"),
+    "--exclude": ("exclude", "--top N"),
+}
+"""Flags that belong to one of them alone."""
 
 
 def command(argv: list[str]) -> int:
-    """Do what ``tux predict`` with these arguments says. Raises what `predict` and
-    `predict_rows` do.
+    """Do what ``tux predict`` with these arguments says. Raises what `predict`, `predict_rows`,
+    `top` and `nearest_of` do.
     """
     args = _flags().parse(argv)
-    if sum(each is not None for each in (args.data, args.pairs, args.nearest)) != 1:
-        raise UsageError(
-            "tux predict needs DATA or --pairs FILE or --nearest ID, one of them",
-            do="tux predict --help",
-        )
-    if args.nearest is None and (args.count is not None or args.field):
-        raise UsageError(
-            f"{'--field' if args.field else '--count'} without --nearest ID",
-            do="name the vertex first",
-        )
+    _check(args)
+    if args.top is not None:
+        return _top(args)
     vertices = vertex_tables(args.vertices, ())
     write = writer(args.out) if args.out else shown
     if args.nearest is not None:
@@ -62,13 +71,64 @@ def command(argv: list[str]) -> int:
     return 0
 
 
+def _check(args: Namespace) -> None:
+    """UsageError for flags that do not go together."""
+    asked = [flag for flag, name in ASKED.items() if getattr(args, name) is not None]
+    if len(asked) != 1:
+        raise UsageError(
+            f"tux predict needs {' or '.join(ASKED)}, one of them", do="tux predict --help"
+        )
+    for flag, (name, of) in OF_ONE.items():
+        if getattr(args, name) is not None and of not in asked:
+            raise UsageError(f"{flag} without {of}", do=f"it belongs to {of}; leave it out")
+    if args.top is None:
+        return
+    given = {"--vertices": args.vertices, "--form": args.form, "--vocab": args.vocab}
+    given |= {"--stop": args.stop, "--on-bad-row": args.on_bad_row != "stop" or None}
+    if flags := [flag for flag, value in given.items() if value is not None]:
+        raise UsageError(f"{flags[0]} with --top", do="leave it out: no DATA is read")
+    if args.columns and args.exclude is None:
+        raise UsageError(
+            "--columns with --top, without --exclude FILE",
+            do="they name the columns of its pairs; leave them out",
+        )
+
+
+def _top(args: Namespace) -> int:
+    """The best items, written or shown piece by piece."""
+    write = pieces_writer(args.out) if args.out else None
+    watching = show.watcher() if write else nullcontext(Silent())
+    with watching as watch:
+        watch.phase("load")
+        pieces = top(
+            args.dir,
+            args.top,
+            users=args.users,
+            exclude=args.exclude,
+            columns=args.columns,
+            warn=watch.warn if write else show.warn,
+            progress=watch.share,
+        )
+        watch.phase("recommend")
+        if write:
+            rows = write(pieces)
+        else:
+            for number, columns in enumerate(pieces):
+                shown(columns, header=not number)
+    if write:
+        show.say(f"{args.out}: {plural(rows, 'recommendation')}")
+    return 0
+
+
 def _flags() -> Flags:
     about = (
         "Score pairs of ids, or new rows such as documents, by the model that tux run --out DIR "
-        "has written; or find an id's nearest."
+        "has\nwritten; or list the best items for each user, or the nearest of an id."
     )
     flags = Flags(
-        "tux predict", about, "DIR --pairs FILE | DIR DATA | DIR --nearest ID [--out FILE]"
+        "tux predict",
+        about,
+        "DIR (DATA | --pairs FILE | --top N | --nearest ID) [--out FILE]",
     )
     flags.add_argument("dir", metavar="DIR", help="folder of a run")
     flags.add_argument(
@@ -81,6 +141,23 @@ def _flags() -> Flags:
         "--pairs",
         metavar="FILE",
         help="file whose first two columns, or those named so, are the pairs' ids",
+    )
+    flags.add_argument(
+        "--top",
+        metavar="N",
+        type=at_least(1),
+        help="list the N items with the highest scores for each user",
+    )
+    flags.add_argument(
+        "--for",
+        dest="users",
+        metavar="FILE",
+        help="file of the users to list them for: one id a row [default: all of the model]",
+    )
+    flags.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="file of pairs that are not listed again, such as the ratings of training",
     )
     flags.add_argument(
         "--nearest",
@@ -133,13 +210,14 @@ def _reading(flags: Flags) -> None:
     )
 
 
-def shown(columns: dict[str, np.ndarray]) -> None:
+def shown(columns: dict[str, np.ndarray], *, header: bool = True) -> None:
     """Columns as lines of text, those of (n, width) numbers as one for each number."""
     flat: dict[str, np.ndarray] = {}
     for name, array in columns.items():
+        short = array.astype(str) if array.dtype == np.float32 else array  # no digits of float64
         flat |= (
-            {name: array}
+            {name: short}
             if array.ndim == 1
-            else {f"{name}_{k}": array[:, k].astype(str) for k in range(array.shape[1])}
+            else {f"{name}_{k}": short[:, k] for k in range(array.shape[1])}
         )
-    show.table(flat)
+    show.table(flat, header=header)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
     from tux.program.program import Program
     from tux.program.sources import Source
-    from tux.run.options import RunOptions
-    from tux.run.session import Result
+    from tux.runs.options import RunOptions
+    from tux.runs.session import Result
 
 FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
 SHOWN = 20  # rows of a table
 
 
 def command(argv: list[str]) -> int:
-    """Do what ``tux run`` with these arguments says. Raises what `tux.run.session.run` does."""
+    """Do what ``tux run`` with these arguments says. Raises what `tux.runs.session.run` does."""
     from tux.program import sources
 
     if "--resume" in argv or any(word.startswith("--resume=") for word in argv):
@@ -78,14 +78,14 @@ def _train(source: Source, argv: list[str]) -> int:
     program = _made(source.program, parameters(args))
     if args.explain:
         from tux.cli.explain import explained
-        from tux.run.options import RunOptions
+        from tux.runs.options import RunOptions
 
         RunOptions(racing=args.racing).of(program)
         return explained(program, racing=args.racing)
     if args.on:
         return _elsewhere(program, args, argv)
     from tux.base.crash import advise
-    from tux.run.session import run
+    from tux.runs.session import run
 
     if not (args.check or args.no_jit):
         advise()
@@ -118,6 +118,11 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         raise UsageError("--verify runs on this machine", do=f"leave out --on {args.on}")
     from tux.backends.run import run
 
+    def warned(line: str) -> None:
+        show.phase(f"go on by {args.on}")  # perhaps without it
+        streams.tell(f"{line}\n")
+
+    show.phase(f"place machines by {args.on}")
     options = _options(args, program, None, ["tux", "run", *argv])
     return run(
         program,
@@ -126,8 +131,8 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         options,
         on=args.on,
         machines=args.nnodes or 1,
-        say=show.say,
-        warn=lambda line: streams.tell(f"{line}\n"),
+        say=show.say,  # machine 0 tells itself what it does
+        warn=warned,
     )
 
 
@@ -193,7 +198,7 @@ def _resume(argv: list[str]) -> int:
             else "see tux run --resume --help"
         )
         raise
-    from tux.run.session import resume
+    from tux.runs.session import resume
 
     place = _place(args)
     with show.watcher() as watch:
@@ -236,10 +241,11 @@ def _place(args: Any) -> Place | None:
 def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
     """What the flags say of the run."""
     from tux.program.report import REPEATS
-    from tux.run.options import RunOptions
+    from tux.runs.options import RunOptions
 
     return RunOptions(
         out=None if place and place.rank else args.out,  # machine 0 writes
+        log=None if place and place.rank else args.log,
         seed=args.seed,
         epochs=args.epochs,
         every=args.eval_every,
@@ -254,6 +260,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         slack=args.slack,
         threads=args.threads,
         racing=args.racing,
+        keeps_interrupted=False,
         partitioner=args.partitioner,
         deadline=args.timeout,
         place=place,
@@ -261,6 +268,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
         keep=args.keep,
         restarts=args.restarts,
         judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
+        judge_top=args.judge_top,
         command=command,
     )
 
@@ -268,7 +276,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
 def _tell(result: Result, out: str | None) -> None:
     """The lines at a run's end: its tables, what it has found, and where it is."""
     from tux.cli.info import model_epoch, scores
-    from tux.run.sizes import left_out
+    from tux.runs.sizes import left_out
 
     for name, columns in result.tables.items():
         rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]

@@ -15,9 +15,9 @@ from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
-from tux.run.inputs import judges
-from tux.run.options import MOST_THREADS, RESTARTS
-from tux.run.samples import FORMS
+from tux.runs.inputs import judges
+from tux.runs.options import LOGS, MOST_THREADS, RESTARTS
+from tux.runs.samples import FORMS
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -37,6 +37,7 @@ def run_flags(source: Source, app: str) -> Flags:
         ("data", own, "the run", "workers", "several machines", "other"),
     )
     _data(flags, program)
+    _ranks(flags, program)
     _run(flags, program)
     _workers(flags)
     plain = "run vertex functions as plain Python: slow, but a debugger sees them"
@@ -151,6 +152,21 @@ def _labels(flags: Flags, program: type[Program]) -> None:
         )
 
 
+def _ranks(flags: Flags, program: type[Program]) -> None:
+    """How the model is judged by the best of what it predicts."""
+    first, second = program.edge.ends
+    pairs = not isinstance(program.input, Samples | Bags | Points) and first != second
+    flags.section("data").add_argument(
+        "--judge-top",
+        metavar="K",
+        type=at_least(1),
+        help=f"judge the finished model by the K best {second}s for each {first} of --test, too: "
+        "recall@K, ndcg@K, map@K"
+        if pairs and program.predict is not Program.predict
+        else SUPPRESS,
+    )
+
+
 def _vocabulary(flags: Flags, column: str) -> None:
     """The words behind the columns of bags; `column` is their vertex type."""
     add = flags.section("data").add_argument
@@ -197,6 +213,13 @@ def _run(flags: Flags, program: type[Program]) -> None:
     )
     add(
         "--seed", metavar="N", type=whole, default=0, help="another seed is another run [default 0]"
+    )
+    add(
+        "--log",
+        choices=LOGS,
+        metavar="|".join(LOGS),
+        help="give the records of epochs, parameters and results to MLflow, where its own settings "
+        "say, or to TensorBoard, in DIR/tensorboard",
     )
     _checkpoints(flags)
 

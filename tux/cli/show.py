@@ -2,126 +2,160 @@
 rich; the command line writes here.
 
 Results go to standard output; warnings and errors to standard error, so that
-``tux predict DIR --pairs FILE > scores.csv`` is clean.
+``tux predict DIR --pairs FILE > scores.csv`` is clean. On a terminal no line takes more columns
+than it has, nor more than `tux.cli.widths.MOST`. Files and pipes get each line as it is.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-import shutil
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from tux.base.errors import DiskError, TuxError
 from tux.cli import streams
 from tux.cli.columns import Lines, Precision, number, sentence
+from tux.cli.widths import MOST, aligned, cut, hanging, room, width, wrapped
 
 __all__ = [
     "BEAT",
     "Live",
     "Plain",
+    "beside",
     "fail",
     "grid",
     "number",
     "pairs",
+    "phase",
     "say",
     "table",
     "warn",
     "watcher",
 ]
 
-LOG = 120  # columns of a line in a file or a pipe, unless $COLUMNS says otherwise
 BEAT = 5.0  # seconds after which a silent run says what it is doing
 SURE = 0.02  # how much must be done before it can be told how long the rest takes
 
 
 def say(text: str) -> None:
-    """One line of results."""
+    """One line of results. A command that tells one is no longer silent: see `phase`."""
+    phase("")
     with streams.results():
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{_fitted(text, sys.stdout)}\n")
         sys.stdout.flush()
 
 
 def warn(text: str) -> None:
     """One line about what is odd."""
-    streams.tell(f"warning: {text}\n")
+    streams.tell(f"{_fitted(f'warning: {text}', sys.stderr)}\n")
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
     """What happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
         streams.tell("".join(traceback.format_exception(error)))
-    streams.tell(f"error: {error}\n")
+    streams.tell(f"{_fitted(f'error: {error}', sys.stderr)}\n")
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """A text as it is written to a stream: on a terminal, in lines that fit."""
+    return wrapped(text, room()) if stream.isatty() else text
 
 
 def pairs(rows: dict[str, Any]) -> None:
     """Names and values in two columns."""
-    width = max((len(name) for name in rows), default=0)
+    longest = max((width(name) for name in rows), default=0)
     for name, value in rows.items():
-        say(f"{name:<{width}}  {value}")
+        if sys.stdout.isatty():
+            for line in hanging(name, str(value), longest + 2, room()):
+                say(line)
+        else:
+            say(f"{name:<{longest}}  {value}")
 
 
-def table(columns: dict[str, Any]) -> None:
-    """Arrays (n,) as lines of text with commas and a header."""
-    write = csv.writer(sys.stdout, lineterminator="\n").writerows
+def table(columns: dict[str, Any], *, header: bool = True) -> None:
+    """Arrays (n,) as lines of text with commas and, unless they follow others, a header; on a
+    terminal, as much of each line as fits.
+    """
+    file = _Cut() if sys.stdout.isatty() else sys.stdout
+    write = csv.writer(file, lineterminator="\n").writerows
     with streams.results():
-        write([list(columns)])
+        write([list(columns)] * header)
         write(zip(*(column.tolist() for column in columns.values()), strict=True))
         sys.stdout.flush()
+    if isinstance(file, _Cut) and file.has_cut:
+        warn(f"lines are cut after {room()} columns; a pipe or --out FILE gets them whole")
+
+
+class _Cut:
+    """Standard output that takes as much of each line as fits."""
+
+    def __init__(self) -> None:
+        self.has_cut = False
+
+    def write(self, line: str) -> None:
+        """Write a line with its end."""
+        text = line.rstrip("\n")
+        fitting = cut(text, room())
+        self.has_cut = self.has_cut or fitting != text
+        sys.stdout.write(f"{fitting}\n")
 
 
 def grid(
     header: Sequence[str], rows: Sequence[Sequence[str]], marks: Sequence[str] | None = None
 ) -> None:
     """Rows of text under a header, the first column to the left and the others to the right. Each
-    may have a mark before it; a row with "*" stands out.
+    may have a mark before it; a row with "*" stands out. Where a terminal has no room for all
+    columns, the last ones follow in another table.
     """
     marks = marks or [""] * len(rows)
-    if _rich():
-        from rich.console import Console
-        from rich.table import Table
-
-        first = [""] * any(marks)
-        shown = Table(*first, *header, box=None, header_style="bold", pad_edge=False)
-        for column in shown.columns[len(first) + 1 :]:
-            column.justify = "right"
-        for column in shown.columns:
-            column.no_wrap = True
-        for mark, row in zip(marks, rows, strict=True):
-            cells = [mark, *row] if first else row
-            shown.add_row(*cells, style="bold green" if mark == "*" else None)
-        return Console(highlight=False).print(shown)
     marked = [("", *header), *((mark, *row) for mark, row in zip(marks, rows, strict=True))]
-    widths = [max(map(len, column)) for column in zip(*marked, strict=True)]
-    for row in marked:
-        cells = [
-            f"{cell:<{width}}" if at < 2 else f"{cell:>{width}}"
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        say(f"{cells[0]:<1} {'  '.join(cells[1:])}".rstrip())
+    most = room() if sys.stdout.isatty() else None
+    bare = 2 if most and not any(marks) else 0  # on a terminal, no place is kept for marks
+    styles = ["bold", *("bold green" if mark == "*" else "" for mark in marks)]
+    write = _styled() if _rich(sys.stdout) else lambda line, style: say(line)
+    for lines in aligned(marked, most and most + bare):
+        for row, style in zip(lines, styles, strict=True):
+            for line in row:
+                write(line[bare:], style)
+
+
+def _styled() -> Callable[[str, str], None]:
+    """What writes lines with styles on a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False)
+    return lambda line, style: console.print(line, style=style, markup=False, soft_wrap=True)
 
 
 class Plain:
     """One line an epoch, and one every `beat` seconds in which there is none. A context, as a
-    thread keeps the time.
+    thread keeps the time. Lines go to `tell`; `clock` gives the time in seconds.
     """
 
-    def __init__(self, beat: float = BEAT) -> None:
-        self._beat, self._now, self._since, self._last, self._share = beat, "", 0.0, 0.0, 0.0
+    def __init__(
+        self,
+        beat: float = BEAT,
+        tell: Callable[[str], None] = say,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._beat, self._tell, self._clock = beat, tell, clock
+        self._now, self._since, self._last, self._share = "", 0.0, 0.0, 0.0
         self._missing: set[str] = set()
         self._precision = Precision()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> Plain:
-        self._last = time.monotonic()
+        phase("")  # what goes on is told here from now on
+        self._last = self._clock()
         self._thread.start()
         return self
 
@@ -135,22 +169,31 @@ class Plain:
         self._thread.join()
 
     def _keep(self) -> None:
-        """Say what goes on whenever nothing has been said for a while."""
-        while not self._done.wait(max(self._last + self._beat - time.monotonic(), 0.01)):
-            if time.monotonic() - self._last >= self._beat and self._now:
-                done = f" {self._share:.0%}," if self._share else ""
-                with suppress(OSError, DiskError):  # the next line of the run itself tells it
-                    self.say(f"... {self._now},{done} {self._seconds()}")
+        """Keep the time."""
+        while not self._done.wait(max(self._last + self._beat - self._clock(), 0.01)):
+            self.tick()
+
+    def tick(self) -> None:
+        """Say what goes on if nothing has been said for a while."""
+        if not self._now:
+            self._last = self._clock()  # so that the thread sleeps
+        elif self._clock() - self._last >= self._beat:
+            done = f" {self._share:.0%}," if self._share else ""
+            with suppress(OSError, DiskError):  # the next line of the run itself tells it
+                self.say(f"... {self._now},{done} {self._seconds()}")
 
     def _seconds(self) -> str:
         """Seconds of what goes on and, where it is known how much is done, those that are left."""
-        seconds, share = time.monotonic() - self._since, self._share
+        seconds, share = self._clock() - self._since, self._share
         left = f", about {seconds * (1 - share) / share:.0f} s left" if SURE < share < 1 else ""
         return f"{seconds:.0f} s{left}"
 
     def phase(self, name: str) -> None:
-        """What goes on from now."""
-        self._now, self._since, self._share = name, time.monotonic(), 0.0
+        """What goes on from now; "": nothing that takes long."""
+        now = self._clock()
+        if not self._now:
+            self._last = now
+        self._now, self._since, self._share = name, now, 0.0
 
     def share(self, done: float) -> None:
         """How much of it is done, from 0 to 1."""
@@ -158,8 +201,8 @@ class Plain:
 
     def say(self, text: str) -> None:
         """One line."""
-        self._last = time.monotonic()
-        say(text)
+        self._last = self._clock()
+        self._tell(text)
 
     def warn(self, text: str) -> None:
         """One line on standard error."""
@@ -167,8 +210,7 @@ class Plain:
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """One line: the epoch, seconds, metrics, speed; as much as fits."""
-        room = shutil.get_terminal_size((LOG, 24)).columns
-        line, missing = sentence(record, most, room, self._missing, self._precision)
+        line, missing = sentence(record, most, room(), self._missing, self._precision)
         self.say(line)
         self._left_out(missing)
 
@@ -190,12 +232,13 @@ class Live(Plain):
         from rich.live import Live as Screen
 
         self._lines = Lines()
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, emoji=False)
         self._screen = Screen(
             get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True
         )
 
     def __enter__(self) -> Live:
+        phase("")
         self._screen.start()
         return self
 
@@ -208,50 +251,84 @@ class Live(Plain):
         self._now = ""
         self._screen.stop()
 
+    @property
+    def _room(self) -> int:
+        """The columns that a line may take."""
+        return min(self._console.width, MOST)
+
+    def _print(self, text: str, style: str = "") -> None:
+        """Lines above what goes on."""
+        fitting = wrapped(text, self._room)
+        self._console.print(fitting, style=style, markup=False, soft_wrap=True)
+
     def say(self, text: str) -> None:
         """One line above what goes on."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._print(text)
 
     def warn(self, text: str) -> None:
         """One line above what goes on, marked."""
         if sys.stderr.isatty():
-            self._console.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
+            self._print(f"warning: {text}", "yellow")
         else:
             warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """One row more, below the header if the columns are new or have changed."""
-        header, row, missing = self._lines.add(record, most, self._console.width)
+        header, row, missing = self._lines.add(record, most, self._room)
         if header:
             self._left_out(missing)
             self._console.print(header, style="bold", markup=False, soft_wrap=True)
         self._console.print(row, markup=False, soft_wrap=True)
 
     def _render(self) -> Any:
-        """The line of what goes on, cut where the terminal ends."""
+        """The line of what goes on, cut where it has no more room."""
         from rich.text import Text
 
-        busy: Any = Text(
-            f"{self._now}, {self._seconds()}" if self._now else "",
-            style="dim",
-            no_wrap=True,
-        )
-        if self._now and self._share:
-            from rich.columns import Columns
-            from rich.progress_bar import ProgressBar
+        text = f"{self._now}, {self._seconds()}" if self._now else ""
+        if not self._now or not self._share:
+            return Text(cut(text, self._room), style="dim", no_wrap=True)
+        from rich.columns import Columns
+        from rich.progress_bar import ProgressBar
 
-            busy = Columns([ProgressBar(total=1, completed=min(self._share, 1), width=30), busy])
-        return busy
+        bar = min(30, self._room // 3)
+        busy = Text(cut(text, self._room - bar - 1), style="dim", no_wrap=True)
+        return Columns([ProgressBar(total=1, completed=min(self._share, 1), width=bar), busy])
 
 
 def watcher() -> Plain:
     """The live table on a terminal that can show it, plain lines elsewhere."""
-    return Live() if _rich() else Plain()
+    return Live() if _rich(sys.stdout) else Plain()
 
 
-def _rich() -> bool:
-    """Whether standard output is a terminal that can do more than lines."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+_beside: Plain | None = None  # what tells on standard error what a command does
+
+
+@contextmanager
+def beside(name: str) -> Iterator[Plain]:
+    """A command that is not silent for long: what it does, at first `name`, is told on standard
+    error every `BEAT` seconds, until it has a `watcher`.
+    """
+    global _beside
+    with Plain(BEAT, lambda line: streams.tell(f"{_fitted(line, sys.stderr)}\n")) as telling:
+        before, _beside = _beside, telling
+        telling.phase(name)
+        try:
+            yield telling
+        finally:
+            _beside = before
+
+
+def phase(name: str) -> None:
+    """What a command without a `watcher` does from now on; "": nothing that takes long, or what its
+    results tell.
+    """
+    if _beside is not None:
+        _beside.phase(name)
+
+
+def _rich(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that can do more than lines."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def listing(entries: Mapping[str, str]) -> str:

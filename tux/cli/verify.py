@@ -12,9 +12,9 @@ from tux.cli import show
 
 if TYPE_CHECKING:
     from tux.program.program import Program
-    from tux.run.inputs import Data
-    from tux.run.options import RunOptions
-    from tux.run.verify import Difference, Verified
+    from tux.runs.inputs import Data
+    from tux.runs.options import RunOptions
+    from tux.runs.verify import Difference, Verified
 
 
 def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
@@ -22,7 +22,7 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     workers or on the shares of edges though no field is changed in place, if plain Python computes
     something else, or if a run failed.
     """
-    from tux.run.verify import EPOCHS, verify
+    from tux.runs.verify import EPOCHS, verify
 
     if options.out is not None or options.place is not None:
         raise UsageError(

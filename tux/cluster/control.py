@@ -15,6 +15,7 @@ from tux.base.errors import TuxError
 from tux.engine.records import COSTS
 from tux.engine.shard import Digest
 from tux.engine.state import Head
+from tux.engine.timeline import Sample
 from tux.protocol.message import BadMessage, Kind, Message
 
 MOST_BYTES = 1 << 20
@@ -83,6 +84,12 @@ class Record(msgspec.Struct, tag="record", frozen=True):
     """One epoch of one worker."""
 
     fields: dict[str, int | float]
+
+
+class Worked(msgspec.Struct, tag="worked", frozen=True):
+    """What a worker has done since it said so last. Nobody waits for it."""
+
+    sample: Sample
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):
@@ -208,6 +215,7 @@ Control = (
     | Until
     | Go
     | Record
+    | Worked
     | Pass
     | Passed
     | Reached

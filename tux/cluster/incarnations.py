@@ -24,6 +24,7 @@ from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.restarts import Recovery, Restarts, Start, is_loss
 from tux.engine.spool import SpooledLists
+from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
 
@@ -54,6 +55,7 @@ class Incarnations:
         self._restarts = Restarts(job.restarts, recovery.latest() if recovery else 0)
         self._from, self._number = Start(), 0
         self._ending: tuple[Callable[[], float | None], Callable[[], None]] | None = None
+        self._sampled: Callable[[int, Sample], None] | None = None
         self._launcher = launch(job)
 
     # ---- as a Training
@@ -95,6 +97,11 @@ class Incarnations:
         """
         self._ending = asked, tell
         self._launcher.end_when(asked, tell)
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and the sample whenever a worker sends one."""
+        self._sampled = tell
+        self._launcher.sample_to(tell)
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
@@ -170,6 +177,8 @@ class Incarnations:
         self._launcher = self._launch(self._job)
         if self._ending:
             self._launcher.end_when(*self._ending)
+        if self._sampled:
+            self._launcher.sample_to(self._sampled)
 
     def _prepare(self, error: TuxError, recovery: Recovery) -> None:
         """Choose where the next incarnation goes on, and write its job. Raises the `error` where it

@@ -34,6 +34,7 @@ from tux.cluster.control import (
     Record,
     Trained,
     Until,
+    Worked,
     as_error,
     beat_in,
     control_in,
@@ -55,6 +56,7 @@ from tux.engine.records import merged
 from tux.engine.saved import epoch_in, segments_in
 from tux.engine.segments import Segment
 from tux.engine.spool import SpooledLists
+from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
@@ -94,6 +96,7 @@ class Launcher(LocalWorkers):
         self.has_model = True
         self._asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
+        self._sampled: Callable[[int, Sample], None] = lambda rank, sample: None
         self._trains, self._over, self._ending = False, False, LauncherEnding(job.workers)
         self.socket_thread: SocketThread = SocketThread(
             job.workers,
@@ -173,6 +176,10 @@ class Launcher(LocalWorkers):
         """
         self._asked, self._tell = asked, tell
 
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and the sample whenever a worker sends one."""
+        self._sampled = tell
+
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
@@ -208,6 +215,8 @@ class Launcher(LocalWorkers):
                     records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
                         yield merged(records.pop(epoch))
+                case Worked(sample):
+                    self._sampled(message.source, sample)
                 case (Passed() | Reached() | Kept() | NotKept()) as control:
                     self._keep(message, control)
                 case At(epoch):

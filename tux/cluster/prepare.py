@@ -78,7 +78,7 @@ def prepare(
         bare = partitioned.bare
         del partitioned
         job.write(folder)
-        Training(job.worker(ranks[0]))  # compiles the kernels of all workers
+        _compile(job, ranks[0], phase)
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
         listens()
@@ -87,6 +87,12 @@ def prepare(
     except BaseException:
         job_folder.remove(folder)
         raise
+
+
+def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
+    """Compile the kernels of all workers, as one of them does."""
+    phase("layout and compile")
+    Training(job.worker(rank))
 
 
 def crowded(workers: int) -> str:

@@ -41,6 +41,7 @@ from tux.cluster.control import (
     Record,
     Trained,
     Until,
+    Worked,
     beat_in,
     control_in,
     failed,
@@ -218,6 +219,7 @@ class Peer:
         worker.computes = thread.computes
         training = Training(worker)
         most = self._keep_states(training)
+        worker.timeline.tell_to(lambda sample: self.say(Worked(sample)))
         self._say_hello(ready=True)
         thread.meet(self._meet())
         for record in training.epochs(

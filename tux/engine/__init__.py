@@ -13,4 +13,5 @@ spool       lists on disk that no stage uses
 segments    the same as a part of states
 checks      stages that would lose changes, and models that are not finite
 records     what an epoch's record holds, of one worker and of all
+timeline    what a worker does when, as samples for a page
 """

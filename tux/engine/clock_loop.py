@@ -111,6 +111,7 @@ class ClockLoop:
         return bool(self.worker.inbox)
 
     def _start(self, task: ClockTask) -> None:
+        self.worker.timeline.starts(self.clock.started - self.clock.finished)
         self._tasks[self.clock.start(len(task.segments))] = task
 
     def _is_wanted(self) -> bool | None:
@@ -157,7 +158,7 @@ class ClockLoop:
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send what its synchronisations send."""
         worker, task = self.worker, self._tasks[number]
-        worker.repetition = task.repetition
+        worker.repetition, worker.timeline.clock = task.repetition, self.first + number
         self._switch_to(number, position)
         segment = task.segments[position]
         if segment.here:
@@ -172,6 +173,7 @@ class ClockLoop:
             )
             worker.send_enqueued()
         self.clock.ran(number, answers)
+        worker.timeline.look()
         self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:

@@ -58,7 +58,7 @@ def shares_of(
     epoch: int | None = None,
     **options: Any,
 ) -> Shares:
-    """Cut the edges of a `tux.run.inputs.Inputs` for k workers, which get the `options`. `epoch`:
+    """Cut the edges of a `tux.runs.inputs.Inputs` for k workers, which get the `options`. `epoch`:
     the one that has ended before those of the outlines.
     """
     inputs = replace(

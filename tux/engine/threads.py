@@ -8,7 +8,9 @@ waits looks at a board for some time before it sleeps.
 from __future__ import annotations
 
 import threading
+import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -20,6 +22,12 @@ from tux.rows.turns import STRIDE, has_changed
 
 Work = Callable[[int], None]
 """What a thread is to do; it gets its number, 0 being the main thread's."""
+
+Span = tuple[int, float, float]
+"""The number of a thread, and when it began a job and ended it, by `time.perf_counter`."""
+
+SPANS = 80
+"""Spans of a thread that are kept."""
 
 HEED = 0.1
 """Seconds after which a wait heeds a signal that came just before it began."""
@@ -37,9 +45,15 @@ class _Job:
     """
 
     def __init__(
-        self, work: Work, stop: Callable[[], None], board: np.ndarray, number: int
+        self,
+        work: Work,
+        stop: Callable[[], None],
+        board: np.ndarray,
+        number: int,
+        spans: deque[Span],
     ) -> None:
         self._work, self._stop, self._board, self.number = work, stop, board, number
+        self._spans = spans
         self.errors: list[BaseException] = []
         self.ended: set[int] = set()  # numbers of threads
         self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after each change of `ended`
@@ -49,7 +63,10 @@ class _Job:
         if number in self.ended:
             return
         try:
+            start = time.perf_counter()
             self._work(number)
+            if number:
+                self._spans.append((number, start, time.perf_counter()))
         except BaseException as error:
             self.fail(error)
         self.ended.add(number)
@@ -68,6 +85,8 @@ class Threads:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        # the last spans in which threads other than the main one were at work
+        self.spans: deque[Span] = deque(maxlen=SPANS * min(count - 1, 16))
         self._owner = threading.get_ident()
         self._jobs: list[SimpleQueue[_Job | None]] = []
         # the number of the last job, and of the last one that each thread has ended
@@ -84,7 +103,7 @@ class Threads:
         """
         self._start()
         self._given += 1
-        job = _Job(work, stop, self._board, self._given)
+        job = _Job(work, stop, self._board, self._given, self.spans)
         while len(job.ended) < self.count:
             try:
                 for jobs in self._jobs:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 from tux.engine.checks import (
@@ -20,6 +21,7 @@ from tux.engine.model_copy import ModelCopy
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
 from tux.engine.state import Counts, Head, State, arrays_of, other_program, put_back
+from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, of_graph
 from tux.program.program import STAGED, has_converged, stages_of
@@ -126,12 +128,14 @@ class Training:
         All workers of a job see the same metrics, so they stop at the same epoch. For a run that
         the user asks to end, see `end_when`.
         """
+        self.worker.timeline.begin()
         try:
             yield from self._epochs(most, every, patience, keep_best=keep_best)
         except EndedEarly:
             kept = self._last_model or self._best_model
             self.ended_early, self.has_model = True, bool(kept)
             kept.put_back()
+        self.worker.timeline.end()
         if self.best_epoch != self.worker.epoch:
             self._best_model.put_back()
 
@@ -187,6 +191,10 @@ class Training:
         one is kept there, and without an epoch before there is no model (`has_model`).
         """
         self.asked, self._tell, self._keeps_last = asked, tell, keeps_last
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with 0, the worker's rank here, and each sample of its timeline."""
+        self.worker.timeline.tell_to(partial(tell, 0))
 
     # ---- states
 

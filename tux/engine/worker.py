@@ -22,6 +22,7 @@ from tux.engine.initial import fill_rows
 from tux.engine.spool import Scratch, Spool
 from tux.engine.state import added
 from tux.engine.threads import Threads
+from tux.engine.timeline import Timeline
 from tux.graph.local import Edges, Graph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
@@ -73,6 +74,7 @@ class Worker:
         self._start_counters()
         self._connect_to_nobody()
         self._allocate()
+        self.timeline = Timeline(self)
         fill_rows(self)
 
     def _start_counters(self) -> None:
@@ -231,8 +233,9 @@ class Worker:
         """Wait for the next message and take it. What the server does meanwhile is no waiting."""
         start, served = time.perf_counter(), self.server.seconds
         self.take(self.receive())
-        seconds = time.perf_counter() - start
-        self.seconds["wait"] += max(seconds - (self.server.seconds - served), 0.0)
+        end = time.perf_counter()
+        self.seconds["wait"] += max(end - start - (self.server.seconds - served), 0.0)
+        self.timeline.note("wait", start, end)
 
     def execute(
         self, steps: Sequence[Step], slack: int | None = None, cuts: Cuts | None = None
@@ -274,6 +277,7 @@ class Worker:
         """
         if counted and message.dest != self.rank:
             self.bytes_sent[table] += message.nbytes
+            self.timeline.sent[message.dest] += message.nbytes
         self._enqueued.append(message)
 
     def send_enqueued(self) -> None:
@@ -285,8 +289,8 @@ class Worker:
             self.send(message)
 
     def timed(self, what: str) -> Timed:
-        """Add the time of the body to ``seconds[what]``."""
-        return Timed(self.seconds, what)
+        """Add the time of the body to ``seconds[what]``, and note it as a span."""
+        return Timed(self.seconds, what, self.timeline)
 
     def forget_metrics(self) -> None:
         """Set the context's metrics to NaN, so that one which is not computed in an epoch is not
@@ -305,20 +309,22 @@ class Worker:
 
 
 class Timed:
-    """Adds the time of its body to ``seconds[what]``, if nothing is raised.
+    """Adds the time of its body to ``seconds[what]``, and notes it as a span, if nothing is raised.
 
     A class, as it is entered several times a clock: what contextlib makes of a generator takes
     longer.
     """
 
-    __slots__ = ("_seconds", "_start", "_what")
+    __slots__ = ("_seconds", "_start", "_timeline", "_what")
 
-    def __init__(self, seconds: dict[str, float], what: str) -> None:
-        self._seconds, self._what = seconds, what
+    def __init__(self, seconds: dict[str, float], what: str, timeline: Timeline) -> None:
+        self._seconds, self._what, self._timeline = seconds, what, timeline
 
     def __enter__(self) -> None:
         self._start = time.perf_counter()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
-            self._seconds[self._what] += time.perf_counter() - self._start
+            end = time.perf_counter()
+            self._seconds[self._what] += end - self._start
+            self._timeline.note(self._what, self._start, end)

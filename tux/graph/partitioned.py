@@ -284,7 +284,7 @@ def _bare(data: EdgeData) -> EdgeData:
 
 
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
-    """The parts that a run's `tux.run.inputs.Inputs` are, or are cut into."""
+    """The parts that a run's `tux.runs.inputs.Inputs` are, or are cut into."""
     end = program.edge.whole
     if inputs.folder:
         cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test)

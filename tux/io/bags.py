@@ -83,19 +83,35 @@ def read_bags(
     most = None if words is None else len(words)
     asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
     entries = _read(asked, chosen, stop)
-    known = [against[ends[1]]] if against and unknown == "skip" else []
-    entries, column, left_out = _of_known(asked, entries, chosen, words, known)
+    return bags_of(asked, entries, kinds, words, against, unknown=unknown, named=chosen == "text")
+
+
+def bags_of(
+    asked: BagSpec,
+    entries: Entries,
+    kinds: Mapping[str, np.dtype],
+    words: np.ndarray | None,
+    against: Mapping[str, Ids] | None,
+    *,
+    unknown: str,
+    named: bool,
+) -> Bags:
+    """Entries as edges; `words` are those of a vocabulary. Columns that are `named` are words
+    already, of which those that are not in the vocabulary are left out. See `read_bags`.
+    """
+    known = [against[asked.column]] if against and unknown == "skip" else []
+    entries, column, left_out = _of_known(asked, entries, words, known, named=named)
     edges = EdgeData.of(
-        ends,
+        (asked.row, asked.column),
         entries.row,
         column,
         dict.fromkeys(kinds, entries.value),
         against=against,
-        vertices={ends[0]: entries.rows},
+        vertices={asked.row: entries.rows},
         notes=entries.notes,
         rows=len(entries.rows),
-        skipped=bad.count,
-        first_skipped=bad.first,
+        skipped=asked.bad.count,
+        first_skipped=asked.bad.first,
     )
     return Bags(
         edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
@@ -209,12 +225,12 @@ def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> En
 
 
 def _of_known(
-    asked: BagSpec, entries: Entries, form: Form, words: np.ndarray | None, known: list[Ids]
+    asked: BagSpec, entries: Entries, words: np.ndarray | None, known: list[Ids], *, named: bool
 ) -> tuple[Entries, Column, np.ndarray]:
     """What `known_entries` returns, of columns by their ids. Raises `DataError` if nothing is
     left.
     """
-    if form == "text":
+    if named:
         column, known = used(entries.column), known if words is None else [*known, Ids(words)]
     else:
         column = used(_columns(entries.column, words, asked.first))

@@ -8,7 +8,9 @@ left out. A compiled loop counts them by a table of all words so far.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from tux.partition.compiled import compiled
 
 LETTER, DIGIT = 1, 2  # what a character may be in a word; 0: it ends one
 CHARACTERS = 0x110000
+TEXTS = 10_000  # strings in memory that are counted at a time
+SURROGATE = re.compile("[\ud800-\udfff]")
 _START, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -204,9 +208,14 @@ class _Counter:
         )
 
 
-def read_documents(asked: BagSpec, stop: str | os.PathLike[str] | None = None) -> Entries:
+def read_documents(
+    asked: BagSpec,
+    stop: str | os.PathLike[str] | None = None,
+    texts: Sequence[Any] | None = None,
+) -> Entries:
     """Read text, a document a line; lines are numbered from 1, and a blank one is a document
-    without words. See `tux.io.bags.read_bags`.
+    without words. See `tux.io.bags.read_bags`. Or count `texts` in memory, in which a document is a
+    string of any number of lines.
 
     `stop` names a file of words to pass over, cut into words as the text is.
     """
@@ -215,8 +224,7 @@ def read_documents(asked: BagSpec, stop: str | os.PathLike[str] | None = None) -
         counter.count(_text(block, Bad(str(stop), stop=True), 1)[0])
     counter.stops, counter.done = counter.size, 0
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
-    for block in text_blocks(asked.path, asked.bad.places):
-        text, good = _text(block, asked.bad, number)
+    for text, good in _of_file(asked) if texts is None else _of_memory(texts, asked.bad):
         counted = counter.count(text)
         gathered.add(
             np.flatnonzero(good) + number,
@@ -259,3 +267,32 @@ def _text(block: bytes, bad: Bad, number: int) -> tuple[str, np.ndarray]:
                 bad.note(number + at, "the line is not UTF-8 text")
                 lines[at], good[at] = b"", False
         return b"\n".join(lines).decode(), good
+
+
+def _of_file(asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
+    """The lines of a file in blocks, and which are good."""
+    number = 1
+    for block in text_blocks(asked.path, asked.bad.places):
+        text, good = _text(block, asked.bad, number)
+        number += len(good)
+        yield text, good
+
+
+def _of_memory(texts: Sequence[Any], bad: Bad) -> Iterator[tuple[str, np.ndarray]]:
+    """Strings as lines in blocks, and which are good: those that are missing, or that no text in
+    UTF-8 can hold, are not.
+    """
+    for begin in range(0, len(texts), TEXTS):
+        lines = [
+            text.replace("\n", " ") if isinstance(text, str) else None
+            for text in texts[begin : begin + TEXTS]
+        ]
+        good = np.ones(len(lines), np.bool_)
+        for at, line in enumerate(lines):
+            why = "the text is missing" if line is None else ""
+            if line is not None and SURROGATE.search(line):
+                why = "the text holds half of a surrogate pair"
+            if why:
+                bad.note(begin + at + 1, why)
+                lines[at], good[at] = "", False
+        yield "".join(f"{line}\n" for line in lines), good

@@ -28,7 +28,7 @@ class Places:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
         self._starts: list[_Start] = []
         self.pieces = 0  # that have begun
 
@@ -45,7 +45,7 @@ class Places:
         """
         at = bisect_right(self._starts, number, key=lambda start: start.number) - 1
         if at < 0:
-            return f"{self._path}:{unit}{number}"
+            return f"{self.path}:{unit}{number}"
         start = self._starts[at]
         path, begin, _ = start.piece
         before = lines_before(path, begin) if begin and not unit else 0
@@ -91,3 +91,13 @@ class Range:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class MemoryRows(Places):
+    """Where rows of data in memory stand: they are counted from 0, as Python does. Readers number
+    them from 1, as those of files.
+    """
+
+    def of(self, number: int, unit: str = "") -> str:
+        """The place of a row."""
+        return f"{self.path}, row {number - 1}"

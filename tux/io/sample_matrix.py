@@ -10,6 +10,8 @@ are added up, as scipy does.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tux.arrays.ids import MOST, believed
@@ -31,6 +33,32 @@ def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     `DataError` for arrays that are no matrix.
     """
     arrays = read_npz(asked.path, ("format", "shape", "data", "indices", "indptr", "row", "col"))
+    return matrix_rows(arrays, asked, samples)
+
+
+def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
+    """The arrays of a sparse matrix of scipy, as save_npz names them; and those of a dense one,
+    an array (n, m).
+    """
+    arrays: dict[str, Any] = {"shape": matrix.shape, "format": "coo"}
+    if isinstance(matrix, np.ndarray):
+        arrays["row"], arrays["col"] = np.nonzero(matrix)
+        arrays["data"] = matrix[arrays["row"], arrays["col"]]
+    elif matrix.format in ("csr", "csc"):
+        arrays["format"] = matrix.format
+        arrays |= {name: getattr(matrix, name) for name in ("indices", "indptr", "data")}
+    else:
+        entries = matrix.tocoo()
+        arrays |= {name: getattr(entries, name) for name in ("row", "col", "data")}
+    return {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def matrix_rows(
+    arrays: dict[str, np.ndarray], asked: BagSpec, samples: int | None, *, counts: bool = False
+) -> Rows:
+    """The same of arrays that are read already. With `counts`, numbers are to be whole, and at
+    least 1; zeros are no entries.
+    """
     rows, row, column, value = _triples(arrays, asked.path)
     if samples is None and not believed(rows, len(value)):
         raise DataError(
@@ -41,9 +69,9 @@ def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     if samples is not None and samples != rows:
         raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
     row, column, value = summed(row, column, value)
-    least, most = asked.reals()
-    whole = asked.dtype.kind != "f"
-    bad = ~((value >= least) & (value <= most))
+    least, most = asked.counts() if counts else asked.reals()
+    whole = counts or asked.dtype.kind != "f"
+    bad = ~((value >= least) & (value <= most)) & (value != 0)
     if whole:
         bad |= value != np.rint(value)
     keep = np.ones(rows, np.bool_)
@@ -60,7 +88,7 @@ def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     entries = Entries(
         ids, row[good] + row.dtype.type(1), narrow(column[good]), value[good].astype(asked.dtype)
     )
-    return Rows(entries, lambda at: f"{asked.path}:row {at}")
+    return Rows(entries, lambda at: asked.bad.places.of(at, "row "))
 
 
 def _triples(

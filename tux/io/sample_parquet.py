@@ -1,13 +1,17 @@
-"""Samples as the rows of a Parquet file: what a column holds is said by its type."""
+"""Samples as the rows of a Parquet file, or of a table in memory: what a column holds is said by
+its type.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tux.arrays import arrow
+from tux.arrays.frames import Frame
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec
 from tux.io.input_files import pieces_of
@@ -25,7 +29,7 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
     done, (first, *_) = 0, pieces_of(asked.path)
     for piece in pieces_of(asked.path):
         with arrow.parquet_file(piece.path) as file:
-            names, roles = _roles(file.schema_arrow, asked, heads, piece.path)
+            names, roles = _roles(list(file.schema_arrow), asked, heads, piece.path)
             table = table or SampleTable(asked, names, roles)
             if [names, roles] != [table.names, table.roles]:
                 raise DataError(
@@ -45,13 +49,43 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
     return table.whole(lambda row: asked.bad.places.of(row, "row "))
 
 
-def _roles(schema: Any, asked: BagSpec, heads: Heads, path: str) -> tuple[list[str], list[Role]]:
+class _Field(NamedTuple):
+    """A column of a table in memory: its name, and its type in Arrow's words."""
+
+    name: str
+    type: Any
+
+
+def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
+    """The rows of a table in memory, numbered from 1, bad ones counted: as those of a Parquet
+    file.
+    """
+    table: SampleTable | None = None
+    done, picks = 0, list[int]()
+    for batch in frame.batches(range(len(frame.names))):
+        if table is None:
+            columns = zip(frame.names, batch, strict=True)
+            fields = [_Field(name, column.type) for name, column in columns]
+            names, roles = _roles(fields, asked, heads, frame.what)
+            picks = [at for at, role in enumerate(roles) if role != "none"]
+            table = SampleTable(asked, names, roles)
+        step = max(1, CELLS // len(picks))
+        for begin in range(0, len(batch[0]), step):
+            done = _add_batch(table, [(at, batch[at].slice(begin, step)) for at in picks], done)
+    if table is None:
+        raise DataError(f"{asked.path} holds no {asked.row}")
+    return table.whole(lambda row: asked.bad.places.of(row, "row "))
+
+
+def _roles(
+    fields: Sequence[Any], asked: BagSpec, heads: Heads, path: str
+) -> tuple[list[str], list[Role]]:
     """The names of the columns of a file, and what each is."""
-    names: list[str] = list(schema.names)
+    names: list[str] = [field.name for field in fields]
     what = roles_of(names, heads, path)
-    roles = [what.get(at) or _parquet_kind(schema.field(at), path) for at in range(len(names))]
+    roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
     for at, role in enumerate(roles):
-        if role == "weight" and _parquet_kind(schema.field(at), path) != "number":
+        if role == "weight" and _parquet_kind(fields[at], path) != "number":
             raise DataError(f"weight {names[at]} is a column of words", where=path)
     if not {"number", "word"} & set(roles):
         raise DataError(

@@ -24,6 +24,7 @@ from tux.io.bags import known_entries, used
 from tux.io.detect import SAMPLES, Format, detect, ending
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.input_files import Source, input_files, pieces_of
+from tux.io.places import Places
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
     Classes,
@@ -111,11 +112,28 @@ def read_samples(
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
-    heads = Heads(label, weight, labels is not None, require_labels)
-    rows = _rows(asked, chosen, heads, labels, parquet=format is Format.PARQUET)
-    sign, classes, rows = _signs(rows, classes, require_labels, bad)
+    apart = None if labels is None else read_sample_labels(labels)
+    heads = Heads(label, weight, apart is not None, require_labels)
+    rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
+    rule = "Begin each line with one, or give a file of labels." if chosen == "svm" else ""
+    rows = with_labels(rows, asked, heads, apart, Places(str(labels)), rule)
+    return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+
+
+def samples_of(
+    rows: Rows,
+    asked: BagSpec,
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    classes: Classes | None,
+    *,
+    unknown: str,
+    heads: Heads,
+) -> Samples:
+    """Rows as edges, with signs for their labels. See `read_samples`."""
+    sign, classes, rows = _signs(rows, classes, heads.required, asked.bad)
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
-    known = {ends[1]: against[ends[1]]} if against and ends[1] in against else None
+    known = {asked.column: against[asked.column]} if against and asked.column in against else None
     edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
     return Samples(edges, sign, weights, classes, left_out)
 
@@ -160,33 +178,26 @@ def _check(
         )
 
 
-def _rows(
+def with_labels(
+    rows: Rows,
     asked: BagSpec,
-    form: Form,
     heads: Heads,
-    labels: str | os.PathLike[str] | None,
-    *,
-    parquet: bool,
+    apart: SampleLabels | None,
+    places: Places,
+    rule: str = "",
 ) -> Rows:
-    """The rows of a file of some form, at least one, with the labels of another file, if there is
-    one (`apart`).
+    """Rows, at least one, with the labels that stand `apart`, if there are some, at their `places`;
+    `rule`: what a user may do where there are none.
     """
-    apart = None if labels is None else read_sample_labels(labels)
-    rows = _read(asked, form, heads, apart, parquet=parquet)
     if not len(rows.entries.rows):
         raise DataError(
             f"no {asked.row} of {asked.path} is usable"
             + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
         )
-    if apart is not None and labels is not None:
-        return _joined(rows, apart, asked, os.fspath(labels))
+    if apart is not None:
+        return _joined(rows, apart, asked, places)
     if rows.labels is None and heads.required:
-        rule = (
-            "Begin each line with one, or give a file of labels."
-            if form == "svm"
-            else "Give a file of labels."
-        )
-        raise DataError(f"{asked.path} has no labels", do=rule)
+        raise DataError(f"{asked.path} has no labels", do=rule or "Give a file of labels.")
     return rows
 
 
@@ -214,13 +225,14 @@ def _read(
     return Rows(entries, lambda row: line_of(asked.path, row, LINE).place, labels)
 
 
-def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, path: str) -> Rows:
+def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, places: Places) -> Rows:
     """Rows with the labels of another file, which are those of all rows, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart.codes):
-        raise DataError(f"{len(apart.codes):,} labels, but {there:,} {asked.row}s", where=path)
+        what = f"{len(apart.codes):,} labels, but {there:,} {asked.row}s"
+        raise DataError(what, where=places.path)
     codes = apart.codes[rows.entries.rows - 1]
-    return rows._replace(labels=SampleLabels(codes, apart.texts), where=lambda row: f"{path}:{row}")
+    return rows._replace(labels=SampleLabels(codes, apart.texts), where=places.of)
 
 
 def _signs(

@@ -21,7 +21,7 @@ from tux.base.parallel import threads
 from tux.base.text import one_line
 from tux.io.cells import DECIMAL, MARK
 from tux.io.input_files import Piece, pieces_of
-from tux.io.places import Places, Range
+from tux.io.places import MemoryRows, Places, Range
 
 OnBadRow = Literal["stop", "skip"]
 Begin = Callable[[bytes, str], int | None]
@@ -62,6 +62,13 @@ class Bad:
 
     def __post_init__(self) -> None:
         self.places = Places(self.path)
+
+    @classmethod
+    def of_memory(cls, what: str, on_bad_row: OnBadRow) -> Bad:
+        """Those of data in memory, which messages call `what`."""
+        bad = cls(what, stop=on_bad_row == "stop")
+        bad.places = MemoryRows(what)
+        return bad
 
     def note(self, number: int, why: str, unit: str = "") -> None:
         """Row or line `number` is bad."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded
+from tux.arrays.frames import arrow_table, frame_of, has_arrow, held_dates
+from tux.arrays.given import nanoseconds
 from tux.arrays.npy import read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
@@ -73,16 +75,21 @@ def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
 
 
 def memory_columns(table: Any, kind: str) -> dict[str, Column]:
-    """The columns of arrays by name, of a table of Arrow, or of a data frame. Raises `DataError`
-    for anything else.
+    """The columns of arrays by name, or of a table of another library. Raises `DataError` for
+    anything else.
     """
-    if hasattr(table, "column_names") and hasattr(table, "column"):
-        return _of_arrow(table, f"the table of {kind}s")
-    if hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, dict):
-        index = getattr(table, "index", None)
+    columns = getattr(table, "columns", None)
+    index = getattr(table, "index", None)
+    if has_arrow(table) and not hasattr(table, "iloc"):
+        frame = frame_of(table)
+        assert frame is not None
+        return _of_arrow(arrow_table(frame), f"the table of {kind}s", dates=True)
+    if columns is not None and hasattr(table, "__getitem__") and not isinstance(table, dict):
         if getattr(index, "name", None) is not None:  # pandas: the ids, named
             table = table.reset_index()
-        table = {str(name): table[name].to_numpy() for name in table.columns}
+        table = {str(name): _of_pandas(table[name]) for name in table.columns}
+    if isinstance(table, np.ndarray) and table.dtype.names is not None:
+        table = {name: table[name] for name in table.dtype.names}
     if not isinstance(table, Mapping):
         raise DataError(
             f"vertices of type {kind} are given as an object of type {type(table).__name__}",
@@ -94,6 +101,13 @@ def memory_columns(table: Any, kind: str) -> dict[str, Column]:
     }
 
 
+def _of_pandas(column: Any) -> Any:
+    """A column of a data frame as an array; times of a time zone as those of UTC."""
+    if getattr(getattr(column, "dtype", None), "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    return column.to_numpy()
+
+
 def check_lengths(columns: Mapping[str, Column], where: str) -> int:
     """How many rows all columns have; DataError if they differ."""
     lengths = {name: column.rows for name, column in columns.items()}
@@ -103,12 +117,16 @@ def check_lengths(columns: Mapping[str, Column], where: str) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def _of_arrow(table: Any, where: str) -> dict[str, Column]:
-    """The columns of a table of Arrow; those of types that nothing here reads are left out."""
+def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Column]:
+    """The columns of a table of Arrow; those of types that nothing here reads are left out. With
+    `dates`, these are integers, as ids are.
+    """
     columns = {}
-    for name in table.column_names:
+    for at, name in enumerate(table.column_names):
         try:
-            columns[name] = Column(*arrow.table_column(table.column(name)))
+            column = table.column(at)
+            held = held_dates(column) if dates else None
+            columns[name] = Column(*(held or arrow.table_column(column)))
         except DataError:
             continue
     if not columns:
@@ -139,6 +157,8 @@ def _of_array(array: np.ndarray, where: str) -> Column:
     if array.dtype.kind in "UST" and array.ndim == 1:
         text = np.char.decode(array) if array.dtype.kind == "S" else array
         return _of_words(text.astype(STRING))
+    if array.dtype.kind == "M" and array.ndim == 1:
+        return Column(nanoseconds(array), np.isnat(array))
     if array.dtype.kind not in "biuf":
         raise DataError(f"{array.dtype} is neither numbers nor text", where=where)
     array = array.astype(np.int8) if array.dtype.kind == "b" else array
@@ -153,7 +173,7 @@ def _of_words(texts: np.ndarray) -> Column:
 
 def _of_objects(array: np.ndarray, where: str) -> Column:
     """A column of Python's objects, as data frames have of text and of lists."""
-    missing = np.array([_absent(value) for value in array], np.bool_)
+    missing = np.array([absent(value) for value in array], np.bool_)
     known = array[~missing].tolist()
     if all(isinstance(value, str) for value in known):
         texts = ["" if no else value for value, no in zip(array, missing, strict=True)]
@@ -171,7 +191,7 @@ def _of_objects(array: np.ndarray, where: str) -> Column:
     raise DataError("the column holds objects of several kinds", where=where)
 
 
-def _absent(value: Any) -> bool:
+def absent(value: Any) -> bool:
     """Whether an object stands for a missing value: None, NaN, or pandas's own."""
     return (
         value is None

@@ -24,6 +24,7 @@ class Columns(NamedTuple):
     unit: str  # before the line's number: "" of text, else "row "
     taken: Mapping[str, str] = {}  # see `tux.io.vertex_columns.taken`
     notes: tuple[str, ...] = ()
+    first: int = 1  # the number of the first row, where rows are numbered
 
 
 class Rows:
@@ -43,7 +44,7 @@ class Rows:
         """The column of ids, or the rows' numbers."""
         name = self._read.picked.ids
         if name is None:
-            return np.arange(1, len(self.keep) + 1)
+            return np.arange(len(self.keep)) + self._read.first
         column = self._read.columns[name]
         values, missing = column.values, column.missing
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "f":
@@ -154,7 +155,7 @@ class Rows:
 
         def why(row: int) -> str:
             code = code_of[row]
-            line = self._read.lines[first_of[code]]
+            line = self._read.lines[first_of[code]] + self._read.first - 1
             where = f"{self._read.unit or 'line '}{line}"
             return f"{self._kind} {known.values[code]} has a row already, {where}"
 

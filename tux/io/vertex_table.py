@@ -51,11 +51,12 @@ def read_vertices(
     points: bool = False,
 ) -> VertexTable:
     """Read the vertices of type `kind` from a table: a file of text with a line of names, of
-    Parquet, or of numpy's arrays (.npz); or arrays by name, a table of Arrow or a data frame.
+    Parquet, or of numpy's arrays (.npz); or arrays by name, or a table of another library
+    (`tux.arrays.frames`), whose rows are counted from 0.
 
     `wanted` are the fields that are read; None: all columns. With `categories` of before, words
     keep their numbers, and others are bad. With `points`, rows may be without ids: they are
-    numbered from 1; and the table may be without names, or be one array (.npy). See
+    numbered, those of files from 1; and the table may be without names, or be one array (.npy). See
     `tux.io.vertex_columns.pick`.
 
     A row is bad if a value is missing, is not finite, does not fit the field's dtype or length, or
@@ -63,7 +64,11 @@ def read_vertices(
     out and counted. Raises `DataError` with file and line.
     """
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    bad = Bad(path or f"the table of {kind}s", stop=on_bad_row == "stop")
+    bad = (
+        Bad(path, stop=on_bad_row == "stop")
+        if path
+        else Bad.of_memory(f"the table of {kind}s", on_bad_row)
+    )
     read = _read(source, kind, wanted, bad, points)
     rows = Rows(read, bad, kind)
     found: dict[str, np.ndarray | Coded] = {
@@ -124,7 +129,13 @@ def _read(
     used = {name: columns[name] for name in picked.columns}
     count = check_lengths(used, bad.path)
     return Columns(
-        picked, used, np.arange(1, count + 1), "row ", taken(picked), left_out(picked, [*columns])
+        picked,
+        used,
+        np.arange(1, count + 1),
+        "row ",
+        taken(picked),
+        left_out(picked, [*columns]),
+        first=int(isinstance(source, str | os.PathLike)),
     )
 
 

@@ -15,8 +15,9 @@ How a complete set of contributions is folded is the synchronisation's own busin
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +44,10 @@ SENT_BY_WORKERS = (
 )
 
 
+SPANS = 160
+"""Spans of time of a server's work that are kept."""
+
+
 class Server:
     """Keeps the masters of one worker's share of each cut type, and tau's master if it is
     special (rank 0).
@@ -66,7 +71,10 @@ class Server:
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
         # what the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
+        self.bytes_to = [0] * workers  # bytes_sent, by worker
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
+        # the last of it: thread, start, end and clock
+        self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
         self._gather: Gather[Any] = Gather(workers)
 
     def handle(self, message: Message) -> bool:
@@ -112,10 +120,10 @@ class Server:
         with checking(message):
             contributions = self._gather.add((clock, message.sync_id), message.source, payload)
         if contributions is None:
-            self.seconds += time.perf_counter() - start
+            self._spent(start, clock)
             return
         answers = self._serve(sync, clock, contributions)
-        self.seconds += time.perf_counter() - start
+        self._spent(start, clock)
         for worker, answer in enumerate(answers):
             arrays, own = ((), answer) if isinstance(answer, Answer) else (answer, None)
             self._send(
@@ -144,7 +152,7 @@ class Server:
             raise _misplaced(message)
         start = time.perf_counter()
         answers = sync.handle(self, message)
-        self.seconds += time.perf_counter() - start
+        self._spent(start, message.clock)
         for answer in answers:
             self.send(answer)
 
@@ -190,7 +198,14 @@ class Server:
     def _send(self, message: Message, sync: Sync) -> None:
         if message.dest != self.rank:
             self.bytes_sent[sync.table] += message.nbytes
+            self.bytes_to[message.dest] += message.nbytes
         self.send(message)
+
+    def _spent(self, start: float, clock: int) -> None:
+        """Time since `start` was spent for a clock."""
+        end = time.perf_counter()
+        self.seconds += end - start
+        self.spans.append((threading.get_ident(), start, end, clock))
 
     def needs_weights(self, name: str) -> bool:
         """Whether masters of this type, on every worker, need numbers of local edges to fold."""

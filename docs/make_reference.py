@@ -1,0 +1,67 @@
+"""Makes docs/reference.md, the list of all public names, from their docstrings::
+
+python docs/make_reference.py
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import tux
+
+PAGE = Path(__file__).parent / "reference.md"
+
+HEAD = """# Reference
+
+All public names are in `tux`. This page is made by `docs/make_reference.py` from their docstrings;
+on the site, each name has its whole text below the table.
+"""
+
+SECTIONS = {
+    "Running": ("run", "load", "resume"),
+    "What a run returns": ("Run", "History", "Vertices", "Table", "Lists"),
+    "Programs that come with tux": ("MF", "LDA", "WarpLDA", "BlockPG", "DeepWalk", "Walks"),
+    "Estimators, which need scikit-learn": (
+        *("MatrixFactorization", "LatentDirichletAllocation"),
+        *("SparseLogisticRegression", "DeepWalkEmbedding"),
+    ),
+    "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
+    "Fields": ("value", "shared", "delta", "total", "metric", "master", "mirror", "data"),
+    "How fields are combined, and how they begin": (
+        *("argmin", "argmax"),
+        *("constant", "uniform", "normal"),
+    ),
+    "Stages": (
+        *("MiniBatch", "Exchange", "Apply", "GlobalSync"),
+        *("Repeat", "Barrier", "Generate", "Score"),
+    ),
+    "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
+    "What a program tells": ("Report", "Model", "GroundTruth"),
+    "What hooks get": ("Cluster", "EdgeData", "points"),
+    "Errors": (
+        *("TuxError", "UsageError", "ProgramError", "DataError", "DiskError"),
+        *("PeerLost", "DeadlinePassed", "Refused", "Interrupted"),
+    ),
+}
+
+
+def summary(name):
+    """The first sentence of a name's docstring, in one line of a table."""
+    text = inspect.getdoc(getattr(tux, name)) or ""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    sentence = re.split(r"(?<=[a-z`\")])[.](?= |$)", paragraph, maxsplit=1)[0].rstrip(".")
+    return sentence.replace("|", "\\|").replace("``", "`")
+
+
+def page():
+    """The text of the page."""
+    parts = [HEAD]
+    for title, names in SECTIONS.items():
+        rows = "\n".join(f"| `tux.{name}` | {summary(name)} |" for name in names)
+        directives = "\n\n".join(f"::: tux.{name}" for name in names)
+        parts.append(f"## {title}\n\n| name | what it is |\n|---|---|\n{rows}\n\n{directives}\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,74 @@
+"""What a run in memory predicts is what ``tux predict`` says of its folder."""
+
+import logging
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tux
+from tux.runs.predict import predict
+
+PAIRS = ([12, 13, 99], ["item 3", "item 4", "item 0"])
+
+
+@pytest.fixture
+def run(ratings):
+    return tux.run(tux.MF(rank=4), ratings, progress=False, jit=False, epochs=2)
+
+
+def test_pairs_in_memory(run, tmp_path, caplog):
+    run.save(tmp_path / "run1")
+    (tmp_path / "pairs.csv").write_text(
+        "user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(*PAIRS, strict=True))
+    )
+    expected = predict(tmp_path / "run1", tmp_path / "pairs.csv")
+    with caplog.at_level(logging.WARNING):
+        found = run.predict(PAIRS)
+    assert found.tolist() == expected["score"].tolist()
+    assert "1 user of the data never occurred in training" in caplog.text
+    table = run.predict(PAIRS, ids=True)
+    assert table.columns == [*expected] and table["user"].tolist() == PAIRS[0]
+    assert np.array_equal(run.predict(tmp_path / "pairs.csv"), expected["score"])
+
+
+def test_inner_products(run):
+    users, items = run.vertices["user"], run.vertices["item"]
+    at = users.positions(PAIRS[0][:2]), items.positions(PAIRS[1][:2])
+    products = (users["f"][at[0]] * items["f"][at[1]]).sum(axis=1)
+    assert np.allclose(run.predict((PAIRS[0][:2], PAIRS[1][:2])), products, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "data", [{"item": PAIRS[1][:2], "user": PAIRS[0][:2]}, {"a": PAIRS[0][:2], "b": PAIRS[1][:2]}]
+)
+def test_tables_of_pairs(run, data):
+    assert np.array_equal(run.predict(data), run.predict((PAIRS[0][:2], PAIRS[1][:2])))
+
+
+def test_what_holds_no_pairs(run):
+    with pytest.raises(tux.DataError):
+        run.predict({"user": [1]})
+    with pytest.raises(tux.UsageError, match="no option 'colums'\n.*did you mean columns"):
+        run.predict(PAIRS, colums="a,b")
+
+
+def test_new_documents_in_memory():
+    texts = ["apple pear apple", "pear plum", "car bus", "bus car car", "plum apple"]
+    run = tux.run(tux.LDA(topics=2), texts, progress=False, jit=False, epochs=5)
+    shares = run.predict(["apple plum", "bus unknown", ""])
+    assert shares.shape == (3, 2) and np.allclose(shares.sum(axis=1), 1, atol=1e-5)
+    table = run.predict(["apple plum", "bus"], ids=True)
+    assert len(table) == 2 and table.columns[0] == "document"
+
+
+def test_new_samples_in_memory():
+    rng = np.random.default_rng(0)
+    x = sparse.random(60, 8, 0.5, random_state=0, format="csr")
+    y = np.where(x @ rng.normal(size=8) > 0, "yes", "no")
+    run = tux.run(tux.BlockPG(l1=0.1), (x, y), progress=False, jit=False, epochs=5)
+    found = run.predict(x[:10])
+    assert found.shape == (10,) and np.isfinite(found).all()
+    assert np.array_equal(run.predict(x[:10].toarray()), found)
+    every = run.predict(x)
+    assert every[y == "yes"].mean() > every[y == "no"].mean()

@@ -1,0 +1,89 @@
+"""The best items for users, and vertices like others, against all scores in numpy."""
+
+import numpy as np
+import pytest
+
+import tux
+
+
+@pytest.fixture
+def run(ratings):
+    return tux.run(tux.MF(rank=4), ratings, progress=False, jit=False, epochs=2)
+
+
+def by_user(table):
+    """What a table of recommendations says, by user: items and scores in the order of ranks."""
+    found = {}
+    for row in table:
+        items, scores = found.setdefault(row["user"], ([], []))
+        items.append(row["item"])
+        scores.append(row["score"])
+        assert row["rank"] == len(items)
+    return found
+
+
+def test_recommendations_are_the_largest_scores(run):
+    users, items = run.vertices["user"], run.vertices["item"]
+    table = run.recommend(users.ids[[2, 0]], 3)
+    assert table.columns == ["user", "rank", "item", "score"] and len(table) == 6
+    for user, (found, scores) in by_user(table).items():
+        every = run.predict(([user] * len(items), items.ids.tolist()))
+        order = np.argsort(-every)[:3]
+        assert found == items.ids[order].tolist() and np.allclose(scores, every[order], atol=1e-5)
+    assert [*by_user(table)] == users.ids[[2, 0]].tolist()
+
+
+def test_all_users_and_one(run):
+    everybody = by_user(run.recommend(n=2))
+    assert [*everybody] == run.vertices["user"].ids.tolist()
+    one = run.vertices["user"].ids[3].item()
+    assert by_user(run.recommend(one, 2)) == {one: everybody[one]}
+
+
+def test_what_is_excluded_is_not_recommended(run, ratings, tmp_path):
+    user = run.vertices["user"].ids[0].item()
+    best = by_user(run.recommend([user], 3))[user][0]
+    for seen in (([user, 4711, user], [best[0], best[1], "unknown"]), tmp_path / "seen.csv"):
+        if seen == tmp_path / "seen.csv":
+            seen.write_text(f"user,item\n{user},{best[0]}\n")
+        left = by_user(run.recommend([user], 2, exclude=seen))[user][0]
+        assert left == best[1:]
+    everything = ([user] * 7, run.vertices["item"].ids.tolist())
+    assert len(run.recommend([user], 2, exclude=everything)) == 0
+
+
+def test_who_is_not_known(run):
+    with pytest.raises(tux.DataError, match="training has not seen the user 99"):
+        run.recommend([99])
+    with pytest.raises(tux.DataError, match="has not seen 2 users; the first is 98"):
+        run.recommend([98, 99])
+
+
+def test_similar_vertices_are_the_nearest_by_cosine(run):
+    items = run.vertices["item"]
+    units = items["f"] / np.linalg.norm(items["f"], axis=1, keepdims=True)
+    cosines = units @ units[1]
+    cosines[1] = -2
+    order = np.argsort(-cosines)[:2]
+    table = run.similar(items.ids[1], 2)
+    assert table.columns == ["item", "rank", "similar", "cosine"]
+    assert table["similar"].tolist() == items.ids[order].tolist()
+    assert np.allclose(table["cosine"], cosines[order], atol=1e-5)
+    users = run.similar(run.vertices["user"].ids[:2], 3, field="user.f")
+    assert users.columns[0] == "user" and len(users) == 6
+    with pytest.raises(tux.UsageError, match="no vectors 'user.g'"):
+        run.similar([1], field="user.g")
+
+
+def test_a_program_without_inner_products(tmp_path):
+    words = tux.EdgeData.of(("document", "word"), [0, 0, 1], ["a", "b", "a"], {"count": [2, 1, 1]})
+    run = tux.run(tux.LDA(topics=2), words, progress=False, jit=False, epochs=1)
+    with pytest.raises(tux.UsageError, match="inner products"):
+        run.recommend([0])
+    with pytest.raises(tux.UsageError, match="0 words"):
+        run.topics(0)
+
+
+def test_a_program_without_topics(run):
+    with pytest.raises(tux.UsageError, match="MF has no format 'topics'"):
+        run.topics()

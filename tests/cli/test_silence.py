@@ -1,0 +1,170 @@
+"""No command is silent for long: with a clock that goes on only where something takes long, each
+such place must have told what it is.
+"""
+
+import re
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from tux.cli import show
+from tux.cli.main import main
+
+BEAT, LONG = 5.0, 10.0
+
+
+class Clock:
+    """A clock that tests move on; and the watchers that read it."""
+
+    def __init__(self):
+        self.now, self.watchers = 0.0, []
+
+    def __call__(self):
+        return self.now
+
+    def passes(self):
+        """A long time passes, and the watchers look whether they should say something."""
+        self.now += LONG
+        for each in list(self.watchers):
+            each.tick()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What `tux` tells is told by this clock. Real threads keep no time."""
+    clock = Clock()
+
+    class Watching(show.Plain):
+        def __init__(self, beat=BEAT, tell=show.say):
+            super().__init__(beat, tell, clock)
+
+        def __enter__(self):
+            self._last = clock()
+            show.phase("")
+            clock.watchers.append(self)
+            return self
+
+        def __exit__(self, *_):
+            clock.watchers.remove(self)
+
+    monkeypatch.setattr(show, "Plain", Watching)
+    monkeypatch.setattr(show, "BEAT", BEAT)
+    return clock
+
+
+@pytest.fixture
+def slow(clock, monkeypatch):
+    """Make functions slow: each call of one, by the name where it is used, takes long."""
+
+    def make(*names):
+        for name in names:
+            module, _, function = name.rpartition(".")
+            place = import_module(module)
+            found = getattr(place, function)
+
+            def late(*given, _found=found, **named):
+                clock.passes()
+                return _found(*given, **named)
+
+            monkeypatch.setattr(place, function, late)
+
+    return make
+
+
+def told(text):
+    """What was told of as going on."""
+    return [each[1] for each in re.finditer(r"^\.\.\. ([^,\n]+), ", text, re.MULTILINE)]
+
+
+RUN = ["run", "mf", "ratings.csv", "--rank", "2", "--epochs", "1", "--no-jit"]
+
+
+def test_a_run(tux, ratings, slow):
+    slow(
+        "tux.runs.inputs.read_edges",
+        "tux.runs.begin.Worker",
+        "tux.runs.begin.Training",
+        "tux.engine.training.has_converged",
+        "tux.runs.model_files.write_parquet",
+        "tux.runs.finish.model_of",
+    )
+    code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")
+    assert code == 0 and not told(err)
+    begins = ["load", "load", "layout", "compile", "epoch 2"]
+    assert told(out) == [*begins, "end of training", *["save"] * 3, "tables", "judge"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "place", "what"),
+    [
+        (["predict", "run", "--pairs", "pairs.csv"], "tux.runs.predict.read_pairs", "predict"),
+        (["predict", "run", "--nearest", "1"], "tux.runs.nearest.similar", "predict"),
+        (
+            ["export", "run", "--format", "arrays", "--out", "a.npz"],
+            "tux.runs.export._model",
+            "make arrays of the model",
+        ),
+        (["info", "run"], "tux.cli.info.read_run", "look at run"),
+        (["info", "ratings.csv"], "tux.cli.info.read_edges", "look at ratings.csv"),
+        (["doctor"], "tux.cli.doctor._kernel", "compile a kernel"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else None,
+)
+def test_commands_tell_on_standard_error(tux, ratings, here, slow, argv, place, what):
+    assert tux(*RUN, "--out", "run")[0] == 0
+    (here / "pairs.csv").write_text("user,item\n1,1\n")
+    slow(place)
+    code, out, err = tux(*argv)
+    assert code == 0 and set(told(err)) == {what} and not told(out)
+
+
+@pytest.mark.parametrize("kind", ["ratings", "corpus", "clicks", "graph"])
+def test_generate(tux, here, slow, kind):
+    usual = f"tux.synthetic.{kind}.write_{kind}"
+    writes = {"graph": "tux.runs.predict.write_text"}.get(kind, usual)
+    slow(f"tux.synthetic.{kind}.{kind}", writes)
+    code, _, err = tux("generate", kind, "--out", "x.svm" if kind == "clicks" else "x.csv")
+    assert code == 0 and len(told(err)) == 2 and told(err)[1].startswith("write x")
+
+
+def test_partition(tux, ratings, slow):
+    slow("tux.cli.partition.read_graph", "tux.cli.partition.write_folder")
+    slow("tux.runs.compare_cuts.quality")
+    code, out, err = tux(
+        "partition", ratings, "--parts", "2", "--method", "bicut", "--out", "parts"
+    )
+    assert code == 0 and told(out)[0] == f"reading {ratings}" and "bicut (1 of 1)" in told(out)
+    assert told(err) == ["write parts"]
+
+
+def test_a_run_that_goes_on_looks_for_its_checkpoint(tux, ratings, slow):
+    assert tux(*RUN, "--out", "run", "--checkpoint-every", "1")[0] == 0
+    slow("tux.runs.resume.newest")
+    code, out, _ = tux("run", "--resume", "run", "--epochs", "2")
+    assert code == 0 and told(out)[0] == "look for the newest checkpoint"
+
+
+def test_what_takes_long_before_the_first_word(tux, ratings, slow):
+    slow("tux.program.sources.find")
+    code, _, err = tux(*RUN)
+    assert code == 0 and told(err)[0] == "run"
+
+
+def test_a_command_that_has_told_something_is_quiet(clock, capsys):
+    """Such as one that serves a page from then on."""
+    with show.beside("watch"):
+        clock.passes()
+        show.say("http://127.0.0.1:8000")
+        clock.passes()
+        show.phase("end")
+        clock.passes()
+    assert told(capsys.readouterr().err) == ["watch", "end"]
+
+
+def test_columns_that_take_long_to_print(capsys):
+    """The results stay clean."""
+    with show.beside("predict"):
+        show.table({"a": np.arange(2)})
+    assert capsys.readouterr() == ("a\n0\n1\n", "")
+    assert main(["--version"]) == 0

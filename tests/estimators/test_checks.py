@@ -1,0 +1,89 @@
+"""scikit-learn's own checks of estimators, and the few that do not hold."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.utils import estimator_checks as checks
+
+from tux.base.errors import UsageError
+from tux.estimators import (
+    DeepWalkEmbedding,
+    LatentDirichletAllocation,
+    MatrixFactorization,
+    SparseLogisticRegression,
+    conventions,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
+
+OF_MATRICES = [
+    SparseLogisticRegression(random_state=0),
+    LatentDirichletAllocation(n_components=3, max_iter=5, random_state=0),
+]
+REASON = "slopes are kept in 32 bits, so optima agree to 1e-5, where 1e-7 is asked for"
+EXCEPTIONS = {
+    "SparseLogisticRegression": {
+        "check_sample_weight_equivalence_on_dense_data": REASON,
+        "check_sample_weight_equivalence_on_sparse_data": REASON,
+    }
+}
+"""By estimator: checks that fail, and why."""
+
+# of estimators whose data are no matrices of numbers, and for which scikit-learn has no data
+OF_PARAMETERS = [
+    checks.check_estimator_cloneable,
+    checks.check_estimator_repr,
+    checks.check_no_attributes_set_in_init,
+    checks.check_parameters_default_constructible,
+    checks.check_get_params_invariance,
+    checks.check_set_params,
+    checks.check_mixin_order,
+    checks.check_valid_tag_types,
+    checks.check_do_not_raise_errors_in_init_or_set_params,
+]
+
+# scikit-learn's data are fractions, where documents have counts; and classes that are hard to fit
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:LatentDirichletAllocation counts whole occurrences"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.mark.slow
+@checks.parametrize_with_checks(
+    OF_MATRICES,
+    expected_failed_checks=lambda estimator: EXCEPTIONS.get(type(estimator).__name__, {}),
+)
+def test_a_check_of_scikit_learn_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", [MatrixFactorization, DeepWalkEmbedding])
+@pytest.mark.parametrize("check", OF_PARAMETERS, ids=lambda check: check.__name__)
+def test_a_check_of_parameters_holds(kind, check):
+    check(kind.__name__, kind())
+
+
+def test_few_checks_are_excepted():
+    assert sum(map(len, EXCEPTIONS.values())) <= 5
+
+
+def test_without_scikit_learn_one_line_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    with pytest.raises(UsageError, match="the estimators need scikit-learn") as told:
+        runpy.run_path(conventions.__file__)
+    assert told.value.do == "pip install 'tux[sklearn]'"
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_page(tmp_path):
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    path = tmp_path / "page.py"
+    path.write_text("\n".join(blocks), encoding="utf-8")
+    found = runpy.run_path(str(path))
+    assert len(found["best"]) == 10 and found["model"].embedding_.shape == (34, 16)

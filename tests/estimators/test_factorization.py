@@ -1,0 +1,179 @@
+"""Matrix factorization as an estimator: ratings in any form, ids as given, recommendations."""
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from tux.apps.mf import MF
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError
+from tux.estimators import MatrixFactorization
+from tux.runs.options import RunOptions
+from tux.runs.session import run
+
+USERS, ITEMS = 30, 20
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """Users, items and ratings, of which the truth has rank 2; each user has rated 12 items."""
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0.5, 1.5, (USERS, 2)) @ rng.uniform(0.5, 1.5, (2, ITEMS))
+    users = np.repeat(np.arange(USERS), 12)
+    items = np.concatenate([rng.permutation(ITEMS)[:12] for _ in range(USERS)])
+    return users, items, truth[users, items]
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return small().fit(ratings)
+
+
+def small(**given):
+    return MatrixFactorization(4, reg=0.001, max_iter=40, random_state=3).set_params(**given)
+
+
+def test_it_is_the_app(model, ratings):
+    users, items, values = ratings
+    edges = EdgeData.of(("user", "item"), users, items, {"value": values.astype("f4")})
+    program = MF(rank=4, reg=0.001)
+    result = run(program, edges, options=RunOptions(epochs=40, seed=3))
+    user, item = (result.worker.tables[kind].arrays["f"] for kind in ("user", "item"))
+    rows = result.worker.graph.vertices
+    assert np.array_equal(model.user_factors_, user[rows["user"].row_of])
+    assert np.array_equal(model.item_factors_, item[rows["item"].row_of])
+    assert model.n_iter_ == len(result.records) == 40
+    assert model.history_["train_rmse"][-1] == result.records[-1]["train_rmse"]
+    assert model.mean_ == pytest.approx(values.mean())
+    assert model.score(ratings) > 0.9
+
+
+def test_ratings_in_any_form(model, ratings):
+    pd = pytest.importorskip("pandas")
+    users, items, values = ratings
+    named = {"user": users, "item": items, "rating": values}
+    frame = pd.DataFrame(named)
+    mixed = frame.assign(timestamp=7)[["timestamp", "rating", "item", "user"]]
+    rows = np.rec.fromarrays([users, items, values], names="user,item,rating")
+    pairs = np.column_stack([users, items])
+    forms = [
+        (frame,),
+        (mixed,),
+        (named,),
+        (rows,),
+        (np.column_stack(ratings),),
+        (list(zip(*(each.tolist() for each in ratings), strict=True)),),
+        (pairs, values),
+        (frame[["user", "item"]], frame["rating"]),
+    ]
+    for form in forms:
+        assert np.array_equal(small().fit(*form).user_factors_, model.user_factors_)
+        assert model.score(*form) == model.score(ratings)
+    for library in ("polars", "pyarrow"):
+        found = pytest.importorskip(library)
+        table = found.DataFrame(named) if library == "polars" else found.table(named)
+        assert np.array_equal(small().fit(table).user_factors_, model.user_factors_)
+    matrix = sparse.csr_array((values, (users + 5, items)))
+    of_matrix = small().fit(matrix)
+    assert of_matrix.score(matrix) > 0.9 and of_matrix.user_ids_.tolist() == [*range(5, 35)]
+    for asked in (pairs, frame, pairs.tolist(), (users, items), matrix.tocoo()):
+        assert len(model.predict(asked)) == len(users)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda numbers: numbers.astype(np.uint8),
+        lambda numbers: numbers.astype(np.int64) - 2**62,
+        lambda numbers: numbers.astype(np.uint64) + 2**63,
+        lambda numbers: np.array([f"u{number}" for number in numbers]),
+        lambda numbers: np.array([f"u{number}" for number in numbers], object),
+        lambda numbers: np.datetime64("2020-01-01") + numbers,
+    ],
+    ids=["uint8", "int64", "uint64", "text", "objects", "dates"],
+)
+def test_ids_come_back_as_given(ratings, made):
+    users, items, values = ratings
+    given = made(users)
+    model = small(max_iter=2).fit((given, items, values))
+    assert model.user_ids_.dtype == (object if given.dtype.kind == "U" else given.dtype)
+    assert np.array_equal(np.sort(model.user_ids_), np.unique(given))
+    one = np.flatnonzero(model.user_ids_ == given[12])[0]
+    factors = model.user_factors_[one] @ model.item_factors_.T
+    scores = model.predict((given[12:13].repeat(len(model.item_ids_)), model.item_ids_))
+    np.testing.assert_allclose(scores, factors, rtol=1e-5)
+
+
+def test_pairs_that_are_unknown_get_the_mean(model):
+    expected = [model.mean_] * 3
+    assert model.predict([(999, 0), (0, 999), (-1, -1)]).tolist() == expected
+    assert model.score([(999, 0, 3.0), (0, 999, 4.0)]) < 1
+
+
+def test_recommendations(model, ratings):
+    users, items, _ = ratings
+    found = model.recommend([3, 0], 5)
+    whole = model.user_factors_[[3, 0]] @ model.item_factors_.T
+    best = np.argsort(-whole, axis=1)[:, :5]
+    assert (
+        found["user"].tolist() == [3] * 5 + [0] * 5 and found["rank"].tolist() == [*range(1, 6)] * 2
+    )
+    assert found["item"].tolist() == model.item_ids_[best].ravel().tolist()
+    scores = model.predict((found["user"], found["item"]))
+    np.testing.assert_allclose(found["score"], scores, rtol=1e-5)
+    new = model.recommend([3, 0], 5, exclude=ratings)
+    for user in (3, 0):
+        assert not set(new["item"][new["user"] == user]) & set(items[users == user])
+    one = found["item"][:1]
+    assert (
+        model.recommend(3, 4, exclude=[(3, one[0])])["item"].tolist() == found["item"][1:5].tolist()
+    )
+    with pytest.raises(DataError, match="has not seen the user 77"):
+        model.recommend([1, 77])
+
+
+def test_similar_items(model):
+    f = model.item_factors_ / np.linalg.norm(model.item_factors_, axis=1, keepdims=True)
+    cosine = f[7] @ f.T
+    cosine[7] = -2
+    found = model.similar([7], 3)
+    assert found["similar"].tolist() == np.argsort(-cosine)[:3].tolist()
+    np.testing.assert_allclose(found["cosine"], np.sort(cosine)[:-4:-1], rtol=1e-4)
+
+
+def test_a_search_over_pairs(ratings):
+    users, items, values = ratings
+    search = GridSearchCV(small(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
+    assert search.fit(np.column_stack([users, items]), values).best_params_ == {"reg": 0.001}
+
+
+def test_a_fitted_model_is_plain_arrays(model, ratings, tmp_path):
+    joblib.dump(model, tmp_path / "model")
+    again = joblib.load(tmp_path / "model")
+    assert np.array_equal(again.predict(ratings[:2]), model.predict(ratings[:2]))
+    kinds = {type(value) for value in vars(model).values()}
+    assert kinds == {int, float, type(None), np.ndarray, dict}
+    assert not hasattr(clone(model), "user_ids_")
+
+
+def test_tables_that_do_not_fit(ratings):
+    users, items, values = ratings
+    with pytest.raises(DataError, match="2 columns, but 3 are needed"):
+        small().fit((users, items))
+    with pytest.raises(DataError, match="columns differ in length"):
+        small().fit((users, items[1:], values))
+    with pytest.raises(DataError, match="decimal numbers"):
+        small().fit((users + 0.5, items, values))
+    with pytest.raises(DataError, match="is no table"):
+        small().fit(users)
+    with pytest.raises(DataError, match=r"or, of a matrix, scipy.sparse.csr_array"):
+        small().fit(np.zeros((30, 20)))
+    with pytest.raises(DataError, match="rows of a list have several lengths"):
+        small().fit([(1, 2, 3.0), (1, 2)])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        small().fit(np.column_stack([users, items]), values[1:])
+    with pytest.raises(DataError, match="give a finite number for each pair"):
+        small().fit(np.column_stack([users, items]), np.full(360, np.nan))

@@ -1,0 +1,37 @@
+"""A run with several workers says once when these cost more than they bring."""
+
+import pytest
+
+from tux.runs.advice import FIRST, on_workers
+
+
+def records(count=FIRST, *, compute=1e-3, apply=0.0, wait=0.0, send=0.0):
+    return [{"compute_s": compute, "apply_s": apply, "wait_s": wait, "send_s": send}] * count
+
+
+def test_more_messages_than_computing():
+    told = on_workers(records(compute=2e-3, apply=1e-3, wait=2e-3, send=1.5e-3), 4)
+    assert told.startswith("the 4 workers spend more time on messages than on computing (3.5 ms")
+    for advice in ("3.0 ms", "fewer workers", "larger blocks", "--slack", "--threads"):
+        assert advice in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("of", "workers"),
+    [
+        (records(compute=3e-3, wait=2e-3, send=1e-3), 4),
+        (records(compute=1e-3, apply=3e-3, wait=2e-3, send=1e-3), 4),
+        (records(wait=1.0), 1),
+        (records(FIRST - 1, wait=1.0), 2),
+        (records(FIRST + 1, wait=1.0), 2),
+    ],
+    ids=["computing", "Apply functions", "one worker", "too early", "told before"],
+)
+def test_nothing_is_said(of, workers):
+    assert on_workers(of, workers) is None
+
+
+def test_one_slow_epoch_is_not_all():
+    some = [*records(1, wait=1.5e-3), *records(FIRST - 1)]
+    assert on_workers(some, 2) is None

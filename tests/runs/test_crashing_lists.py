@@ -1,0 +1,99 @@
+"""Lists on disk when the process dies, or the power fails, at any call that changes files: the
+newest checkpoint has all of its lists.
+"""
+
+import random
+import shutil
+from contextlib import suppress
+
+import msgspec
+import numpy as np
+import pytest
+from crashing_disk import Crash, CrashingDisk
+from keeping_job import UNKNOWN
+
+from tux.engine import segments
+from tux.engine.saved import load, save
+from tux.engine.segments import created, name_of
+from tux.engine.shares import WHOLE
+from tux.engine.spool import Scratch, Spool
+from tux.engine.state import Counts, Head, State
+from tux.runs.checkpoints import Checkpoints, Manifest, newest
+from tux.runs.resume import states_of
+
+MANIFEST = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
+HEAD = Head(1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, [])
+
+
+def rows(epoch):
+    return np.arange(3, dtype=np.int32), {"path": np.full((3, 2), epoch, np.int32)}
+
+
+def train(out, start, last, told):
+    """Go on from the newest checkpoint up to the `last` epoch, with lists in each and a checkpoint
+    behind it; `told` gets the epochs whose checkpoints are finished.
+    """
+    found = newest(out)
+    checkpoints = Checkpoints(out, found)
+    name, folder, opened = name_of(0, bytes([start])), checkpoints.lists, []
+
+    def begin():
+        opened.append(created(folder / name))
+        return opened[0]
+
+    spool, epoch = Spool("page", {"path": 2}, Scratch(begin, name, folder)), 0
+    if found.checkpoint:
+        epoch = found.checkpoint.manifest.epoch
+        spool.go_on(load(states_of(found.checkpoint)[0], WHOLE).head.lists)
+    try:
+        for number in range(epoch + 1, last + 1):
+            spool.append(*rows(number))
+            lists = spool.segments()
+            state = State(msgspec.structs.replace(HEAD, epoch=number, lists=lists), {})
+            draft = checkpoints.begin()
+            digest = save(draft.shard_path(0), state, WHOLE, spool)
+            draft.finish(msgspec.structs.replace(MANIFEST, epoch=number), [digest])
+            told.append(number)
+    finally:
+        for file in opened:
+            with suppress(Crash):
+                file.close()
+
+
+def epoch_in(out):
+    """The epoch of the newest checkpoint, 0 if there is none; all lists up to it are there."""
+    checkpoint = newest(out).checkpoint
+    if checkpoint is None:
+        return 0
+    (saved,), epoch = states_of(checkpoint), checkpoint.manifest.epoch
+    lists = load(saved, WHOLE).head.lists
+    folder = out / "checkpoints" / "lists"
+    with segments.joined([(folder / each.name, each.size) for each in lists]) as file:
+        content = file.read().partition(b"\n")[2]
+    there = np.frombuffer(content, "<i4").reshape(epoch, 3, 3)
+    for number in range(1, epoch + 1):
+        assert np.array_equal(there[number - 1, :, 1:], rows(number)[1]["path"])
+    return epoch
+
+
+@pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_the_newest_checkpoint_has_all_its_lists(tmp_path, seeds):
+    begun = tmp_path / "begun"
+    train(begun, 0, 2, [])
+    for number in range(1000):
+        out, copy, finished = tmp_path / "work", tmp_path / "left", [2]
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(begun, out)
+        with CrashingDisk(out, tmp_path / f"graves{number}", die_at=number) as disk:
+            with suppress(Crash):
+                train(out, 1, 4, finished)
+        assert epoch_in(out) in (finished[-1], finished[-1] + 1)
+        for rng in (None, *map(random.Random, range(seeds))):
+            disk.after_power_failure(copy, rng)
+            assert epoch_in(copy) in (finished[-1], finished[-1] + 1)
+        if number % 10 == 0:  # the next one goes on from whatever is left
+            train(copy, 2, 4, [])
+            assert epoch_in(copy) == 4
+        if finished[-1] == 4:
+            assert number > 20
+            return

@@ -1,0 +1,85 @@
+"""What the end of a run keeps, also where the user does not wait; and what is told of the rest."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from run_folders import model
+from tiny_ratings import RATINGS
+
+from tux.apps.mf.mf import MF
+from tux.base.errors import DataError, Interrupted
+from tux.cli.main import main
+from tux.runs.folder import RunFolder, read_ids, read_metrics, read_run
+from tux.runs.options import RunOptions
+from tux.runs.session import resume, run
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS)
+
+
+def train(out, program=MF, **options):
+    options = RunOptions(out=out, epochs=6, jit=False, **options)
+    run(program(rank=3), os.path.abspath("ratings.csv"), None, options)
+
+
+class Ending(MF):
+    """Ends after its first epoch."""
+
+    def converged(self, metrics):
+        return True
+
+
+@pytest.mark.parametrize("every", ["50", "1000s"])
+def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
+    train("over", Ending, checkpoint_every=every)
+    before, records = model("over"), read_metrics("over")
+    assert len(records) == 1
+    resume("over")
+    assert model("over") == before and read_metrics("over") == records
+
+
+def test_an_interrupt_while_the_model_is_written_does_not_lose_it(monkeypatch):
+    write = RunFolder.write_model
+
+    def interrupted(self, *given):
+        signal.raise_signal(signal.SIGINT)
+        write(self, *given)
+
+    train("whole")
+    monkeypatch.setattr(RunFolder, "write_model", interrupted)
+    train("part")
+    assert model("part") == model("whole") and read_run("part").results["epochs"] == 6
+
+
+def test_who_interrupts_the_report_is_told_where_the_model_is(monkeypatch):
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("tux.runs.finish._tables", interrupted)
+    with pytest.raises(Interrupted, match="in the report; the model is in part"):
+        train("part")
+    assert Path("part/model").is_dir() and read_run("part").results["epochs"] == 6
+
+
+def test_who_asks_for_a_model_that_is_not_there_is_told_how_to_go_on():
+    train("part", checkpoint_every="3")
+    os.rename("part/model", "elsewhere")
+    with pytest.raises(DataError, match=r"(?s)part holds no model.*tux run --resume part"):
+        read_ids("part", MF())
+
+
+@pytest.mark.parametrize(
+    ("flags", "advice"),
+    [
+        (["--epochs", "many"], "see tux run --resume --help"),
+        (["--rank", "3"], "takes all from its run.json"),
+    ],
+)
+def test_flags_that_a_run_which_goes_on_cannot_have(capsys, flags, advice):
+    assert main(["run", "--resume", "part", *flags]) == 2
+    assert advice in capsys.readouterr().err

@@ -1,0 +1,75 @@
+"""A run goes on although the file of its program has moved, but not with another program."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_ratings import RATINGS
+from watchers import Told
+
+from tux.base.errors import Refused, UsageError
+from tux.program.sources import find
+from tux.runs.folder import read_run
+from tux.runs.options import RunOptions
+from tux.runs.session import resume, run
+
+TEXT = "from tux.apps.mf.mf import MF\n\n\nclass Mine(MF):\n    pass\n"
+
+
+class Stopping(Told):
+    def epoch(self, record, most):
+        if record["epoch"] == 3:
+            raise SystemError("stopped")
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """A run of a program that imports a file, stopped behind its first checkpoint."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("ratings.csv").write_text(RATINGS)
+    Path("my_program.py").write_text(f"from my_constant import ONE\n{TEXT}")
+    Path("my_constant.py").write_text("ONE = 1\n")
+    options = RunOptions(out="part", epochs=6, jit=False, checkpoint_every="2")
+    with pytest.raises(SystemError, match="stopped"):
+        run(find("my_program.py").program(rank=3), "ratings.csv", None, options, Stopping())
+    return tmp_path
+
+
+@pytest.mark.parametrize("changed", [["my_constant.py"], ["my_program.py", "my_constant.py"]])
+def test_the_files_that_changed_are_named(stopped, changed):
+    for name in changed:
+        with open(name, "a") as file:
+            file.write("# another\n")
+    with pytest.raises(Refused) as caught:
+        resume("part")
+    assert caught.value.what.endswith(f"source changed since the run began: {', '.join(changed)}")
+    assert caught.value.where == str(stopped / changed[0])
+    assert caught.value.do == "put back what it was, or start a new run"
+
+
+def test_a_run_that_has_not_noted_each_file_names_that_of_the_program(stopped):
+    run_json = Path("part", "run.json")
+    noted = json.loads(run_json.read_text())
+    assert noted["app"].pop("files").keys() == {"", "my_constant.py"}
+    run_json.write_text(json.dumps(noted))
+    Path("my_constant.py").write_text("ONE = 2\n")
+    with pytest.raises(Refused, match="source changed since the run began: my_program.py"):
+        resume("part")
+
+
+def test_the_file_of_the_program_may_have_moved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS)
+    for folder in ("old", "new"):
+        Path(folder).mkdir()
+        Path(folder, "my.py").write_text(TEXT)
+    options = RunOptions(out="part", epochs=6, jit=False, checkpoint_every="2")
+    with pytest.raises(SystemError, match="stopped"):
+        run(find("old/my.py").program(rank=3), "ratings.csv", None, options, Stopping())
+    Path("old", "my.py").unlink()
+    with pytest.raises(UsageError, match="no such file"):
+        resume("part")
+    resume("part", app="new/my.py")
+    assert read_run("part").app.name == f"{tmp_path}/new/my.py:Mine"

@@ -1,0 +1,84 @@
+"""Threads of a run: what is said of them, and that the model does not depend on them."""
+
+import json
+
+import numpy as np
+import pytest
+from watchers import Told
+
+from faults.running import Running, unwarned
+from tux import Context, Edge, Program, Vertex, shared, total
+from tux.runs.options import RunOptions
+from tux.runs.session import run
+from tux.stages import Exchange, GlobalSync, MiniBatch
+
+HARD = 300.0  # seconds after which a command counts as hung
+
+
+def pull(src, dst, tau):
+    src.x += dst.x
+    tau.n += 1
+
+
+def push(dst):
+    dst.x += 1
+
+
+def nothing(tau):
+    pass
+
+
+class Pulls(Program):
+    page = Vertex(x=shared("f4"))
+    link = Edge("page", "page")
+    tau = Context(n=total())
+
+    def stages(self):
+        return [
+            Exchange(pull),
+            Exchange(pull),
+            Exchange(push),
+            MiniBatch(Exchange(None, enter=push, once=True), vertices=9),
+            GlobalSync(nothing),
+        ]
+
+
+def said(**options):
+    """What a run says of threads."""
+    watch = Told()
+    run(Pulls(), options=RunOptions(epochs=0, **options), watch=watch)
+    return [line for line in watch.lines if "thread" in line]
+
+
+def test_stages_on_one_thread_are_told_once():
+    place = f"test_threads.py:{pull.__code__.co_firstlineno + 1}"
+    assert said(threads=2) == [
+        f"Exchange(pull) runs on one thread: `pull` ({place}) changes src.x, which is read or "
+        "changed by way of dst",
+        "MiniBatch(Exchange(push)) runs on one thread: blocks run one after the other",
+    ]
+    assert said(threads=1) == said(threads=2, jit=False) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_model_does_not_depend_on_threads(tmp_path, workers):
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(0, 3000, 100_000), rng.integers(0, 1000, 100_000)
+    table = tmp_path / "ratings.csv"
+    stars = rng.integers(1, 6, 100_000)
+    table.write_text("".join(f"{u},{i},{s}\n" for u, i, s in zip(users, items, stars, strict=True)))
+    found = []
+    for threads in (1, 3):
+        argv = ["run", "mf", table, "--rank", 32, "--epochs", 3, "--workers", workers]
+        argv += ["--threads", threads, "--out", f"out{threads}"]
+        with Running(tmp_path, *argv) as running:
+            assert running.wait(HARD) == 0, running.output()
+            assert running.left() == [] and not unwarned(running.output()[1])
+        out = tmp_path / f"out{threads}"
+        files = {path.name: path.read_bytes() for path in (out / "model").iterdir()}
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        rmse = [record["train_rmse"] for record in records]
+        found.append((files, rmse))
+        assert json.loads((out / "run.json").read_text())["options"]["threads"] == threads
+    assert found[0] == found[1]

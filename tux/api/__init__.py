@@ -1,0 +1,5 @@
+"""What Python programs use: `tux.run`, `tux.load`, and the run that these return."""
+
+from tux.api.loading import load as load
+from tux.api.running import resume as resume
+from tux.api.running import run as run

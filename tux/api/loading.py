@@ -1,0 +1,49 @@
+"""A run's folder as a run in memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from tux.api.result import Run
+from tux.api.table import History, Table, Vertices
+from tux.arrays.arrow import read_parquet
+from tux.base.errors import TuxError
+from tux.program.program import Program
+from tux.runs.folder import check_model, model_file, read_metrics, read_run
+from tux.runs.model_files import read_tables
+from tux.runs.predict import reopened
+
+
+def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
+    """The run of a folder that ``tux run --out``, `tux.run` with `out` or `tux.Run.save` has
+    written: its model and its history, without workers.
+
+    `program` is needed only where the source of the program cannot be found again, as of one that
+    was defined in a notebook. Raises DataError for a folder that is no run's, or has no model.
+    """
+    path = Path(folder)
+    record = read_run(path)
+    check_model(path)
+    opened: Program | str
+    if program is not None:
+        opened = program
+    else:
+        try:
+            opened = reopened(record, logging.getLogger("tux").warning)
+        except TuxError as error:
+            opened = f"the program {record.app.name} cannot be loaded: {error.what}"
+    stored = {file.stem for file in (path / "model").glob("*.parquet")}
+    names = opened.vertices if isinstance(opened, Program) else sorted(stored - {"tau"})
+    columns = {name: read_parquet(model_file(path, name)) for name in names}
+    context = read_parquet(model_file(path, "tau")) if "tau" in stored else {}
+    return Run(
+        record,
+        opened,
+        History.of(read_metrics(path)),
+        {name: Vertices(each) for name, each in columns.items()},
+        context,
+        {name: Table(each) for name, each in read_tables(path / "model").items()},
+        path,
+    )

@@ -1,0 +1,50 @@
+"""Options by name, as a caller gives them: a wrong name is answered by the closest one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from tux.base.errors import UsageError
+from tux.base.text import closest
+from tux.program.program import Program
+from tux.runs.options import Reading, RunOptions
+
+OWN = ("place", "command", "keeps_interrupted")
+"""Options of a run that belong to the command line, or that are always the same in Python."""
+
+Options = TypeVar("Options", bound=Reading)
+
+
+def options_of(
+    kind: type[Options], given: Mapping[str, Any], program: Program | None = None, **own: Any
+) -> Options:
+    """The options that a caller has given, and `own` ones. UsageError for a name that is none, and
+    for a value that cannot be meant.
+    """
+    known = [each.name for each in fields(kind) if each.name not in OWN]
+    for name in given:
+        if name in known:
+            continue
+        if program is not None and name in program.params:
+            app = type(program).__name__
+            do = f"{name} is a parameter of {app}: give it to {app}({name}=...)"
+        else:
+            do = f"{closest(name, known)}there are: {', '.join(known)}"
+        raise UsageError(f"no option {name!r}", do=do)
+    return kind(**given, **own)
+
+
+def run_options(program: Program, given: Mapping[str, Any]) -> RunOptions:
+    """The options of a run, which returns the model so far when the user ends it. UsageError where
+    `program` is none.
+    """
+    if isinstance(program, type) and issubclass(program, Program):
+        name = program.__name__
+        do = f"make a program of it: {name}()"
+        raise UsageError(f"{name} is a class of programs", do=do)
+    if not isinstance(program, Program):
+        do = "give a program, such as tux.MF(rank=8)"
+        raise UsageError(f"{type(program).__name__} is no program", do=do)
+    return options_of(RunOptions, given, program, keeps_interrupted=True)

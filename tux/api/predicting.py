@@ -1,0 +1,77 @@
+"""Predictions of a model in memory: the same as ``tux predict`` makes of a run's folder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tux.api.options import options_of
+from tux.api.table import Vertices
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.arrays.given import as_held
+from tux.arrays.ids import Ids
+from tux.arrays.integers import LAST
+from tux.base.errors import DataError
+from tux.program.program import Program
+from tux.runs.folder import Run as Record
+from tux.runs.options import Reading
+from tux.runs.pairs import read_pairs
+from tux.runs.predict import Trained, predict_rows
+from tux.runs.predict import predict as predict_pairs
+
+warn = logging.getLogger("tux").warning
+
+
+def trained(
+    record: Record,
+    program: Program,
+    vertices: Mapping[str, Vertices],
+    context: Mapping[str, np.ndarray],
+) -> Trained:
+    """A model in memory as `tux.runs.predict` takes it."""
+
+    def stored(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        table: Any = context if name == "tau" else vertices[name]
+        if missing := [field for field in fields if field not in table]:
+            raise DataError(
+                f"the model's {name} has no {missing[0]}",
+                do="use the program as it was when the model was trained",
+            )
+        return {field: table[field] for field in fields}, "the model"
+
+    def ids() -> dict[str, Ids]:
+        return {name: held(each.ids) for name, each in vertices.items()}
+
+    return Trained(record, program, stored, ids, "RUN")
+
+
+def held(values: np.ndarray) -> Ids:
+    """Ids in one of the types that `Ids` holds, in their order."""
+    plain = np.asarray(as_held(values))
+    if plain.dtype == STRING:
+        return Ids(plain)
+    large = plain.dtype.kind == "u" and int(plain.max(initial=0)) > LAST
+    return Ids(plain.astype(np.uint64 if large else np.int64, copy=False))
+
+
+def predict(
+    model: Trained, data: Any, vertices: Mapping[str, Any] | None, reading: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Columns of ids and scores, of pairs or of rows, whichever the program predicts for."""
+    how = options_of(Reading, reading, vertices=vertices)
+    if model.role:
+        return predict_rows(model, data, how, warn=warn)
+    return predict_pairs(model, data, columns=how.columns, vertices=vertices, warn=warn)
+
+
+def pairs_of(model: Trained, data: Any) -> EdgeData:
+    """Pairs of ids, of a file or in memory, as edges that have the model's ids first. Raises
+    DataError.
+    """
+    if isinstance(data, EdgeData):
+        return data
+    return read_pairs(data, model.run, model.program, dict(model.ids), None, warn)

@@ -1,0 +1,252 @@
+"""What a run returns, and what a run's folder is when it is loaded: the model and its history, as
+numpy arrays, without workers or open files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.api import predicting, topping
+from tux.api.curve import svg
+from tux.api.table import History, Named, Table, Vertices
+from tux.api.topics import topics_of
+from tux.base.errors import ProgramError, UsageError
+from tux.base.text import closest, plural
+from tux.engine.records import metrics
+from tux.program.program import Program
+from tux.program.report import Model
+from tux.program.returns import check_exports
+from tux.runs.folder import RESULTS
+from tux.runs.folder import Run as Record
+from tux.runs.saving import save
+
+TOPICS = "topics"
+"""The format of `exports` that says which words each topic has."""
+
+
+class Run:
+    """A run that has ended, or was interrupted, or was loaded from its folder.
+
+    `app` and `program` say what was run, `history` how it went (a row for each epoch), `vertices`
+    what the model is: ``run.vertices["user"]["f"]``. `context` has the fields of tau, `results`
+    what run.json has, `tables` what the program's report tells, `sizes` how large the data are,
+    `folder` where the run is on disk, None if it is not. `interrupted` is True after Ctrl-C: then
+    the model is the one so far.
+
+    A run is made of arrays and can be pickled.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        program: Program | str,
+        history: History,
+        vertices: Mapping[str, Vertices],
+        context: Mapping[str, np.ndarray],
+        tables: Mapping[str, Table],
+        folder: Path | None = None,
+    ) -> None:
+        """`program`: or why it cannot be had."""
+        self._record, self._program, self.history = record, program, history
+        self.vertices, self.context = Named(vertices, "vertex type"), Named(context, "field of tau")
+        self.tables = Named(tables, "table")
+        self.folder = folder
+
+    # ---- what was run
+
+    @property
+    def app(self) -> str:
+        """The program's name: of a built-in one, else FILE:CLASS."""
+        return self._record.app.name
+
+    @property
+    def program(self) -> Program:
+        """The program with its parameters. ProgramError if its source is not there any more."""
+        if isinstance(self._program, str):
+            raise ProgramError(self._program, do="the arrays of the model can be used without it")
+        return self._program
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The program's parameters by name."""
+        return dict(self._record.parameters)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run's random numbers."""
+        return self._record.seed
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Epochs, seconds of training, the last and the best metrics, and what the program's report
+        says of the model.
+        """
+        return dict(self._record.results or {})
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """How many vertices and edges the data have, and how many rows were left out."""
+        return dict(self._record.sizes)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has ended the run before its end."""
+        return self._record.interrupted is not None
+
+    # ---- what the model says
+
+    def predict(
+        self,
+        data: Any,
+        *,
+        ids: bool = False,
+        vertices: Mapping[str, Any] | None = None,
+        **reading: Any,
+    ) -> Any:
+        """The scores of pairs of ids, for programs that predict of pairs; or of new rows, such as
+        documents and samples. An array (n,) or (n, width) in the order of the data.
+
+        `data` are what the program is trained on: tables in memory, arrays, sparse matrices, files.
+        Columns that hold ratings or labels may be missing. With `ids` the result is a table of the
+        ids and the scores, as ``tux predict`` writes it. `vertices` are tables of vertices, if
+        others than training has read; `reading` says how files are read (columns=, form=, vocab=,
+        stop=, on_bad_row=). Raises DataError, and UsageError for a program that predicts nothing.
+        """
+        found = predicting.predict(self._trained(), data, vertices, reading)
+        return Table(found) if ids else found[self._score_name()]
+
+    def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
+        """The `n` best items for each user: a table with a column of users, `rank` from 1, a column
+        of items, and their scores. The ends of the program's edges name the columns.
+
+        `users` are ids, None for all; `exclude` holds pairs that are not recommended, such as the
+        ratings that the run was trained on: in memory or in a file. Raises DataError for a user
+        that training has not seen, UsageError for a program whose scores are not inner products.
+        """
+        model, fields = self._trained(), self._model().fields
+        return topping.recommend(model, fields, self.vertices, users, n, exclude)
+
+    def similar(self, ids: Any, n: int = 10, *, field: str = "") -> Table:
+        """The `n` vertices nearest to each of some vertices, of the same type, by the cosine of
+        their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
+
+        `field` names the vectors, "item.f"; left out: the first field of several numbers of the
+        last vertex type that has one. Raises DataError for an id that is not there, UsageError for
+        a model without vectors.
+        """
+        return topping.similar(self._model().fields, self.vertices, ids, n, field)
+
+    def topics(self, n: int = 10) -> Table:
+        """The topics of a model of documents, the largest first: a table with `topic` (its number),
+        `tokens` (of training), and the `n` most frequent `words` of each, (topics, n), with their
+        `shares`. UsageError for a program without topics.
+        """
+        found = self.export(TOPICS)
+        return topics_of(found["word"], found["n"], n)
+
+    def export(self, form: str) -> dict[str, Any]:
+        """What the program makes of its model for other programs, as arrays by name: one of the
+        formats of ``tux export``. UsageError for a format that it does not have.
+        """
+        formats = check_exports(self.program)
+        if form not in formats:
+            known = ", ".join(formats) or "none"
+            raise UsageError(
+                f"{type(self.program).__name__} has no format {form!r}",
+                do=f"{closest(form, formats)}formats of this model: {known}",
+            )
+        return dict(formats[form](self.program, self._model()))
+
+    # ---- on disk
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the run into a new folder, as ``tux run --out`` does: `tux.load`, ``tux predict``,
+        ``tux export`` and ``tux info`` take it. Checkpoints, and files that the program itself has
+        written, are not in it. UsageError if there is something in the folder; DiskError.
+        """
+        columns = {name: each.to_dict() for name, each in self.vertices.items()}
+        tables = {name: each.to_dict() for name, each in self.tables.items()}
+        save(folder, self._record, self.history.records, columns | {"tau": self.context}, tables)
+
+    # ---- how it looks
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Run of {self.app}: {self._sizes()}", *map("  ".__add__, self._told())])
+
+    def _repr_html_(self) -> str:
+        head = f"<b>{escape(self.app)}</b>: {escape(self._sizes())}"
+        lines = "".join(f"<br>{escape(line)}" for line in self._told())
+        curve = ""
+        if name := self._metric():
+            curve = svg(name, self.history["epoch"], self.history[name])
+        return f"<div><div>{head}{lines}</div>{curve}</div>"
+
+    def _sizes(self) -> str:
+        """How many vertices and edges there were."""
+        counts = {name: len(each) for name, each in self.vertices.items()}
+        told = [plural(count, name) for name, count in counts.items()]
+        edge = getattr(self._program, "edge_name", "") or "edge"
+        if edges := self._record.sizes.get("edges"):
+            told.append(plural(edges, edge))
+        if held_out := self._record.sizes.get("test", {}).get("edges"):
+            told.append(f"{held_out:,} held out")
+        return ", ".join(told)
+
+    def _told(self) -> list[str]:
+        """What came of it, a line each."""
+        results = self.results
+        lines = []
+        if results:
+            after = " before it was interrupted" if self.interrupted else ""
+            epochs, seconds = results.get("epochs", 0), results.get("seconds", 0.0)
+            lines.append(f"{plural(epochs, 'epoch')}{after}, {seconds:.2f} s")
+            model, best = results.get("model_epoch"), results.get("best", {})
+            if best and model == best.get("epoch") != epochs:
+                lines.append(f"the model is that of epoch {model}, the best: {_listed(best)}")
+            lines.append(_listed(results.get("last", {})))
+            lines.append(_listed({k: v for k, v in results.items() if k not in RESULTS}))
+        if self.folder is not None:
+            lines.append(f"in {self.folder}")
+        return [line for line in lines if line]
+
+    def _metric(self) -> str:
+        """The metric that is drawn: the one that the program monitors, or the first."""
+        monitored = (self._record.results or {}).get("monitor", "")
+        return next(iter([*([monitored] * (monitored in self.history)), *self._metrics()]), "")
+
+    def _metrics(self) -> list[str]:
+        return [*metrics(dict.fromkeys(self.history.columns))]
+
+    # ---- for what is computed of the model
+
+    def _score_name(self) -> str:
+        return str(self._trained().stage.name)
+
+    def _trained(self) -> Any:
+        """The model as `tux.runs.predict` takes it."""
+        return predicting.trained(self._record, self.program, self.vertices, self.context)
+
+    def _model(self) -> Model:
+        """The model as the program's report takes it."""
+        fields: dict[str, Mapping[str, Any]] = {
+            name: {field: each[field] for field in each.fields}
+            for name, each in self.vertices.items()
+        }
+        fields["tau"] = self.context
+        ids = {name: each.ids for name, each in self.vertices.items()}
+        return Model(fields, ids, categories=self._record.categories)
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    """Numbers by name, but for the epoch's."""
+    return ", ".join(
+        f"{name} {value:.5g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+        if name != "epoch"
+    )

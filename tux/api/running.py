@@ -1,0 +1,154 @@
+"""Running and loading from Python: what ``tux run`` does, with a result in memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tux.api.loading import load as load
+from tux.api.options import run_options
+from tux.api.progress import watching
+from tux.api.result import Run
+from tux.api.table import History, Table, Vertices
+from tux.base.errors import Interrupted, UsageError
+from tux.program import sources
+from tux.program.program import Program
+from tux.runs import session
+from tux.runs.folder import columns_of
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Watcher
+
+
+def run(
+    program: Program,
+    data: Any = None,
+    test: Any = None,
+    *,
+    on: Any = None,
+    machines: int = 1,
+    progress: bool | Watcher | None = None,
+    **options: Any,
+) -> Run:
+    """Train a program on data and return the run: its model and its history.
+
+    `program` is one with its parameters, ``tux.MF(rank=8)``, or your own. `data` are what it reads:
+    a table in memory (pandas, polars, pyarrow, DuckDB), arrays, a sparse or a networkx graph, or
+    names of files; None makes small data up. `test` holds edges of the same kind out: then the
+    model is that of the epoch that is the best on them.
+
+    `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
+    `workers` (processes), `threads`, `slack`, `columns`, `patience`, `every`, `checkpoint_every`,
+    and others. `on` names an engine that places `machines`: "ray", "spark" or "local". `progress`
+    shows how the run goes on: a bar in a notebook, one line on a terminal, lines elsewhere; False
+    shows nothing.
+
+    Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
+    far is returned, and `interrupted` is True. The second time the run ends at once, and raises
+    Interrupted. Raises TuxError: UsageError, ProgramError, DataError, DiskError, PeerLost,
+    DeadlinePassed.
+    """
+    chosen = run_options(program, options)
+    if on is not None:
+        return _elsewhere(program, data, test, chosen, on, machines, progress)
+    if machines != 1:
+        do = 'name one with on=: "ray", "spark" or "local"'
+        raise UsageError(f"{machines} machines, and no engine that places them", do=do)
+    _check_file(program, chosen)
+    with watching(progress) as watch:
+        return of_result(session.run(program, data, test, chosen, watch), chosen.out)
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    *,
+    epochs: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    restarts: int | None = None,
+    app: str | None = None,
+    progress: bool | Watcher | None = None,
+) -> Run:
+    """Go on with the run of a folder from its newest checkpoint, as ``tux run --resume`` does, and
+    return it; up to `epochs`, on so many `workers`. `app` is where the program's file is now, if it
+    has moved. Raises what `tux.run` does, and Refused where program, data or parameters have
+    changed.
+    """
+    with watching(progress) as watch:
+        result = session.resume(
+            folder,
+            epochs=epochs,
+            workers=workers,
+            threads=threads,
+            restarts=restarts,
+            app=app,
+            keeps_interrupted=True,
+            watch=watch,
+        )
+        return of_result(result, folder)
+
+
+def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
+    """The run that has ended so, and its folder if it has one."""
+    assert (worker := result.worker) is not None and (record := result.record) is not None
+    columns = dict(columns_of(worker, record.id_types))
+    context = columns.pop("tau")
+    return Run(
+        record,
+        worker.program,
+        History.of(result.records),
+        {name: Vertices(each) for name, each in columns.items()},
+        context,
+        {name: Table(each) for name, each in result.tables.items()},
+        None if out is None else Path(out),
+    )
+
+
+def _check_file(program: Program, options: RunOptions) -> None:
+    """UsageError for a program without a file that several workers are to run: other processes
+    import it.
+    """
+    if (options.workers or 1) > 1 and sources.of(program).path == os.devnull:
+        name = type(program).__name__
+        raise UsageError(
+            f"{name} is defined in a notebook or a shell, and {options.workers} workers import it",
+            do=f"write it to a file and import it from there, or leave workers={options.workers} "
+            "out: one process uses all cores",
+        )
+
+
+def _elsewhere(
+    program: Program,
+    data: Any,
+    test: Any,
+    options: RunOptions,
+    on: Any,
+    machines: int,
+    progress: bool | Watcher | None,
+) -> Run:
+    """A run on machines that an engine places. Its folder comes back, and is loaded."""
+    from tux.backends.run import error_told
+    from tux.backends.run import run as run_on
+
+    told: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="tux-") as folder, watching(progress) as watch:
+        out = Path(folder, "run") if options.out is None else Path(options.out)
+
+        def warn(line: str) -> None:
+            told.append(line)
+            watch.say(line)
+
+        options = replace(options, out=out)
+        code = run_on(
+            program, data, test, options, on=on, machines=machines, say=watch.say, warn=warn
+        )
+        if code:
+            error = error_told(told, code)
+            if not isinstance(error, Interrupted) or not Path(out, "model").is_dir():
+                raise error
+        found = load(out)
+        if out.parent == Path(folder):
+            found.folder = None
+        return found

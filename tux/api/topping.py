@@ -1,0 +1,104 @@
+"""The best of many by a model in memory: items for users, and vertices like others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tux.api.predicting import pairs_of
+from tux.api.table import Table, Vertices
+from tux.base.errors import DataError, UsageError
+from tux.base.text import closest, plural
+from tux.runs.factors import factors_of
+from tux.runs.nearest import vectors_of
+from tux.runs.predict import Trained
+from tux.runs.recommend import Excluded, excluded
+from tux.runs.recommend import similar as nearest_rows
+
+Fields = Mapping[str, Mapping[str, Any]]
+"""The fields of a model, as `tux.program.report.Model` has them."""
+
+
+def recommend(
+    model: Trained,
+    fields: Fields,
+    vertices: Mapping[str, Vertices],
+    users: Any,
+    n: int,
+    exclude: Any,
+) -> Table:
+    """The best items for users: see `tux.Run.recommend`."""
+    program = model.program
+    factors, (user, item) = factors_of(program, fields), program.edge.roles
+    first, second = (vertices[kind] for kind in program.edge.ends)
+    rows = _rows(first, users, program.edge.ends[0])
+    seen = None if exclude is None else _seen(exclude, model, len(first), len(second))
+    places, scores = factors.best(rows, n, seen)
+    return _ranked(user, first.ids[rows], item, second.ids, places, {model.stage.name: scores})
+
+
+def similar(
+    fields: Fields, vertices: Mapping[str, Vertices], ids: Any, n: int, field: str
+) -> Table:
+    """The nearest vertices: see `tux.Run.similar`."""
+    vectors = {f"{kind}.{name}": (kind, name) for kind, name in vectors_of(fields)}
+    if not vectors:
+        raise UsageError(
+            "the model has no vectors to compare", do="its vertices have no such field"
+        )
+    last = [kind for kind, _ in vectors.values()][-1]
+    field = field or next(name for name, (kind, _) in vectors.items() if kind == last)
+    if field not in vectors:
+        do = f"{closest(field, vectors)}there are: {', '.join(vectors)}"
+        raise UsageError(f"the model has no vectors {field!r}", do=do)
+    kind, name = vectors[field]
+    rows = _rows(vertices[kind], ids, kind)
+    places, cosines = nearest_rows(fields[kind][name], rows, n)
+    known = vertices[kind].ids
+    return _ranked(kind, known[rows], "similar", known, places, {"cosine": cosines})
+
+
+def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
+    """The rows of some ids, or of all; one id alone is one of several. DataError for one that
+    training has not seen.
+    """
+    if ids is None:
+        return np.arange(len(vertices))
+    asked = [ids] if np.ndim(ids) == 0 else ids
+    rows = vertices.positions(asked)
+    if (unknown := np.flatnonzero(rows < 0)).size:
+        first = np.asarray(asked)[unknown[0]]
+        what = f"the {kind} {first!s}"
+        if len(unknown) > 1:
+            what = f"{plural(len(unknown), kind)}; the first is {first!s}"
+        do = f"vertices[{kind!r}].ids has those that the model knows"
+        raise DataError(f"training has not seen {what}", do=do)
+    return rows
+
+
+def _seen(pairs: Any, model: Trained, users: int, items: int) -> Excluded:
+    """Pairs as what is excluded of each user; those of ids that training has not seen are left
+    out.
+    """
+    edges = pairs_of(model, pairs)
+    known = (edges.src < users) & (edges.dst < items)
+    return excluded(edges.src[known], edges.dst[known], users)
+
+
+def _ranked(
+    query: str,
+    queries: np.ndarray,
+    found: str,
+    among: np.ndarray,
+    places: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+) -> Table:
+    """What was found for each query, (q, n) places and scores, as a table of a row for each; places
+    of -1 are left out.
+    """
+    there = places >= 0
+    of, rank = np.nonzero(there)
+    columns = {query: queries[of], "rank": rank + 1, found: among[places[there]]}
+    return Table(columns | {name: each[there] for name, each in scores.items()})

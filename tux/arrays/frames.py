@@ -1,0 +1,234 @@
+"""Tables in memory that other libraries hold: whatever has the Arrow C-stream interface (pyarrow,
+polars, DuckDB), pandas, and columns of numpy.
+
+Columns are taken as they lie in memory. Numbers of the wanted type, and ids that are integers, are
+not copied where a table is in one piece; a stream of pieces is held in 4 bytes a row and column
+where that is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.given import nanoseconds
+from tux.base.errors import DataError
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table in memory. `what`: what messages call it. `titled`: whether its columns have names of
+    their own. ``batches(places)`` gives the columns at these places, from 0, piece by piece: Arrow
+    arrays of one length. A stream gives them once.
+    """
+
+    what: str
+    names: list[str]
+    titled: bool
+    batches: Callable[[Sequence[int]], Iterator[list[Any]]]
+
+
+def frame_of(data: Any, *, index: bool = True) -> Frame | None:
+    """The table that an object is; None if it is none. With `index`, the named levels of pandas's
+    index are columns too, the first ones.
+
+    Raises `DataError` for a table whose columns cannot be told.
+    """
+    if _is_pandas(data):
+        return _of_pandas(data, index=index)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _of_stream(data)
+    if hasattr(data, "__arrow_c_array__"):
+        import pyarrow as pa
+
+        with about(called(data)):
+            return _of_stream(pa.Table.from_batches([pa.record_batch(data)]), called(data))
+    if isinstance(data, np.ndarray):
+        if data.dtype.names is not None and data.ndim == 1:
+            return _of_columns({name: data[name] for name in data.dtype.names}, "the numpy array")
+        if data.ndim == 2:
+            return _of_columns(list(data.T), "the numpy array")
+        return None
+    if isinstance(data, Mapping):
+        return _of_columns({str(name): column for name, column in data.items()}, "the columns")
+    return _of_columns(list(data), "the columns") if isinstance(data, tuple) and data else None
+
+
+def has_arrow(data: Any) -> bool:
+    """Whether an object hands out its columns by the interface of Arrow."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def called(data: Any) -> str:
+    """What messages call an object: its class, and the library that this is of."""
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    name = type(data).__name__
+    return f"the {name}" if library == "builtins" else f"the {library} {name}"
+
+
+def arrow_table(frame: Frame) -> Any:
+    """A whole frame as a table of pyarrow."""
+    import pyarrow as pa
+
+    batches = [
+        pa.record_batch(columns, names=frame.names)
+        for columns in frame.batches(range(len(frame.names)))
+    ]
+    return pa.Table.from_batches(batches) if batches else pa.table({n: [] for n in frame.names})
+
+
+def held_dates(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """A column of dates or times as integers (`tux.arrays.given`), and which rows have none; None
+    of any other column.
+    """
+    import pyarrow as pa
+
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+        return None
+    times = (
+        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    )
+    return nanoseconds(times), np.isnat(times)
+
+
+# ---- where tables come from
+
+
+def _is_pandas(data: Any) -> bool:
+    library = type(data).__module__.partition(".")[0]
+    return library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc")
+
+
+def _of_pandas(data: Any, *, index: bool) -> Frame:
+    """Only the columns that are taken are converted, as others may hold anything."""
+    import pyarrow as pa
+
+    what = called(data)
+    levels = [name for name in data.index.names if name is not None] if index else []
+    names = [*map(str, levels), *map(str, data.columns)]
+
+    def column(place: int) -> Any:
+        level = place < len(levels)
+        values = (
+            data.index.get_level_values(levels[place])
+            if level
+            else data.iloc[:, place - len(levels)]
+        )
+        with about(what, names[place]):
+            return pa.array(values, from_pandas=True)
+
+    def batches(places: Sequence[int]) -> Iterator[list[Any]]:
+        yield from _aligned([column(place) for place in places])
+
+    return Frame(what, names, True, batches)
+
+
+def _of_stream(data: Any, what: str = "") -> Frame:
+    import pyarrow as pa
+
+    what = what or called(data)
+    with about(what):
+        reader = pa.RecordBatchReader.from_stream(data)
+
+    def batches(places: Sequence[int]) -> Iterator[list[Any]]:
+        with about(what):
+            for batch in reader:
+                if batch.num_rows:
+                    yield [_plain(batch.column(place)) for place in places]
+
+    return Frame(what, list(reader.schema.names), True, batches)
+
+
+def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
+    """Columns of numpy, lists, or columns of other libraries."""
+    titled = isinstance(columns, Mapping)
+    names = list(columns) if titled else [f"column {at}" for at in range(1, len(columns) + 1)]
+    given = list(columns.values()) if isinstance(columns, Mapping) else columns
+
+    def batches(places: Sequence[int]) -> Iterator[list[Any]]:
+        arrays = []
+        for place in places:
+            with about(what, names[place]):
+                arrays.append(_column(given[place]))
+        lengths = {names[place]: len(each) for place, each in zip(places, arrays, strict=True)}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name} {rows:,}" for name, rows in lengths.items())
+            raise DataError(f"columns differ in length: {told}", where=what)
+        yield from _aligned(arrays)
+
+    return Frame(what, names, titled, batches)
+
+
+def _column(values: Any) -> Any:
+    """A column of any library as an Arrow array."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+        return pa.chunked_array(values)
+    if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray):
+        if values.ndim != 1:
+            raise DataError(f"has shape {values.shape}", do="A column has one value a row.")
+        if values.dtype.kind == "T":
+            return pa.array(values.tolist(), pa.large_string(), from_pandas=True)
+        if values.dtype.kind != "O":
+            return pa.array(values)
+    return pa.array(values, from_pandas=True)
+
+
+def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
+    """Columns of one length, of which some may be in pieces, in pieces of the same rows."""
+    import pyarrow as pa
+
+    table = pa.table(columns, names=[str(at) for at in range(len(columns))])
+    for batch in table.to_batches():
+        if batch.num_rows:
+            yield [_plain(column) for column in batch.columns]
+
+
+def _plain(column: Any) -> Any:
+    """The same column; strings that are held as views, as polars holds them, in one row: few
+    functions know views, and pyarrow 17 casts none.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary))
+    if not pa.types.is_string_view(kind):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.array(column.to_pylist(), pa.large_string())
+
+
+@contextmanager
+def about(what: str, name: str = "") -> Iterator[None]:
+    """What another library or pyarrow says of a table that it cannot give, as a `DataError`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except DataError as error:
+        raise _of_column(error, name, what) from None
+    except (pa.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        which = f"column {name!r}" if name else what
+        raise DataError(
+            f"{which} cannot be read: {said}",
+            where=what if name else "",
+            do="Give columns whose values are of one type each.",
+        ) from None
+
+
+def _of_column(error: DataError, name: str, what: str) -> DataError:
+    """An error that says what a column has or holds, with the column's name before it."""
+    if not name or error.where:
+        return error
+    return DataError(f"column {name!r} {error.what}", where=what, do=error.do)

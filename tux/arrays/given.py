@@ -1,0 +1,86 @@
+"""Types in which ids are given, and given back.
+
+`tux.arrays.ids.Ids` knows integers of 64 bits and strings. Narrower integers, whole numbers in a
+column of floating-point numbers (as pandas has them where some are missing), dates and times are
+integers there: dates and times in nanoseconds since 1970. The name of the type in which they came,
+as numpy writes it, says how they are given back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.integers import LAST
+from tux.base.errors import DataError
+
+PLAIN = ("int64", "str")
+"""Types of ids that need not be noted: they are given back as they are held."""
+
+NANOSECONDS = np.dtype("M8[ns]")
+
+
+def as_given(values: np.ndarray, given: str = "") -> np.ndarray:
+    """Ids in the type in which they were `given`, "" for one of `PLAIN`. They stay as they are held
+    where that type cannot hold them: strings, or numbers that others than its data brought.
+    """
+    if not given or values.dtype.kind not in "iu":
+        return values
+    dtype = np.dtype(given)
+    if dtype.kind == "M":
+        return values.astype(np.int64).view(NANOSECONDS).astype(dtype)
+    if dtype.kind in "iu" and values.size:
+        limits = np.iinfo(dtype)
+        if int(values.min()) < limits.min or int(values.max()) > limits.max:
+            return values
+    return values.astype(dtype)
+
+
+def as_held(column: Any) -> Any:
+    """A column of ids as `tux.arrays.ids.Ids` holds it: dates and times, and whole numbers of a
+    floating-point type, as integers. Raises `DataError` for a number with a fraction, and for none.
+    """
+    array = np.asarray(column)
+    if array.dtype.kind == "M":
+        if np.isnat(array).any():
+            raise DataError("a date is missing among ids")
+        try:
+            return nanoseconds(array)
+        except DataError as error:
+            raise DataError(f"a column of ids {error.what}", do=error.do) from None
+    if isinstance(column, list | tuple):
+        return column
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all() or (array != np.floor(array)).any():
+            raise DataError("ids are whole numbers, strings or dates, not decimal numbers")
+        return array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        large = array.dtype == np.uint64 and int(array.max(initial=0)) > LAST
+        return array if large else array.astype(np.int64, copy=False)
+    return column
+
+
+def nanoseconds(times: np.ndarray) -> np.ndarray:
+    """Dates and times as nanoseconds since 1970, int64. Raises `DataError` beyond the years 1678 to
+    2261.
+    """
+    held = times.astype(NANOSECONDS)
+    if not np.array_equal(held.astype(times.dtype), times, equal_nan=True):
+        raise DataError(
+            "holds dates beyond the years 1678 to 2261", do="Give such dates as strings."
+        )
+    return held.view(np.int64)
+
+
+def common(first: str, second: str) -> str:
+    """The type of the ids of one vertex type that stand in two columns; "" where none is of both
+    kinds.
+    """
+    if first == second:
+        return first
+    kinds = [np.dtype(each or "int64") for each in (first, second)]
+    if all(kind.kind in "iu" for kind in kinds) and "str" not in (first, second):
+        both = np.result_type(*kinds)
+        return both.name if both.kind in "iu" and both.name not in PLAIN else ""
+    return ""

@@ -1,0 +1,70 @@
+"""The body of ``tux watch``: serve a page that shows a run, until Ctrl-C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tux.base.errors import DataError
+from tux.cli import show, streams
+from tux.cli.flags import Flags, at_least
+
+POLL = 0.2  # seconds between two looks whether the command is to end
+
+
+def command(argv: list[str]) -> int:
+    """Do what ``tux watch`` with these arguments says."""
+    args = _flags().parse(argv)
+    folder = Path(args.run)
+    from tux.runs.claim import LOCK
+    from tux.runs.folder import is_run, read_run
+
+    if not (is_run(folder) or (folder / LOCK).exists()):
+        read_run(folder)  # tells what is wrong
+        raise DataError(f"{folder} is no folder of a run")
+    from tux.watch.server import Server
+
+    opened = (
+        Server.on_usual_port(folder, args.host)
+        if args.port is None
+        else Server(folder, args.host, args.port)
+    )
+    try:
+        with opened as server:
+            if server.access.token:
+                streams.tell(
+                    f"warning: whoever has this address and reaches {args.host} sees the run; "
+                    "what is sent is not encrypted\n"
+                )
+            show.say(f"{server.url} shows {args.run}; Ctrl-C ends this")
+            if args.open:
+                import webbrowser
+
+                webbrowser.open(server.url)
+            server.serve_forever(POLL)
+    except KeyboardInterrupt:  # may come as soon as the address is told
+        pass
+    return 0
+
+
+def _flags() -> Flags:
+    flags = Flags(
+        "tux watch",
+        "Show a run in a browser, while it goes on and afterwards. Nothing is written.",
+        "RUN [--host ADDRESS] [--port N] [--open]",
+    )
+    flags.add_argument("run", metavar="RUN", help="folder of a run: the --out of tux run")
+    flags.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="address to listen on; the page of any but this machine's own has a secret word in "
+        "its address [default 127.0.0.1]",
+    )
+    flags.add_argument(
+        "--port",
+        metavar="N",
+        type=at_least(0, 65535),
+        help="port to listen on; 0: any that is free [default 8170, or any if that is taken]",
+    )
+    flags.add_argument("--open", action="store_true", help="open the page in a browser")
+    return flags

@@ -1,0 +1,10 @@
+"""The apps as estimators in scikit-learn's conventions: ``fit``, ``predict``, ``transform``,
+``score``, parameters that a grid search may set, and fitted attributes that end in an underscore.
+
+They are names of `tux` too: ``tux.MatrixFactorization``. They need scikit-learn.
+"""
+
+from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
+from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
+from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression
+from tux.estimators.topics import LatentDirichletAllocation as LatentDirichletAllocation

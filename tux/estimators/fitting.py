@@ -1,0 +1,144 @@
+"""What all estimators do: train a program on data in memory, and keep plain arrays of it, by which
+its rows can be filled again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tux.api.predicting import trained
+from tux.api.result import Run
+from tux.api.running import run
+from tux.api.table import History, Vertices
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.parallel import cores
+from tux.engine.records import metrics
+from tux.engine.worker import Worker
+from tux.estimators.conventions import check_random_state
+from tux.graph.local import Graph
+from tux.program import sources
+from tux.program.program import Program, score_of
+from tux.runs.folder import App, Origin
+from tux.runs.folder import Run as Record
+from tux.runs.predict import Trained
+from tux.runs.watcher import Silent
+
+Fields = Mapping[str, Mapping[str, np.ndarray]]
+"""By vertex type, or "tau", and by name: a field of a model, (n, ...)."""
+
+
+class _Warnings(Silent):
+    """Passes on what is odd as Python's warnings."""
+
+    def warn(self, text: str) -> None:
+        """One warning."""
+        warnings.warn(text, stacklevel=2)
+
+
+def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: int | None) -> Run:
+    """Train a program on data in memory. Raises what `tux.run` does."""
+    seed, threads = seed_of(random_state), threads_of(n_jobs)
+    return run(program, data, progress=_Warnings(), epochs=epochs, seed=seed, threads=threads)
+
+
+def history_of(fitted: Run) -> dict[str, np.ndarray]:
+    """The metrics of a run's epochs by name, and their numbers, (epochs,); NaN where none is."""
+    history = fitted.history
+    names = ["epoch", *metrics(dict.fromkeys(history.columns))]
+    return {name: np.array(history[name]) for name in names}
+
+
+def epochs_of(fitted: Run) -> int:
+    """How many epochs a run has had."""
+    return int(fitted.history["epoch"][-1])
+
+
+def ids_of(fitted: Run, kind: str) -> np.ndarray:
+    """The ids of a vertex type as they were given, (n,); text as objects, as in a DataFrame."""
+    ids = fitted.vertices[kind].ids
+    return np.array(ids, object) if ids.dtype == STRING else np.array(ids)
+
+
+def model_of(
+    program: Program, vertices: Mapping[str, dict[str, np.ndarray]]
+) -> tuple[Run, Trained]:
+    """A run that has such vertices, by type: their ids ("id") and some of their fields; and the
+    same as what reads pairs takes it.
+    """
+    app = App(sources.of(program).name, "")
+    record = Record(app, program.parameters, 0, {}, Origin("memory", ""))
+    held = {
+        kind: Vertices(columns | {"id": _text(columns["id"])}) for kind, columns in vertices.items()
+    }
+    return (
+        Run(record, program, History({}), held, {}, {}),
+        trained(record, program, held, {}),
+    )
+
+
+def _text(ids: np.ndarray) -> np.ndarray:
+    """Ids as tables hold them: `ids_of` has made objects of text."""
+    return ids.astype(STRING) if ids.dtype == object else ids
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of a run: a whole number as it is, else one drawn as scikit-learn draws."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """The threads of a run: None and -1 are all cores, of which results do not depend."""
+    if n_jobs is None or n_jobs == -1:
+        return None
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs is {n_jobs}: give a number of threads, or None for all cores")
+    return int(n_jobs)
+
+
+def scores(
+    program: Program, fields: Fields, asked: EdgeData, kind: str, n_jobs: int | None
+) -> np.ndarray:
+    """What the program predicts for each vertex of type `kind` of the edges `asked`, by its index.
+    `fields` are the model's; vertices of the other type have its indices.
+    """
+    none = np.empty(0, np.int32)
+    ids = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
+    no_edges = {name: column[:0] for name, column in asked.fields.items()}
+    known = replace(asked, ids=ids, src=none, dst=none, fields=no_edges)
+    worker = Worker(
+        program,
+        Graph.whole(program, known, asked, seed=0),
+        threads=threads_of(n_jobs) or cores(),
+    )
+    for name, columns in fields.items():
+        vertices = worker.graph.vertices.get(name)
+        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
+        for field, values in columns.items():
+            array = worker.tables[name].arrays[field]
+            array[rows] = np.reshape(values, (len(rows), *array.shape[1:]))
+    step: Any = score_of(program).step(worker)
+    step.run()
+    return np.asarray(step.scores)
+
+
+def matrix_edges(ends: tuple[str, str], matrix: Any, **fields: np.ndarray) -> EdgeData:
+    """The stored entries of a matrix in CSR as edges from rows to columns, with `fields` in the
+    order of its entries; ids are the numbers of rows and columns.
+    """
+    rows, columns = matrix.shape
+    return EdgeData(
+        ends,
+        {ends[0]: Ids(np.arange(rows)), ends[1]: Ids(np.arange(columns))},
+        np.repeat(np.arange(rows, dtype=np.int32), np.diff(matrix.indptr)),
+        matrix.indices.astype(np.int32, copy=False),
+        fields,
+    )

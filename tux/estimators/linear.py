@@ -1,0 +1,173 @@
+"""Sparse logistic regression as a classifier: `tux.apps.blockpg` on the rows of a matrix."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, log_expit, softmax
+
+from tux.api.result import Run
+from tux.apps.blockpg import BlockPG
+from tux.estimators.conventions import (
+    BaseEstimator,
+    ClassifierMixin,
+    ConvergenceWarning,
+    check_classification_targets,
+    check_is_fitted,
+    compute_sample_weight,
+    safe_sparse_dot,
+    validate_data,
+    validation,
+)
+from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
+
+REALS = (np.float64, np.float32)
+
+
+class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Logistic regression with an L1 penalty, under which most weights are exactly 0.
+
+        min  sum_i c_i log(1 + exp(-y_i (x_i.w + b))) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
+
+    The loss is a sum over samples, so `l1` is 1/C of scikit-learn's
+    ``LogisticRegression(penalty="l1")``. `fit_intercept`: whether there is a b, which is not
+    penalised. `class_weight`: as there; c_i is the weight of sample i times that of its class.
+    `tol`: end when a full pass has changed the objective by a smaller share; `max_iter`: passes.
+    More than two classes are one against the rest each. `n_jobs`: threads, None for all cores; the
+    result does not depend on them. Values and slopes are kept in 32 bits.
+
+    Fitted: `coef_` (1 or classes, n_features_in_), `intercept_` (1 or classes,), `classes_`,
+    `n_iter_` passes of each problem, `history_` of each.
+    """
+
+    def __init__(
+        self,
+        l1: float = 1.0,
+        l2: float = 0.0,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-7,
+        max_iter: int = 500,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseLogisticRegression:
+        """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
+        (n,). ValueError unless samples of two classes have a weight.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS)
+        check_classification_targets(y)
+        weight = self._weights(X, y, sample_weight)
+        self.classes_ = np.unique(y)
+        there = np.unique(y[weight > 0])
+        if len(there) < 2:
+            raise ValueError(
+                "samples of at least 2 classes are needed, but those with a weight have only one "
+                f"class: {there[0]}"
+            )
+        matrix = sparse.csr_array(X)
+        if np.abs(matrix.data).max(initial=0) > np.finfo(np.float32).max:
+            raise ValueError("X has values that are infinity in 32 bits; scale it")
+        values = matrix.data.astype(np.float32)
+        edges = matrix_edges(("sample", "feature"), matrix, value=values)
+        fits = []
+        for positive in self.classes_[1:] if len(self.classes_) == 2 else self.classes_:
+            label = np.where(y == positive, 1, -1).astype(np.float32)
+            of_samples = {"label": label, "weight": weight.astype(np.float32)}
+            fits.append(self._fit(replace(edges, vertex_fields={"sample": of_samples})))
+        self.coef_ = np.stack([each.vertices["feature"]["w"] for each in fits])
+        self.intercept_ = np.array([each.context["b"][0] for each in fits])
+        self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
+        self.history_ = [history_of(each) for each in fits]
+        return self
+
+    def _weights(self, X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+        """The weight of each sample, (n,)."""
+        weight = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weight < 0).any():
+            raise ValueError("Negative values in sample_weight")
+        if not weight.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return np.asarray(weight * compute_sample_weight(self.class_weight, y))
+
+    def _fit(self, edges: Any) -> Run:
+        """The fit of one problem of two classes."""
+        program = BlockPG(
+            l1=float(self.l1),
+            l2=float(self.l2),
+            intercept=bool(self.fit_intercept),
+            tol=float(self.tol),
+        )
+        fitted = fit(
+            program,
+            edges,
+            epochs=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        change = history_of(fitted).get("change", np.array([np.inf]))[-1]
+        if epochs_of(fitted) == self.max_iter and not change <= self.tol:
+            warnings.warn(
+                f"not converged after {self.max_iter} passes: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return fitted
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The margins of samples: (n,) for two classes, else (n, classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False)
+        margins = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return np.asarray(margins[:, 0] if len(self.classes_) == 2 else margins)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each sample, (n,)."""
+        margins = self.decision_function(X)
+        best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, (n, classes), in the order of `classes_`; of more than
+        two, those of one against the rest as shares of their sum.
+        """
+        margins = self.decision_function(X)
+        if margins.ndim == 1:
+            return np.column_stack([expit(-margins), expit(margins)])
+        return np.asarray(softmax(log_expit(margins), axis=1))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of `predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def sparsify(self) -> SparseLogisticRegression:
+        """Hold `coef_` as a sparse matrix, which is smaller where most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> SparseLogisticRegression:
+        """Hold `coef_` as an array again."""
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

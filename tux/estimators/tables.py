@@ -1,0 +1,66 @@
+"""Tables of ratings and of edges as `tux.run` takes them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError
+from tux.estimators.conventions import check_consistent_length
+from tux.program.program import Program
+from tux.runs.memory import Held, held, in_python, read_held_pairs
+
+WIDEST = 4
+"""Columns of an array that can be a table: two ids, a number, and a time that is passed over."""
+
+
+def as_table(data: Any) -> Any:
+    """The same data, but rows of a list as columns. DataError for an array of other dimensions, and
+    for one that is wide as a matrix is, of which the first columns would be taken for ids.
+    """
+    if isinstance(data, list) and not all(isinstance(each, str | os.PathLike) for each in data):
+        rows = np.empty((len(data), len(data[0]) if np.ndim(data[0]) else 0), object)
+        if {len(row) if np.ndim(row) else 0 for row in data} != {rows.shape[1]}:
+            raise DataError("the rows of a list have several lengths", do="give rows of one length")
+        rows[...] = data
+        return tuple(rows.T)
+    if isinstance(data, np.ndarray) and data.dtype.names is None:
+        if data.ndim != 2 or data.shape[1] > WIDEST:
+            raise DataError(
+                f"an array of shape {data.shape} is no table",
+                do="give rows of two ids and so on; or, of a matrix, scipy.sparse.csr_array(X)",
+            )
+    return data
+
+
+def entries_of(matrix: Any) -> Any:
+    """A sparse matrix as columns of its entries: rows and columns without any are not there. Other
+    data as they are.
+    """
+    if not sparse.issparse(matrix):
+        return matrix
+    entries = matrix.tocoo()
+    return entries.row, entries.col, entries.data
+
+
+def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
+    """A table of pairs, and the number of each, as the edges of a program that have one field."""
+    with in_python():
+        given = held(program, entries_of(as_table(pairs)))
+        edges = read_held_pairs(
+            given if isinstance(given, Held) else Held((given,)), program, {}, None
+        )
+    ((name, dtype),) = program.edge.columns.items()
+    values = np.asarray(numbers)
+    check_consistent_length(edges.src, values)
+    if values.ndim != 1 or values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+        raise DataError(
+            f"numbers {values.dtype} of shape {values.shape}, some perhaps not finite",
+            do="give a finite number for each pair",
+        )
+    return replace(edges, fields={name: values.astype(dtype)})

@@ -1,0 +1,140 @@
+"""Bags of words from what is in memory: a matrix of documents and words, texts, and documents that
+are lists of words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import STRING, Coded
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.bags import Bags, bags_of, read_vocabulary
+from tux.io.documents import read_documents
+from tux.io.entries import BagSpec, Entries, check_entries
+from tux.io.memory_edges import check_matrix
+from tux.io.memory_samples import from_zero
+from tux.io.sample_matrix import arrays_of, matrix_rows
+from tux.io.text import Bad, OnBadRow, short
+
+
+def read_memory_bags(
+    documents: Any,
+    what: str,
+    ends: tuple[str, str] = ("document", "word"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    words: Any = None,
+    vocab: str | os.PathLike[str] | None = None,
+    stop: str | os.PathLike[str] | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    on_bad_row: OnBadRow = "stop",
+) -> Bags:
+    """Documents as `tux.io.bags.read_bags` reads those of files: a sparse matrix of scipy of counts
+    (zeros are no entries), or a list of which each entry is a text or a list of words. Documents
+    have as ids their places from 0, bad ones counted.
+
+    `words` names the columns of the matrix, in order or as a dict of their places; without it, and
+    without a file `vocab`, words are the numbers of columns from 0. Words of lists are taken as
+    they are; texts are cut into words as files of text are. Raises what `read_bags` does.
+    """
+    kinds = {
+        name: np.dtype(dtype)
+        for name, dtype in ({"count": np.int32} if fields is None else fields).items()
+    }
+    check_entries(what, "rows and columns", ends, kinds, against, unknown)
+    field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
+    bad = Bad.of_memory(what, on_bad_row)
+    named = isinstance(documents, list)
+    if words is not None and (named or vocab is not None):
+        raise UsageError(
+            f"words are named twice, or beside {what}, which has words of its own",
+            do="give the documents alone, or leave vocab out",
+        )
+    names = None if vocab is None else read_vocabulary(vocab)
+    if named:
+        asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
+        if documents and not all(isinstance(each, str) or absent_text(each) for each in documents):
+            entries = _lists(documents, asked, stop)
+        else:
+            entries = read_documents(asked, stop, documents)
+    else:
+        _, columns = check_matrix(documents, what)
+        names = _names(words, columns, what) if words is not None else names
+        if names is not None and len(names) < columns:
+            raise DataError(f"{len(names):,} words for {columns:,} columns", where=what)
+        asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
+        if stop is not None:
+            raise UsageError(
+                f"a stop list goes with text, but {what} has counts", do="leave it out"
+            )
+        rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=True)
+        entries = rows.entries
+    if not len(entries.rows):
+        first = f"; the first: {bad.first}" if bad.count else ""
+        raise DataError(f"no {asked.row} of {what} is usable{first}")
+    bags = bags_of(asked, entries, kinds, names, against, unknown=unknown, named=named)
+    return bags._replace(edges=from_zero(bags.edges, ends[0]), rows=bags.rows - 1)
+
+
+def absent_text(value: Any) -> bool:
+    """Whether an entry of a list of texts stands for a missing one."""
+    return value is None or isinstance(value, float)
+
+
+def _names(words: Any, columns: int, what: str) -> np.ndarray:
+    """The words of the columns of a matrix, (columns,) StringDType, each once."""
+    if isinstance(words, Mapping):
+        pairs = sorted(words.items(), key=lambda pair: pair[1])
+        if [place for _, place in pairs] != list(range(len(pairs))):
+            raise DataError(
+                "the places of words are not 0, 1, 2 and so on", do="Give each column a word."
+            )
+        words = [word for word, _ in pairs]
+    array = np.asarray(words)
+    if array.ndim != 1 or len(array) != columns:
+        raise DataError(f"words of shape {array.shape} for {columns:,} columns", where=what)
+    if array.dtype.kind not in "UTO":
+        raise DataError(f"words are strings, not {array.dtype}", where=what)
+    texts = [str(word) for word in array.tolist()]
+    if len(set(texts)) < len(texts):
+        twice = next(word for at, word in enumerate(texts) if word in texts[:at])
+        raise DataError(f"{short(twice)} is the word of two columns", where=what)
+    return np.array(texts, STRING)
+
+
+def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> Entries:
+    """Documents that are lists of words."""
+    if stop is not None:
+        raise UsageError(
+            f"a stop list goes with text, but {asked.path} has lists of words", do="leave it out"
+        )
+    good, lengths, flat = [], [], list[str]()
+    for number, document in enumerate(documents, 1):
+        words = list(document) if isinstance(document, list | tuple | np.ndarray) else None
+        if words is None or not all(isinstance(word, str) and word for word in words):
+            asked.bad.note(number, "the document is no list of words")
+            continue
+        good.append(number)
+        lengths.append(len(words))
+        flat += words
+    rows = np.array(good, np.int64)
+    if not flat:
+        return Entries(rows, rows[:0], np.empty(0, np.int64), np.empty(0, asked.dtype))
+    codes, values = arrow.encode(np.array(flat, STRING))
+    keys = np.repeat(np.arange(len(rows)), lengths) * len(values) + codes
+    pairs, counts = np.unique(keys, return_counts=True)
+    if asked.dtype.kind in "iub" and int(counts.max()) > asked.counts()[1]:
+        raise DataError(
+            f"a {asked.column} stands {int(counts.max()):,} times in a {asked.row}, beyond "
+            f"{asked.dtype}",
+            where=asked.path,
+        )
+    column = Coded((pairs % len(values)).astype(np.int32), values)
+    return Entries(rows, rows[pairs // len(values)], column, counts.astype(asked.dtype))

@@ -1,0 +1,194 @@
+"""Edges from what is in memory: tables that other libraries hold, sparse matrices of scipy, and
+graphs of networkx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.frame_columns import fitting, gathered, unfit
+from tux.arrays.frames import Frame
+from tux.arrays.given import PLAIN, common
+from tux.arrays.ids import Ids
+from tux.arrays.networks import from_networkx
+from tux.base.errors import DataError, UsageError
+from tux.io.dense_table import MANY
+from tux.io.edge_columns import Wanted, find_columns, taken
+from tux.io.text import Bad, OnBadRow
+
+
+def read_frame(
+    frame: Frame,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    against: Mapping[str, Ids] | None = None,
+) -> EdgeData:
+    """The edges of a table in memory: as `tux.io.read.read_edges` reads those of a file. Ids are
+    not changed: strings keep their blanks, and are no numbers.
+
+    Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
+    with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
+    """
+    wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    picks = _picks(frame, wanted)
+    bad = Bad.of_memory(frame.what, on_bad_row)
+    pieces, types = gathered(
+        frame, picks, wanted.labels, wanted.kinds, lambda row, why: bad.note(row + 1, why)
+    )
+    if pieces.rows == 0:
+        raise nothing_left(bad, "edge")
+    src, dst, *numbers = pieces.columns()
+    return EdgeData.of(
+        ends,
+        src,
+        dst,
+        dict(zip(fields, numbers, strict=True)),
+        against=against,
+        columns=taken(frame.names, picks, wanted) if _says(frame, picks) else {},
+        skipped=bad.count,
+        first_skipped=bad.first,
+        id_types=_noted(ends, types),
+    )
+
+
+def _picks(frame: Frame, wanted: Wanted) -> list[int]:
+    """The places of the wanted columns."""
+    if frame.titled:
+        return find_columns(frame.names, wanted, frame.what)
+    needed, width, asked = len(wanted.kinds), len(frame.names), wanted.asked()
+    if other := next((name for name in asked if not name.isdecimal()), ""):
+        raise UsageError(
+            f"columns {wanted.columns!r} name {other!r}, but {frame.what} has no names",
+            do="Give positions from 1, or columns by name.",
+        )
+    if not asked and width >= MANY:
+        raise DataError(
+            f"{width} columns without names: these seem to be points, not edges",
+            where=frame.what,
+            do="A program with input = Points() reads points. If these are edges, give the columns "
+            "of their ends and numbers only.",
+        )
+    picks = [int(name) - 1 for name in asked] or list(range(needed))
+    if max(picks) >= width:
+        raise DataError(
+            f"{width} column{'s' * (width != 1)}, but {max(picks) + 1} are needed "
+            f"({', '.join(wanted.labels)})",
+            where=frame.what,
+        )
+    return picks
+
+
+def _says(frame: Frame, picks: list[int]) -> bool:
+    """Whether a user should be told which columns were taken."""
+    return frame.titled or len(frame.names) > len(picks)
+
+
+def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
+    """By vertex type, in which type its ids were given, where it is not plain."""
+    given = dict(zip(ends, types, strict=False))
+    if ends[0] == ends[1]:
+        given = {ends[0]: common(*types[:2])}
+    return {end: name for end, name in given.items() if name and name not in PLAIN}
+
+
+def nothing_left(bad: Bad, what: str) -> DataError:
+    """The error about data of which no row is left."""
+    if not bad.count:
+        return DataError(f"{bad.path} holds no {what}")
+    return DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
+
+
+def read_matrix_edges(
+    matrix: Any,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    what: str,
+    *,
+    on_bad_row: OnBadRow = "stop",
+    against: Mapping[str, Ids] | None = None,
+) -> EdgeData:
+    """An edge for each entry that a sparse matrix of scipy stores, from its row to its column, with
+    the entry as the edge's number, if it has one. Ids are the numbers of rows and columns from 0;
+    empty ones are vertices too.
+
+    Raises `DataError` for an entry that does not fit, or leaves it out and counts it, and where
+    both ends are of one type and the matrix is not square.
+    """
+    rows, columns = check_matrix(matrix, what)
+    if ends[0] == ends[1] and rows != columns:
+        raise DataError(
+            f"{what} is {rows:,} x {columns:,}: it has no edges from {ends[0]} to {ends[1]}",
+            do="Give a square matrix.",
+        )
+    if len(fields) > 1:
+        raise DataError(f"{what} has one number an edge, but {', '.join(fields)} are needed")
+    entries = matrix.tocoo()
+    src, dst = entries.row, entries.col
+    bad, numbers = Bad.of_memory(what, on_bad_row), {}
+    for name, dtype in fields.items():
+        kind = np.dtype(dtype)
+        values, wrong = fitting(entries.data, kind)
+        if wrong is not None:
+            for at in np.flatnonzero(wrong).tolist():
+                why = f"{name} of column {dst[at]} is {unfit(entries.data[at], kind)}"
+                bad.note(int(src[at]) + 1, why)
+            src, dst, values = src[~wrong], dst[~wrong], values[~wrong]
+        numbers[name] = values
+    if not len(src):
+        raise nothing_left(bad, "edge")
+    return EdgeData.of(
+        ends,
+        src,
+        dst,
+        numbers,
+        against=against,
+        vertices={ends[0]: np.arange(rows), ends[1]: np.arange(columns)},
+        skipped=bad.count,
+        first_skipped=bad.first,
+    )
+
+
+def check_matrix(matrix: Any, what: str) -> tuple[int, int]:
+    """The rows and columns of a sparse matrix; DataError for one of other dimensions, or not of
+    real numbers.
+    """
+    if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError(
+            f"{what} holds {matrix.dtype} of shape {matrix.shape}",
+            do="Give a matrix of real numbers with rows and columns.",
+        )
+    return int(matrix.shape[0]), int(matrix.shape[1])
+
+
+def read_network(
+    graph: Any,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    what: str,
+    *,
+    against: Mapping[str, Ids] | None = None,
+) -> EdgeData:
+    """The edges of a graph of networkx, as `tux.arrays.networks.from_networkx` reads them. Where no
+    edge has an attribute called as the edge's only number, the number is the attribute `weight`.
+    """
+    names = {name: name for name in fields}
+    if len(fields) == 1:
+        (name,) = fields
+        has = any(name in attributes for *_, attributes in graph.edges(data=True))
+        names = {name: name if has else "weight"}
+    edges = from_networkx(
+        graph, ends, {names[name]: dtype for name, dtype in fields.items()}, against=against
+    )
+    if not len(edges):
+        raise DataError(f"{what} holds no edge")
+    values = {name: edges.fields[names[name]] for name in fields}
+    said = {name: source for name, source in names.items() if name != source}
+    return replace(edges, fields=values, columns=said) if said else edges

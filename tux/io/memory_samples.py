@@ -1,0 +1,150 @@
+"""Labelled samples from what is in memory: a matrix and its labels, or a table with a column of
+labels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.arrays.frames import Frame
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.entries import BagSpec, check_entries
+from tux.io.memory_edges import check_matrix
+from tux.io.places import MemoryRows, Places
+from tux.io.sample_columns import Heads
+from tux.io.sample_labels import Classes, Rows, SampleLabels, read_sample_labels
+from tux.io.sample_matrix import arrays_of, matrix_rows
+from tux.io.sample_parquet import read_frame_rows
+from tux.io.samples import F4, Samples, samples_of, with_labels
+from tux.io.text import Bad, OnBadRow
+from tux.io.vertex_arrays import absent
+
+LABELS = "the labels"
+
+
+def read_memory_samples(
+    x: Any,
+    what: str,
+    ends: tuple[str, str] = ("sample", "feature"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    y: Any = None,
+    weights: Any = None,
+    label: str | None = None,
+    weight: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    classes: Classes | None = None,
+    on_bad_row: OnBadRow = "stop",
+    require_labels: bool = True,
+) -> Samples:
+    """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
+    scipy, an array (n, m), or a `Frame`; messages call it `what`.
+
+    `y` (n,) are the labels, and `weights` (n,) those of the samples; or else a frame has columns of
+    them, or the file `labels` has the former. Samples have as ids their places from 0, bad ones
+    counted. Raises what `read_samples` does, and `DataError` for columns that differ in length.
+    """
+    kinds = {
+        name: np.dtype(dtype)
+        for name, dtype in ({"value": F4} if fields is None else fields).items()
+    }
+    check_entries(what, "samples and features", ends, kinds, against, unknown)
+    framed = isinstance(x, Frame)
+    _check(what, label, weight, y, weights, labels, framed=framed)
+    field, dtype = next(iter(kinds.items()), ("value", F4))
+    asked = BagSpec(what, *ends, field, dtype, 1, None, Bad.of_memory(what, on_bad_row))
+    apart, places = _apart(y, labels)
+    heads = Heads(label, weight, apart is not None, require_labels)
+    if framed:
+        rows = read_frame_rows(asked, heads, x)
+    else:
+        rows = matrix_rows(arrays_of(x), asked, check_matrix(x, what)[0])
+    rule = "Give the matrix and its labels: (X, y)."
+    rows = with_labels(rows, asked, heads, apart, places, rule)
+    if weights is not None:
+        rows = _weighted(rows, weights, asked)
+    found = samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+    return found._replace(edges=from_zero(found.edges, ends[0]))
+
+
+def from_zero(edges: EdgeData, kind: str) -> EdgeData:
+    """The same edges, whose vertices of a type, numbered from 1, are numbered from 0."""
+    return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values - 1)})
+
+
+def _check(
+    what: str,
+    label: str | None,
+    weight: str | None,
+    y: Any,
+    weights: Any,
+    labels: Any,
+    *,
+    framed: bool,
+) -> None:
+    """Raise UsageError for what does not go together."""
+    if not framed and (label is not None or weight is not None):
+        named = f"label {label!r}" if label is not None else f"weight {weight!r}"
+        raise UsageError(
+            f"{what} has no columns with names, so none for the {named}", do="leave it out"
+        )
+    if y is not None and (label is not None or labels is not None):
+        raise UsageError("labels are given twice: as y, and by another option", do="give them once")
+    if weights is not None and weight is not None:
+        raise UsageError("weights are given twice, once as a column", do="give them once")
+
+
+def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[SampleLabels | None, Places]:
+    """Labels that stand apart from the samples, and their places."""
+    if y is not None:
+        return SampleLabels.of(label_column(y)), MemoryRows(LABELS)
+    if labels is None:
+        return None, Places("")
+    return read_sample_labels(labels), Places(os.fspath(labels))
+
+
+def label_column(y: Any) -> np.ndarray:
+    """Labels of any library as one column of numbers, truth values or strings, (n,); "" where one
+    is missing. Raises `DataError` for anything else.
+    """
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind == "O" and array.ndim == 1:
+        texts = ["" if absent(each) else str(each) for each in array.tolist()]
+        array = np.array(texts, STRING)
+    elif array.dtype.kind == "U":
+        array = array.astype(STRING)
+    if array.ndim != 1 or array.dtype.kind not in "biufT":
+        raise DataError(
+            f"labels are one column of numbers or words, not {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
+def _weighted(rows: Rows, weights: Any, asked: BagSpec) -> Rows:
+    """Rows with the weights given for all, bad ones too."""
+    array = np.asarray(weights)
+    there = len(rows.entries.rows) + asked.bad.count
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) != there:
+        raise DataError(
+            f"weights of {array.dtype} and shape {array.shape} for {there:,} {asked.row}s",
+            do=f"Give a number for each {asked.row}.",
+        )
+    good = (array >= 0) & (array <= float(np.finfo(np.float32).max))
+    if not good.all():
+        at = int(np.flatnonzero(~good)[0])
+        raise DataError(
+            f"the weight is {array[at]}, not a finite number from 0", where=f"the weights, row {at}"
+        )
+    return rows._replace(weight=array.astype(np.float32)[rows.entries.rows - 1])

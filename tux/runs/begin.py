@@ -1,0 +1,242 @@
+"""The beginning of a run: edges are read, the program is suited to them, and workers are made
+ready.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tux.arrays.ids import Ids
+from tux.base.errors import UsageError
+from tux.base.text import named, plural
+from tux.cluster.keeper import States
+from tux.cluster.restarts import Recovery
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.graph.partitioned import Partitioned, check_workers, partitioned
+from tux.graph.store import read_manifest
+from tux.io import vertex_labels
+from tux.partition import recommended as recommended_partitioner
+from tux.partition.recommended import for_two_types
+from tux.program import sources
+from tux.program.program import Program
+from tux.program.returns import called
+from tux.program.stage import Cluster
+from tux.program.vertex_params import vertex_numbers
+from tux.runs.folder import RunFolder
+from tux.runs.in_shares import InShares
+from tux.runs.inputs import Data, Inputs, judges, load
+from tux.runs.options import File, Plan, RunOptions
+from tux.runs.vertex_tables import fitted
+from tux.runs.watcher import Phases, Watcher
+from tux.stages.schedules import serial
+
+
+def load_for(
+    program: Program,
+    data: Data | None,
+    test: Data | None,
+    options: RunOptions,
+    watch: Watcher,
+    shares: InShares | None = None,
+) -> tuple[Inputs, Program]:
+    """The edges, and the program to run on them; what it has chosen by itself is said. `shares`:
+    how they are loaded where no process need have all.
+    """
+    labels = options.labels if program.input.vertex_labels else None
+    if labels is not None:
+        # they are not needed before the end, but a long run should not end with what is wrong with
+        # them
+        vertex_labels.check(labels)
+    if test is not None and not judges(type(program)):
+        raise UsageError(
+            f"{type(program).__name__} does not judge its model, so --test has no use",
+            do="leave --test out",
+        )
+    inputs = load(program, data, test, options, warn=watch.warn, shares=shares)
+    if labels is not None:
+        kind = program.edge.ends[0]
+        _compare_labels(labels, inputs.train.ids[kind], kind, watch)
+    if inputs.test is None and not inputs.folder:
+        train, held_out = called(program.input, "hold_out", program, inputs.train)
+        if held_out is not None:
+            inputs = replace(inputs, train=train, test=held_out)
+    if options.judge_top and inputs.test is None:
+        raise UsageError(
+            "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
+        )
+    special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
+    # no time is spent on cutting a graph that has not the vertices
+    vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
+    for name, value in special.parameters.items():
+        if value != program.parameters.get(name, value):
+            watch.say(f"{name} {value}, which suits these data")
+    return inputs, special
+
+
+def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
+    """Warn of labelled ids that are not in the graph. DataError if none is, before time is spent
+    on training.
+    """
+    labels = vertex_labels.read_vertex_labels(path, ids)
+    if labels.unknown:
+        total = labels.unknown + int(labels.member.any(axis=1).sum())
+        watch.warn(
+            f"{labels.unknown:,} of {plural(total, kind)} with labels in {os.path.basename(path)} "
+            "are not in the graph: left out"
+        )
+
+
+def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
+    """One line about the data, and one about their truth if they were made up."""
+    sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
+    if inputs.sizes["edges"]:  # points have none
+        sizes.append(plural(inputs.sizes["edges"], edge))
+    sizes += [
+        f"{plural(count, 'group')} of {name}s"
+        for name, count in inputs.sizes.get("groups", {}).items()
+    ]
+    if inputs.test is not None:
+        sizes.append(f"{len(inputs.test):,} held out")
+    watch.say(
+        f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: "
+        f"{', '.join(sizes)}"
+    )
+    for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
+        if edges is not None and edges.columns:
+            said = ", ".join(f"{label} from {name}" for label, name in edges.columns.items())
+            watch.say(f"{what}: {said}")
+    if inputs.truth:
+        watch.say(inputs.truth)
+
+
+def stored(plan: Plan, inputs: Inputs) -> Plan:
+    """The plan with what a partitioned folder decides, if there is one. UsageError for what
+    contradicts it.
+    """
+    folder = inputs.folder
+    if folder is None:
+        return plan
+    manifest = read_manifest(folder)
+    if plan.options.partitioner is not None:
+        raise UsageError(
+            f"{folder} is cut already, by {manifest.partitioner or 'unknown'}",
+            do="leave out --partitioner",
+        )
+    workers = check_workers(manifest.parts, plan.options.workers, plan.machines, folder)
+    return replace(plan, workers=workers, partitioner=manifest.partitioner)
+
+
+def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) -> Plan:
+    """The plan with the partitioner that "auto" stands for, said with its reason."""
+    total = plan.all_workers
+    if plan.partitioner != "auto" or inputs.folder or total == 1:
+        return plan
+    watch.phase("choose a partitioner")
+    train, end = inputs.train, program.edge.whole
+    if end:
+        name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
+    elif inputs.loaded:  # then there are two types, and no vertices without edges
+        name, reason = for_two_types(*(len(train.ids[kind]) for kind in train.ends))
+    else:
+        bipartite = train.ends[0] != train.ends[1]
+        name, reason = recommended_partitioner(train.src, train.dst, total, bipartite=bipartite)
+    watch.say(f"partitioner {name}: {reason}")
+    return replace(plan, partitioner=name)
+
+
+def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) -> None:
+    """One line for each stage that stays on one thread of several, with the reason."""
+    options = plan.options
+    if plan.threads == 1 or not options.jit:
+        return
+    workers, has_test = plan.all_workers, inputs.test is not None
+    for line in serial(program, Cluster(workers, options.slack, has_test), racing=options.racing):
+        watch.say(line)
+
+
+def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
+    """Whether the model is that of the best epoch: there are held-out edges, or the run stops
+    when it gets no better.
+    """
+    return bool(program.monitor) and (inputs.test is not None or options.patience > 0)
+
+
+def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
+    """One worker, in this process. What the kernels took to compile is told apart by it."""
+    options = plan.options
+    with clock.phase("layout"):
+        graph = Graph.whole(program, inputs.train, inputs.test, options.seed)
+        worker = Worker(
+            program,
+            graph,
+            seed=options.seed,
+            jit=options.jit,
+            check=options.check,
+            threads=plan.threads,
+            racing=options.racing,
+        )
+        worker.scratch = scratch
+        clock.watch.phase("compile")
+        training = Training(worker)
+    compiling = worker.seconds["compile"]
+    clock.seconds["layout"] -= compiling
+    clock.seconds["compile"] = compiling
+    return training
+
+
+def start_workers(
+    program: Program,
+    inputs: Inputs,
+    plan: Plan,
+    folder: RunFolder | None,
+    clock: Phases,
+    states: States,
+    recovery: Recovery | None = None,
+    listens: Callable[[], None] = lambda: None,
+) -> Any:
+    """Several workers, each a process: cut, lay out, compile once for all, and start them as a
+    context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
+    """
+    from tux.cluster.prepare import crowded, prepare
+
+    if warning := crowded(plan.workers):
+        clock.watch.warn(warning)
+    options = plan.options
+
+    def cut(workers: int) -> Partitioned:
+        made = partitioned(program, inputs, plan.partitioner, workers, options.seed)
+        clock.watch.phase("write the parts")
+        return made
+
+    with clock.phase("layout", f"cut, by {plan.partitioner}"):
+        return prepare(
+            sources.of(program).name,
+            program.parameters,
+            cut,
+            workers=plan.workers,
+            threads=plan.threads,
+            slack=options.slack,
+            racing=options.racing,
+            jit=options.jit,
+            check=options.check,
+            epochs=plan.epochs,
+            every=options.every,
+            patience=options.patience,
+            keep_best=keeps_best(program, inputs, options),
+            place=options.place,
+            room=folder.path if folder else None,
+            seed=options.seed,
+            deadline=options.deadline,
+            phase=clock.watch.phase,
+            warn=clock.watch.warn,
+            states=states,
+            restarts=plan.restarts,
+            recovery=recovery,
+            listens=listens,
+            folders=(inputs.loaded.job, inputs.loaded.folder) if inputs.loaded else None,
+        )

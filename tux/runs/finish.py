@@ -1,0 +1,378 @@
+"""A run from its first epoch to its end: the epochs' records, then the model, the program's report,
+and `run.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from importlib.metadata import version
+from platform import python_version
+from typing import Any, Protocol
+
+import numpy as np
+
+from tux import __version__
+from tux.base.errors import Interrupted, ProgramError
+from tux.base.signals import Deferred, ending_deferred, ending_ignored
+from tux.base.text import plural
+from tux.engine.records import metrics
+from tux.engine.spool import SpooledLists
+from tux.engine.timeline import Sample
+from tux.engine.worker import Worker
+from tux.graph.edge_pieces import Pieces
+from tux.program import sources
+from tux.program.naming import place
+from tux.program.program import Program
+from tux.program.report import GroundTruth, Report, Tables
+from tux.program.returns import called
+from tux.runs.advice import on_workers
+from tux.runs.checkpoints import are_in
+from tux.runs.factors import factors_of
+from tux.runs.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
+from tux.runs.inputs import Inputs
+from tux.runs.options import Plan, RunOptions
+from tux.runs.ranking import judged
+from tux.runs.sinks import logged
+from tux.runs.watcher import Phases, Watcher
+
+COULD_GO_ON = "with --checkpoint-every N a run can go on"
+
+
+class Trainer(Protocol):
+    """What trains a program: `tux.engine.training.Training`, or the launcher of several workers."""
+
+    worker: Worker
+    seconds: float
+    best_epoch: int
+    ended_early: bool
+    has_model: bool
+
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """End early once `asked` gives seconds since a wish to end: see
+        `tux.engine.training.Training.end_when`.
+        """
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and each sample of a worker's timeline."""
+
+    def epochs(
+        self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """The epochs' records, then the model in the worker."""
+
+    def edges(self) -> Pieces:
+        """The edges trained on."""
+
+    def lists(self) -> SpooledLists | None:
+        """The lists that no stage uses."""
+
+
+def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
+    """The run's record; with `digests` of the data, which take about a second a gigabyte of
+    edges.
+    """
+    source = sources.of(program)
+    record = Run(
+        App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
+    )
+    record.id_types = dict(inputs.train.id_types)
+    record.categories = {
+        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
+        for kind, named in inputs.train.categories.items()
+    }
+    record.app.digest, record.app.files = source.digest, source.digests
+    record.data.columns = dict(inputs.train.columns)
+    if digests:
+        record.data.digest = inputs.digest()
+    if inputs.test is not None:
+        digest = inputs.test.digest() if digests else ""
+        record.test = Origin(inputs.test_origin or inputs.origin, digest)
+    record.command, record.sizes = list(options.command), inputs.sizes
+    record.versions = {
+        "python": python_version(),
+        "tux": __version__,  # the metadata of an editable installation may be out of date
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
+    }
+    return record
+
+
+def carry_out(
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    truth: GroundTruth,
+    record: Run,
+    folder: RunFolder | None,
+    clock: Phases,
+    records: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], Tables]:
+    """Train, write the model and judge it; the run's record is completed. The epochs' records are
+    added to `records`, which has those before, and go to the sink of the options. Returns them and
+    the tables.
+
+    Interrupted if the user ends the run; with the option `keeps_interrupted` this is only noted in
+    the record, if there is a model by then, and there are no tables.
+    """
+    with logged(plan.options.log, record, folder.path if folder else None, clock.watch) as watch:
+        clock = Phases(watch, clock.seconds)
+        return _carry_out(training, plan, keep_best, truth, record, folder, clock, records)
+
+
+def _carry_out(
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    truth: GroundTruth,
+    record: Run,
+    folder: RunFolder | None,
+    clock: Phases,
+    records: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], Tables]:
+    """The same, by a clock whose watcher also tells the sink."""
+    clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
+    record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
+    if folder:
+        folder.write_run(record)
+    watch, keeps_interrupted = clock.watch, plan.options.keeps_interrupted
+    defers = folder is not None or keeps_interrupted
+    with ending_deferred() if defers else nullcontext(Deferred()) as asked:
+        ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
+        training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
+        if folder:
+            training.sample_to(folder.journal.sample)
+        _train(training, plan, keep_best, record, folder, watch, records)
+        if training.ended_early:
+            error = _ended(training, records, keep_best, record, folder)
+            if keeps_interrupted and training.has_model:
+                return records, {}
+            raise error
+        record.results = _results(training, records, keep_best)
+        if folder:
+            # before the report, whose mistakes should not lose the model; and still deferred, as a
+            # first Ctrl-C after the last epoch should not lose it either
+            watch.phase("save")
+            _save(training, records, record, folder)
+    try:
+        tables = _tables(training, records, record.categories, watch)
+        if folder:
+            folder.write_tables(tables)
+        record.results |= _report(training, records, truth, tables, record.categories, watch)
+        if plan.options.judge_top:
+            record.results |= _ranked(training, truth, plan.options.judge_top, watch)
+    except KeyboardInterrupt:
+        if keeps_interrupted:
+            watch.warn("interrupted in the report: its tables and scores may be missing")
+            return records, {}
+        if folder is None:
+            raise
+        raise Interrupted(
+            f"interrupted in the report; the model is in {folder.path}",
+            do="tables and scores of the report may be missing",
+        ) from None
+    finally:
+        watch.phase("end the run")
+        # last: a run without results goes on where it was killed
+        if folder:
+            folder.write_run(record)
+    return records, tables
+
+
+def _train(
+    training: Trainer,
+    plan: Plan,
+    keep_best: bool,
+    run: Run,
+    folder: RunFolder | None,
+    watch: Watcher,
+    records: list[dict[str, Any]],
+) -> None:
+    """Run the epochs; each record goes to `records`, the folder and the watcher as it comes. The
+    `run` notes an interrupt.
+
+    When workers are started again (`tux.runs.recovery`), `records` becomes shorter meanwhile.
+    """
+    monitor, every = training.worker.program.monitor, plan.options.every
+    patience, most = plan.options.patience, plan.epochs
+    first = min(every, most)  # the epoch that is evaluated first
+    furthest = len(records)
+    watch.phase(f"epoch {len(records) + 1}")
+    try:
+        for record in training.epochs(most, every=every, patience=patience, keep_best=keep_best):
+            records.append(record)
+            if folder:
+                folder.append(record)
+            watch.epoch(record, most)
+            if len(records) > furthest:  # else it comes again, and all is said
+                furthest = len(records)
+                if advice := on_workers(records, plan.workers):
+                    watch.say(advice)
+                if (patience or keep_best) and furthest == first and monitor not in record:
+                    watch.warn(_without_value(monitor, training.worker.program))
+            done = len(records)
+            watch.phase(f"epoch {done + 1}" if done < most else "end of training")
+    except KeyboardInterrupt:
+        run.interrupted = len(records) + 1
+        if folder:
+            with ending_ignored():
+                folder.write_run(run)
+        held = (
+            f"{folder.path / 'metrics.jsonl'} holds their records; " if folder and records else ""
+        )
+        more = f"; {_how_to_go_on(folder)}" if folder and _how_to_go_on(folder) else ""
+        raise Interrupted(
+            f"interrupted after {plural(len(records), 'epoch')}",
+            do=f"{held}no model was written{more}",
+        ) from None
+
+
+def _ended(
+    training: Trainer,
+    records: list[dict[str, Any]],
+    keep_best: bool,
+    record: Run,
+    folder: RunFolder | None,
+) -> Interrupted:
+    """A run that the user has ended: its model is written, if it has one and a folder. Returns the
+    error that tells so.
+    """
+    record.interrupted = len(records) + 1
+    model, do = "no model was written", COULD_GO_ON
+    if training.has_model:
+        record.results = _results(training, records, keep_best)
+    if folder:
+        if training.has_model:
+            _write(training, record, folder)
+            model = f"the model is in {folder.path}"
+        folder.write_run(record)
+        do = _how_to_go_on(folder) or do
+    return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
+
+
+def _save(training: Trainer, records: list[dict[str, Any]], record: Run, folder: RunFolder) -> None:
+    """Write the model of a run that is over. Interrupted if the user does not wait for it."""
+    try:
+        _write(training, record, folder)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
+            do=_how_to_go_on(folder) or COULD_GO_ON,
+        ) from None
+
+
+def _how_to_go_on(folder: RunFolder) -> str:
+    """How to go on with a run that has checkpoints; else ""."""
+    return f"go on: tux run --resume {folder.path}" if are_in(folder.path) else ""
+
+
+def _without_value(monitor: str, program: Program) -> str:
+    """What to say of a monitored metric that the first evaluation has not set."""
+    return (
+        f"{monitor}, which {type(program).__name__} monitors, has no value after the first "
+        "evaluation, so no epoch is the best and --patience does nothing; evaluate() may not set "
+        "it, or it may need --test FILE"
+    )
+
+
+def _write(training: Trainer, record: Run, folder: RunFolder) -> None:
+    """Write the model, and have the report write the lists that no stage uses."""
+    folder.write_model(training.worker, record.id_types)
+    if (spooled := training.lists()) is None:
+        return
+    with spooled:
+        program, vertices = (
+            training.worker.program,
+            training.worker.graph.vertices[spooled.head.over],
+        )
+        ids = vertices.ids.values[: vertices.n_train][spooled.order]
+        called(program.report, "write", program, folder.path, spooled.pieces(), ids)
+
+
+def _tables(
+    training: Trainer, records: list[dict[str, Any]], categories: Categories, watch: Watcher
+) -> Tables:
+    """The report's tables of the model and of the records."""
+    watch.phase("tables")
+    program = training.worker.program
+    model = model_of(training.worker, training.edges(), categories)
+    return {
+        **called(program.report, "tables", program, model),
+        **called(program.report, "history", program, records),
+    }
+
+
+def _report(
+    training: Trainer,
+    records: list[dict[str, Any]],
+    truth: GroundTruth,
+    tables: Tables,
+    categories: Categories,
+    watch: Watcher,
+) -> dict[str, Any]:
+    """The report's numbers about the run and about the model; its warnings are told."""
+    program = training.worker.program
+    report = program.report
+    numbers = _numbers(report, "summary", (program, tables, records))
+    for text in called(report, "remarks", program, records):
+        watch.warn(text)
+    if truth.held_out is not None or truth.labels is not None:
+        watch.phase("judge")
+        model = model_of(training.worker, training.edges(), categories)
+        numbers |= _numbers(report, "judge", (program, model, truth))
+    return numbers
+
+
+def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> dict[str, float]:
+    """How good the best `k` items are for the users of the held-out edges."""
+    assert truth.held_out is not None
+    watch.phase("judge by rank")
+    model = model_of(training.worker)
+    factors = factors_of(training.worker.program, model.fields)
+    held_out = truth.held_out.src, truth.held_out.dst
+    numbers = judged(factors, training.edges(), held_out, k, watch.share)
+    if not numbers:
+        watch.warn("no held-out edge is of a vertex that training has seen, to judge ranks by")
+    return numbers
+
+
+def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """What a hook of the report returns, as Python's numbers. ProgramError for a name that one of
+    the run's own results has.
+    """
+    returned = called(report, hook, *arguments)
+    if own := [name for name in returned if name in RESULTS]:
+        raise ProgramError(
+            f"{type(report).__name__}.{hook}() returns {own[0]}, which is the run's own",
+            where=place(getattr(report, hook)),
+            do="give it another name",
+        )
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in returned.items()
+    }
+
+
+def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:
+    """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
+    results: dict[str, Any] = {
+        "epochs": records[-1]["epoch"],
+        "seconds": training.seconds,
+        "last": metrics(records[-1]),
+    }
+    if training.best_epoch:
+        results["monitor"] = training.worker.program.monitor
+        results["best"] = {
+            "epoch": training.best_epoch,
+            **metrics(records[training.best_epoch - 1]),
+        }
+    results["model_epoch"] = (
+        training.best_epoch if keep_best and training.best_epoch else results["epochs"]
+    )
+    return results

@@ -1,0 +1,396 @@
+"""The folder of a run: `run.json`, `metrics.jsonl`, `timeline.jsonl` (`tux.runs.journal`), and
+`model/` with one Parquet file for each vertex type and one for the context.
+
+The folder is there from the start, so that metrics can be read while the run goes on. Each file but
+the two of lines appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.arrays.arrow import read_parquet
+from tux.arrays.given import as_given, as_held
+from tux.arrays.ids import Ids
+from tux.arrays.ragged import Lists
+from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
+from tux.base.errors import DataError
+from tux.base.text import nearest
+from tux.engine.model import model_fields
+from tux.engine.worker import Worker
+from tux.program.program import Program
+from tux.program.report import Model, Tables
+from tux.runs.checkpoints import are_in
+from tux.runs.claim import claim, reclaim, release
+from tux.runs.journal import Journal
+from tux.runs.model_files import write_columns, write_tables
+
+RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
+"""The run's own results in `run.json`; all others are the report's."""
+
+Categories = Mapping[str, Mapping[str, Sequence[str]]]
+"""By vertex type and data field: the words that its numbers from 0 stand for."""
+
+Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
+"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises about text that is not the JSON it should be."""
+
+
+WHOLE = (
+    "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
+    "of model/*.parquet can be read without it)"
+)
+"""What to do where `run.json` is damaged."""
+
+
+class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Which program it was: a built-in name or ``/path/file.py:Class``, the digest of its source,
+    and those of the files that this consists of, as `tux.program.sources.Source.digests` has them.
+    """
+
+    name: str
+    digest: str
+    files: dict[str, str] = {}
+
+
+class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Where edges came from: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
+    fields as read.
+    """
+
+    path: str | list[str]
+    digest: str
+    columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+
+    @property
+    def shown(self) -> str:
+        """The paths as one text."""
+        return self.path if isinstance(self.path, str) else ", ".join(self.path)
+
+
+class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """That a run went on, after a fault or when the user had it go on: from which checkpoint, or
+    from the beginning (0), and why.
+    """
+
+    checkpoint: int
+    epochs: int  # that had ended
+    clocks: int  # of the next epoch that had ended
+    why: str = ""
+    workers: int | None = None  # in all, if these are others than before
+
+
+class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What `run.json` holds: everything needed to repeat the run, and at its end the results."""
+
+    app: App
+    parameters: dict[str, Any]
+    seed: int
+    # of tux.runs.options.Plan.record: epochs, every, patience, on_bad_row, columns, jit
+    options: dict[str, Any]
+    data: Origin
+    test: Origin | None = None
+    command: list[str] = []
+    versions: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
+    # by vertex type and data field, the words that its numbers from 0 stand for
+    categories: dict[str, dict[str, list[str]]] = {}
+    # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
+    id_types: dict[str, str] = {}
+    setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
+    incarnations: list[Incarnation] = []  # each time that the run went on
+    # epochs, seconds, last and best metrics; absent until the run has ended
+    results: dict[str, Any] | None = None
+
+
+class RunFolder:
+    """The folder of a run that is going on, which no other run may use until it is over.
+
+    As a context it is removed again if nothing was written into it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Claim the folder: UsageError if there is something in it, or another run writes to it.
+
+        DiskError if it cannot be made.
+        """
+        self.path = Path(path)
+        self._made = claim(self.path)
+        self.journal = Journal(self.path)
+
+    @classmethod
+    def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """The folder of a run that has stopped and goes on. DataError if it is none; UsageError
+        while another run writes to it; DiskError.
+        """
+        read_run(path)
+        folder = cls.__new__(cls)
+        folder.path, folder._made = Path(path), False
+        reclaim(folder.path)
+        folder.journal = Journal(folder.path)
+        try:
+            remove_parts(folder.path)
+        except BaseException:
+            release(folder.path, remove=False)
+            raise
+        return folder
+
+    def cut_records(self, size: int) -> None:
+        """Keep the first `size` bytes of `metrics.jsonl`. DataError if it has fewer; DiskError."""
+        metrics = self.path / "metrics.jsonl"
+        there = metrics.stat().st_size if metrics.exists() else 0
+        if there < size:
+            has = f"has {there:,} bytes" if metrics.exists() else "is missing"
+            raise DataError(
+                f"{metrics} {has}, and the checkpoint was taken after {size:,} bytes of it",
+                do="put the whole file back, or run it anew with another --out",
+            )
+        if there > size:
+            with writing(metrics):
+                os.truncate(metrics, size)
+                sync(metrics)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.journal.end(error)
+        release(self.path, remove=self._made)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether there is a `run.json`."""
+        return (self.path / "run.json").exists()
+
+    def write_run(self, run: Run) -> None:
+        """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
+        write_run(self.path, run)
+        self.journal.open()
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one line to `metrics.jsonl`. Raises DiskError."""
+        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
+            new = not file.tell()
+            file.write(msgspec.json.encode(finite(record)) + b"\n")
+            if new:
+                sync(self.path)  # its name
+
+    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
+        """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
+        then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
+
+        The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
+        """
+        records = self.path / "metrics.jsonl"
+        if records.exists():
+            with writing(records):
+                sync(records)
+        shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
+        with new_folder(self.path / "model") as part:
+            write_columns(part, columns_of(worker, id_types))
+
+    def write_tables(self, tables: Tables) -> None:
+        """Write each of the report's tables into `model/`. Raises DiskError."""
+        write_tables(self.path / "model", tables)
+
+
+def columns_of(
+    worker: Worker, id_types: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The columns of the model that a worker holds, as `write_columns` takes them. Ids are of the
+    types in which they were given (`Run.id_types`).
+    """
+    given = id_types or {}
+    for name, vertices in worker.graph.vertices.items():
+        ids = as_given(vertices.ids.values[: vertices.n_train], given.get(name, ""))
+        yield name, {"id": ids, **_columns(worker, name)}
+    yield "tau", _columns(worker, "tau")
+
+
+def finite(value: Any) -> Any:
+    """The same object without entries that are NaN or infinite: JSON has no such numbers."""
+    if isinstance(value, Mapping):
+        return {
+            name: finite(entry)
+            for name, entry in value.items()
+            if not (isinstance(entry, float) and not math.isfinite(entry))
+        }
+    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def model_of(
+    worker: Worker,
+    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    categories: Categories | None = None,
+) -> Model:
+    """The model that a worker holds: fields and ids of the vertices known in training, and all of
+    the context.
+    """
+    vertices, tau = worker.graph.vertices, worker.tables["tau"]
+    fields = {name: _columns(worker, name) for name in vertices}
+    fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
+    ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
+    return Model(fields, ids, edges, categories or {})
+
+
+def _columns(worker: Worker, name: str) -> dict[str, Any]:
+    """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
+    flat, and fields of no width left out.
+    """
+    model = model_fields(worker, name)
+    columns = {
+        f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1)
+        for f, array in model.items()
+    }
+    return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has the record of a run, or what a run has left without it."""
+    path = Path(folder)
+    return (path / "run.json").exists() or (
+        (path / "metrics.jsonl").exists()
+        and ((path / "checkpoints").exists() or (path / "model").exists())
+    )
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Write `run.json` of a run's folder, whole. Raises DiskError."""
+    with replacing(folder / "run.json") as part:
+        part.write_bytes(
+            msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
+            + b"\n"
+        )
+
+
+def read_run(folder: str | os.PathLike[str]) -> Run:
+    """`run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
+    path = Path(folder, "run.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Run)
+    except OSError:
+        raise DataError(
+            f"{folder} is no folder of a run",
+            where=str(path),
+            do=f"{_guess(path.parent)}name the folder that tux run --out made",
+        ) from None
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
+
+
+def _guess(folder: Path) -> str:
+    """``did you mean X? `` for the run's folder beside a folder whose name is the closest; or
+    nothing.
+    """
+    with suppress(OSError):
+        beside = (path for path in folder.parent.iterdir() if path.name != folder.name)
+        runs = [path.name for path in beside if os.path.exists(path / "run.json")]
+        if near := nearest(folder.name, runs):
+            return f"did you mean {folder.with_name(near)}? "
+    return ""
+
+
+def read_metrics(
+    folder: str | os.PathLike[str], size: int | None = None
+) -> list[dict[str, int | float]]:
+    """The records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such file.
+    A last line that is still being written is left out.
+    """
+    path = Path(folder, "metrics.jsonl")
+    lines = path.read_bytes()[:size].split(b"\n")[:-1] if path.exists() else []
+    try:
+        return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def check_model(folder: str | os.PathLike[str]) -> None:
+    """Raises DataError if a run has not written its model."""
+    if not Path(folder, "model").is_dir():
+        raise DataError(
+            f"{folder} holds no model",
+            do="the run has not ended, or ended with an error: "
+            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
+        )
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
+    model.
+    """
+    check_model(folder)
+    return {
+        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
+        for name in dict.fromkeys(program.edge.ends)
+    }
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(
+            f"no such file: {path}",
+            do="the model is not whole: copy the folder again, or run it again",
+        )
+    return path
+
+
+def stored_in(folder: str | os.PathLike[str]) -> Stored:
+    """The columns of the model in a run's folder."""
+
+    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        path = model_file(folder, name)
+        return read_parquet(path, fields), str(path)
+
+    return read
+
+
+def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
+    """Put the fields of a model, or of that in a run's folder, into the rows of the vertices that
+    it knows. DataError if the model is not this program's.
+
+    Lists are left out: a list has as many entries as the vertex has edges, which a model does not
+    have.
+    """
+    read = model if callable(model) else stored_in(model)
+    for name, table in worker.tables.items():
+        vertices = worker.graph.vertices.get(name)
+        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
+        wanted = {
+            f: column
+            for f, column in _columns(worker, name).items()
+            if not isinstance(column, Lists)
+        }
+        if not wanted or not len(rows):
+            continue
+        stored, where = read(name, list(wanted))
+        for field, column in wanted.items():
+            if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
+                raise DataError(
+                    f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the "
+                    f"program has {column.dtype} {column.shape}",
+                    where=where,
+                    do="use the program as it was when the model was trained",
+                )
+            array = table.arrays[field]
+            array[rows] = stored[field].reshape(len(rows), *array.shape[1:])

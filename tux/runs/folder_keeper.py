@@ -1,0 +1,48 @@
+"""Makes the checkpoints of a run's folder from the states of its workers, be it one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tux.engine.shard import Digest
+from tux.engine.state import Head
+from tux.runs.checkpoints import Checkpoints, Draft, Manifest, are_in
+
+
+class FolderKeeper:
+    """Makes checkpoints in a run's folder (`tux.cluster.keeper.Keeper`). `manifest` describes a
+    state of so many workers.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
+        self._checkpoints, self._manifest = checkpoints, manifest
+        self._draft: Draft | None = None
+
+    def has_one(self) -> bool:
+        """Whether the folder has a checkpoint, be it whole or damaged."""
+        return are_in(self._checkpoints.folder.parent)
+
+    @property
+    def lists(self) -> Path:
+        """The folder of lists on disk."""
+        return self._checkpoints.lists
+
+    def begin(self) -> None:
+        """Begin a checkpoint. DiskError."""
+        self._draft = self._checkpoints.begin()
+
+    def shard_path(self, rank: int) -> Path:
+        """Where a worker writes its state."""
+        assert self._draft is not None
+        return self._draft.shard_path(rank)
+
+    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+        """All workers have written. DiskError."""
+        assert self._draft is not None
+        self._draft.finish(self._manifest(head, len(digests)), digests)
+
+    def abandon(self) -> None:
+        """Some worker has not."""
+        assert self._draft is not None
+        self._draft.abandon()

@@ -1,0 +1,77 @@
+"""Small data for a program that is run without any: always the same, with a known truth."""
+
+from __future__ import annotations
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import UsageError
+from tux.program.input import Bags, Graph, Points, Ratings, Samples
+from tux.program.program import Program
+from tux.runs.samples import labelled
+
+Generated = tuple[EdgeData, EdgeData | None, str]
+"""Edges to train on, edges held out if any, and how good the truth itself is, in words."""
+
+
+def generated(program: Program) -> Generated:
+    """Data of the kind that the program's input is. UsageError where none can be made up."""
+    fields = program.edge.columns
+    match program.input:
+        case Samples() if len(fields) <= 1:
+            return _samples(program)
+        case Bags() if len(fields) == 1:
+            return _corpus(program)
+        case Ratings() if len(fields) <= 1:
+            return _ratings(program)
+        case Graph() if program.edge.ends[0] == program.edge.ends[1] and not fields:
+            from tux.synthetic.graph import graph
+
+            return EdgeData.of(program.edge.ends, *graph(), {}), None, ""
+    first, second = program.edge.ends
+    if isinstance(program.input, Points):
+        raise UsageError(
+            f"{type(program).__name__} needs DATA", do=f"name a table with a row for each {first}"
+        )
+    raise UsageError(
+        f"{type(program).__name__} needs DATA",
+        do=f"name a file of edges: {first}, {second}, {', '.join(fields) or 'no number'}",
+    )
+
+
+def _samples(program: Program) -> Generated:
+    """Labelled samples, a tenth held out."""
+    from tux.synthetic.clicks import clicks
+
+    drawn = clicks(test_share=0.1)
+    samples, others = drawn.split(program.edge.ends, program.edge.columns)
+    train = labelled(samples, program)
+    truth = (
+        f"the truth behind these samples has a logloss of {drawn.logloss():.4f} on those held out"
+    )
+    return train, labelled(others, program, train) if others else None, truth
+
+
+def _corpus(program: Program) -> Generated:
+    """Documents."""
+    from tux.synthetic.corpus import corpus
+
+    bags, (count,) = corpus(), program.edge.columns
+    return EdgeData.of(program.edge.ends, bags.document, bags.word, {count: bags.count}), None, ""
+
+
+def _ratings(program: Program) -> Generated:
+    """Ratings, a tenth held out."""
+    from tux.synthetic.ratings import ratings
+
+    drawn, ends, fields = ratings(test_share=0.1), program.edge.ends, program.edge.columns
+    train, test = drawn.split()
+    columns = [
+        {name: part["rating"].astype(dtype) for name, dtype in fields.items()}
+        for part in (train, test)
+    ]
+    known = EdgeData.of(ends, train["user"], train["item"], columns[0])
+    held_out = EdgeData.of(ends, test["user"], test["item"], columns[1], against=known.ids)
+    truth = (
+        f"the truth behind these ratings has an RMSE of {drawn.floor:.4f}: noise that no model can "
+        "predict"
+    )
+    return known, held_out, truth if fields else ""

@@ -1,0 +1,254 @@
+"""A loader as a process: ``python -m tux.runs.loader_process FOLDER NUMBER PARENT``.
+
+It reads its share of the input, exchanges messages with the others in files of the job's folder,
+and writes the parts that it hosts. It leaves there what it tells in the end, or why it has failed.
+PARENT is the number of the process that started it; when that is gone, it removes what was written.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from tux.base.allocation import give_back_early
+from tux.base.disk import replacing, writing
+from tux.base.errors import DataError
+from tux.base.parallel import use_threads
+from tux.cluster.control import failed
+from tux.cluster.meeting import Meeting
+from tux.cluster.worker_process import leave_failure, watch_parent
+from tux.io.detect import Format
+from tux.io.edge_table import Tell
+from tux.io.input_files import Files, Piece
+from tux.io.input_shares import read_share
+from tux.io.text import OnBadRow
+from tux.loading.columns import received
+from tux.loading.elsewhere import rows_of, write_elsewhere
+from tux.loading.folder import join
+from tux.loading.kept import Spool, Spooled, ranges_of
+from tux.loading.loader import Loaded, loader
+from tux.loading.mailbox import Mailbox
+from tux.loading.plan import Plan, Share
+from tux.loading.rounds import Rounds, told
+from tux.loading.sharing import digest_shared, ranges_shared
+from tux.runs.loader_member import FarMailbox, Member, explained
+
+JOB = "job.json"
+
+
+class LoadingJob(msgspec.Struct):
+    """What all loaders are told: the plan, the input, and what is read of it: the `fields` of its
+    edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
+    input's files, which are of one `format`, each reads its `pieces`; where `data` is only what
+    messages call the input, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
+    `size`: the bytes of the input, if it is text and not packed. `meeting`: of the loaders of
+    several machines; `held_out`: held-out edges will be added to the parts. `types`: of the
+    columns, by name, where each machine has its own rows; `pieces` are of its own loaders then.
+    """
+
+    plan: Plan
+    data: str
+    fields: dict[str, str]
+    columns: str | None = None
+    threads: int = 1
+    format: str = ""
+    pieces: list[list[Piece]] = []
+    whole: list[Piece] = []
+    on_bad_row: OnBadRow = "stop"
+    size: int = 0
+    meeting: Meeting | None = None
+    held_out: bool = False
+    types: dict[str, str] | None = None
+
+
+class Ended(msgspec.Struct):
+    """What a loader leaves when it has done its work. `peak`: bytes of memory that it had at most,
+    mapped files included, and `before`: until it began to read. `names`, `skipped` and
+    `first_skipped`: see `tux.arrays.edges.EdgeData`.
+    """
+
+    loaded: Loaded
+    peak: int
+    before: int
+    names: dict[str, str] = {}
+    skipped: int = 0
+    first_skipped: str = ""
+
+
+class Progress(msgspec.Struct):
+    """How much of its share a loader has read: bytes of text, unpacked, and pieces of files."""
+
+    size: int = 0
+    pieces: float = 0.0
+
+
+class Together(msgspec.Struct):
+    """What all loaders of several machines have told, and the digest of the edges."""
+
+    ended: list[Ended]
+    digest: str
+
+
+class Rows(NamedTuple):
+    """A share as it was read, which columns it was read from, and its bad rows as `EdgeData` has
+    them.
+    """
+
+    share: Share
+    names: dict[str, str]
+    skipped: int = 0
+    first_skipped: str = ""
+
+
+Read = Callable[[LoadingJob, int, Tell], Rows]
+"""Reads the share of the loader of this number."""
+
+
+def job_folder(graph: Path) -> Path:
+    """The folder of a job that makes the parts in `graph`."""
+    return graph / ".loading"
+
+
+def ended_path(graph: Path, number: int) -> Path:
+    """The file in which a loader leaves its `Ended`."""
+    return job_folder(graph) / f"ended-{number}.json"
+
+
+def spool_of(graph: Path, number: int) -> Path:
+    """The folder of what a loader keeps for the files that all parts share."""
+    return job_folder(graph) / f"spool-{number}"
+
+
+def together_path(graph: Path) -> Path:
+    """The file in which a loader leaves, for its machine, what all have told."""
+    return job_folder(graph) / "together.json"
+
+
+def progress_path(graph: Path, number: int) -> Path:
+    """The file in which a loader says how much it has read."""
+    return job_folder(graph) / f"read-{number}.json"
+
+
+def serve(graph: Path, number: int, parent: int, read: Read) -> int:
+    """Be a loader of the job in `graph`; returns the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    watch_parent(graph, parent)
+    give_back_early()
+    try:
+        job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
+        if job.meeting is None:
+            mailbox = Mailbox(job_folder(graph), job.plan.loaders, number)
+            mailbox.carry(_steps(job, graph, number, read))
+        else:
+            with Member(job.meeting, job_folder(graph), number) as member:
+                steps = _steps_together(job, graph, number, read, member)
+                FarMailbox(member).carry(steps)
+        return 0
+    except Exception as error:
+        failure = failed(explained(error, number, job_folder(graph)))
+    leave_failure(job_folder(graph), number, failure)
+    return failure.code
+
+
+def _steps(
+    job: LoadingJob,
+    graph: Path,
+    number: int,
+    read: Read,
+    has_read: Callable[[], None] = lambda: None,
+) -> Rounds[Ended]:
+    """All that a loader does, and what it leaves."""
+    use_threads(job.threads)
+    before = _most_memory()
+    rows = read(job, number, _telling(graph, number))
+    has_read()
+    keep = Spool(graph, spool_of(graph, number))
+    loaded = yield from loader(job.plan, number, rows.share, keep)
+    bad = rows.skipped, rows.first_skipped
+    ended = Ended(loaded, _most_memory(), before, rows.names, *bad)
+    with replacing(ended_path(graph, number)) as part:
+        part.write_bytes(msgspec.json.encode(ended))
+    return ended
+
+
+def _steps_together(
+    job: LoadingJob, graph: Path, number: int, read: Read, member: Member
+) -> Rounds[None]:
+    """The same on one of several machines. Afterwards, one loader of each machine joins there what
+    all parts share, and leaves what all have told.
+    """
+    plan, names, joiners = job.plan, list(job.fields), member.meeting.joiners
+    own = yield from _steps(job, graph, number, read, member.has_read)
+    inbox = yield from told(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
+    ended = [feed.decoded(Ended) for feed in received(inbox)]
+    check_edges(job, ended)
+    loaded, kept = [each.loaded for each in ended], Spooled(spool_of(graph, number))
+    mine = ranges_of(kept) | (rows_of(graph, plan, number) if job.held_out else {})
+    ranges = yield from ranges_shared(plan, number, joiners, mine)
+    digest = yield from digest_shared(plan, number, kept, ranges, loaded, names)
+    if number in joiners:
+        if job.held_out:
+            write_elsewhere(graph, plan, ranges, job.fields, member.near)
+        join(graph, ranges, plan, loaded, names, digest)
+        with replacing(together_path(graph)) as part:
+            part.write_bytes(msgspec.json.encode(Together(ended, digest)))
+
+
+def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
+    """DataError if all loaders together have no edge."""
+    if not any(sum(each.loaded.edges) for each in ended):
+        first = next((each.first_skipped for each in ended if each.skipped), "")
+        raise DataError(
+            f"no row of {job.data} is usable; the first: {first}"
+            if first
+            else f"{job.data} holds no edge"
+        )
+
+
+def _telling(graph: Path, number: int) -> Tell:
+    """Writes down how much a loader has read, after each of its large blocks."""
+    path = progress_path(graph, number)
+    part = path.with_suffix(".part")
+
+    def tell(size: int, pieces: float) -> None:
+        with writing(path):
+            part.write_bytes(msgspec.json.encode(Progress(size, pieces)))
+            os.replace(part, path)
+
+    return tell
+
+
+def _most_memory() -> int:
+    """The bytes of memory that this process has had at most (Linux counts in KiB)."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
+    """The share of a loader, which is pieces of the input's files."""
+    share = Files.of(job.data, job.pieces[number])
+    rows = read_share(
+        share,
+        Files.of(job.data, job.whole) if job.whole else job.data,
+        job.plan.ends,
+        job.fields,
+        columns=job.columns,
+        on_bad_row=job.on_bad_row,
+        format=Format(job.format),
+        tell=tell,
+    )
+    src, dst, *numbers = rows.columns
+    fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
+    share_rows = Share(src, dst, fields)
+    return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read_rows))

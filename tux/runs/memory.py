@@ -1,0 +1,374 @@
+"""Data of a run that are in memory: tables of pandas, polars, DuckDB and pyarrow, columns of numpy,
+sparse matrices of scipy, graphs of networkx, texts and lists of words.
+
+What an object means depends on the program's input: `docs/data-in.md` has the table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.frames import called, frame_of, has_arrow
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, TuxError, UsageError
+from tux.io.input_files import PATTERN
+from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
+from tux.io.text import ADVICE
+from tux.program.input import Bags, Points, Samples
+from tux.program.program import Program
+
+if TYPE_CHECKING:
+    from tux.io.bags import Bags as BagData
+    from tux.io.samples import Samples as SampleData
+    from tux.runs.options import Reading
+
+TABLES = (
+    "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
+)
+LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
+FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)))?")
+
+
+@dataclass(frozen=True)
+class Held:
+    """Data in memory that are no `EdgeData` yet. `parts`: the object, or those of a tuple of
+    several: a matrix and its labels, a matrix and its words.
+    """
+
+    parts: tuple[Any, ...]
+
+    @property
+    def first(self) -> Any:
+        """The object itself, or the first one."""
+        return self.parts[0]
+
+    @property
+    def what(self) -> str:
+        """What messages call it."""
+        return called(self.first)
+
+
+def held(program: Program, data: Any) -> Any:
+    """The same data, as `Held` unless they are nothing, names of files, or edges already."""
+    if data is None or isinstance(data, Held | EdgeData) or _are_files(program, data):
+        return data
+    kind = program.input
+    several = isinstance(data, tuple) and len(data) > 1
+    if several and (isinstance(kind, Samples) or isinstance(kind, Bags) and is_matrix(data[0])):
+        return Held(tuple(data))
+    return Held((data,))
+
+
+def _are_files(program: Program, data: Any) -> bool:
+    """Whether data are the name of a file or a list of such names. A list of strings for a program
+    of documents is one of texts if a string has a blank in it, and none of the first is a file.
+    """
+    if isinstance(data, str | os.PathLike):
+        return True
+    if not isinstance(data, list | tuple):
+        return False
+    if not all(isinstance(each, str | os.PathLike) for each in data):
+        return False
+    if not isinstance(program.input, Bags) or not any(" " in os.fspath(each) for each in data):
+        return True
+    return any(_may_be_file(os.fspath(each)) for each in data[:LOOKED_AT])
+
+
+def _may_be_file(name: str) -> bool:
+    """Whether a string is the name of something, or a pattern or a URI without a blank."""
+    return (
+        os.path.lexists(name) or " " not in name and (bool(PATTERN.search(name)) or "://" in name)
+    )
+
+
+def is_matrix(data: Any) -> bool:
+    """Whether an object is a sparse matrix of scipy."""
+    return hasattr(data, "tocoo") and hasattr(data, "shape")
+
+
+def is_network(data: Any) -> bool:
+    """Whether an object is a graph of networkx."""
+    return all(hasattr(data, name) for name in ("nodes", "edges", "is_directed"))
+
+
+def read_held(data: Held, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
+    """The edges that data in memory are for a program; with those of training, whose ids come
+    first.
+
+    Raises `DataError` for an object that such a program does not read, or with the column or the
+    row (from 0) that is wrong, and `UsageError` for options that have no use.
+    """
+    with in_python():
+        match program.input:
+            case Samples():
+                return _samples(data, program, train, reading)
+            case Bags() if (documents := documents_of(data)) is not None:
+                bags = read_bags(data, documents, program, train, reading).edges
+                kind = program.edge.ends[0]
+                return bags if train is None else bags.behind(kind, train.ids[kind])
+        _check_options(program, reading)
+        return read_held_edges(data, program, train.ids if train is not None else None, reading)
+
+
+def read_held_edges(
+    data: Held, program: Program, known: Mapping[str, Ids] | None, reading: Reading
+) -> EdgeData:
+    """The edges of a table, a matrix or a network; `known` ids come first."""
+    given, ends, fields = data.first, program.edge.ends, program.edge.columns
+    skip = reading.on_bad_row
+    if is_network(given) or is_matrix(given):
+        if reading.columns is not None:
+            raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
+        if is_matrix(given):
+            return read_matrix_edges(given, ends, fields, data.what, on_bad_row=skip, against=known)
+        return read_network(given, ends, fields, data.what, against=known)
+    if isinstance(given, np.ndarray) and reading.columns is None:
+        _check_array(given, program)
+    frame = frame_of(given)
+    if frame is None:
+        raise unreadable(data, program)
+    return read_frame(frame, ends, fields, columns=reading.columns, on_bad_row=skip, against=known)
+
+
+def _check_array(array: np.ndarray, program: Program) -> None:
+    """DataError for an array (n, width) that seems to be a dense matrix, rather than columns."""
+    if array.ndim != 2 or array.shape[1] <= (needed := 2 + len(program.edge.columns)):
+        return
+    square = array.shape[0] == array.shape[1] and len(set(program.edge.ends)) == 1
+    if square or isinstance(program.input, Bags):
+        raise DataError(
+            f"an array of shape {array.shape} has more than {needed} columns: it may be a matrix",
+            do="Give a matrix as scipy.sparse.csr_array(X), or only the columns that are needed.",
+        )
+
+
+def read_held_pairs(
+    data: Held,
+    program: Program,
+    known: Mapping[str, Ids],
+    columns: str | None,
+    trained: Sequence[str] = (),
+) -> EdgeData:
+    """The two ends of the edges of a table, a matrix or a network, without their numbers: pairs to
+    be scored. Columns called as those that were `trained` on are taken first.
+    """
+    given, ends = data.first, program.edge.ends
+    if is_matrix(given):
+        return read_matrix_edges(given, ends, {}, data.what, against=known)
+    if is_network(given):
+        return read_network(given, ends, {}, data.what, against=known)
+    frame = frame_of(given)
+    if frame is None:
+        raise unreadable(data, program)
+    if columns is None and trained and set(trained) <= set(frame.names):
+        columns = ",".join(trained)
+    return read_frame(frame, ends, {}, columns=columns, against=known)
+
+
+def _check_options(program: Program, reading: Reading) -> None:
+    """UsageError for options that say how documents or samples are read, where there are none."""
+    names = ("form", "vocab", "stop", "label", "weight")
+    if named := [name for name in names if getattr(reading, name) is not None]:
+        raise UsageError(
+            f"{type(program).__name__} reads edges from these data, for which {named[0]}= has no "
+            "use",
+            do="leave it out",
+        )
+
+
+def unreadable(data: Held, program: Program) -> DataError:
+    """The error about an object that a program cannot read."""
+    kinds = {
+        Samples: "a matrix and its labels, (X, y), or a table with a column of labels",
+        Bags: f"texts, lists of words, a sparse matrix of counts, or {TABLES}",
+        Points: f"an array with a row for each, or {TABLES}",
+    }
+    given = type(program.input)
+    words = next((text for kind, text in kinds.items() if issubclass(given, kind)), "")
+    words = words or f"{TABLES}, a sparse matrix of scipy, or a graph of networkx"
+    ndim = getattr(data.first, "ndim", None)
+    shape = f" of {ndim} dimension{'s' * (ndim != 1)}" if isinstance(ndim, int) else ""
+    return DataError(
+        f"{data.what}{shape} is nothing that {type(program).__name__} reads",
+        do=f"Give names of files, {words}.",
+    )
+
+
+# ---- samples
+
+
+def _samples(data: Held, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
+    from tux.runs.samples import check_reading, classes_of, labelled, telling_classes
+
+    check_reading(program, reading)
+    classes = classes_of(program, train)
+    with telling_classes(data.what, classes, train):
+        samples = read_samples(data, program, train.ids if train else None, reading, classes)
+    return labelled(samples, program, train)
+
+
+def read_samples(
+    data: Held,
+    program: Program,
+    known: Mapping[str, Ids] | None,
+    reading: Reading,
+    classes: Any,
+    **how: Any,
+) -> SampleData:
+    """Samples: a matrix and its labels, or a table. See
+    `tux.io.memory_samples.read_memory_samples`.
+    """
+    from tux.io.memory_samples import read_memory_samples
+
+    x, *rest = data.parts
+    x = np.asarray(x) if isinstance(x, list) else x
+    if len(rest) > 2:
+        raise DataError(
+            f"{len(data.parts)} parts of samples",
+            do="Give (X, y), or (X, y, weights) with a number for each sample.",
+        )
+    if reading.form:
+        raise UsageError("form= is of files, and these data are in memory", do="leave it out")
+    dense = isinstance(x, np.ndarray) and x.dtype.names is None
+    frame = None if dense or is_matrix(x) else frame_of(x, index=False)
+    if frame is not None and not frame.titled or dense and x.ndim != 2 or is_network(x):
+        raise unreadable(data, program)
+    if frame is None and not dense and not is_matrix(x):
+        raise unreadable(data, program)
+    return read_memory_samples(
+        x if frame is None else frame,
+        data.what,
+        program.edge.ends,
+        program.edge.columns,
+        y=rest[0] if rest else None,
+        weights=rest[1] if len(rest) > 1 else None,
+        label=reading.label,
+        weight=reading.weight,
+        labels=reading.labels,
+        against=known,
+        classes=classes,
+        on_bad_row=reading.on_bad_row,
+        **how,
+    )
+
+
+# ---- documents
+
+
+def documents_of(data: Held) -> Any:
+    """A sparse matrix, or documents as a list of texts or of lists of words; None if data are none
+    of these, but perhaps a table.
+    """
+    given = data.first
+    if is_matrix(given):
+        return given
+    if isinstance(given, Mapping) or isinstance(given, tuple) and not _of_words(given):
+        return None
+    if isinstance(given, list | tuple):
+        return list(given)
+    if is_network(given) or getattr(given, "ndim", 1) != 1:
+        return None
+    if isinstance(given, np.ndarray):
+        return given.tolist() if given.dtype.kind in "UTO" else None
+    return _column(given)
+
+
+def _of_words(given: tuple[Any, ...]) -> bool:
+    """Whether a tuple holds documents, rather than columns of a table."""
+    return all(isinstance(each, str) or isinstance(each, list | tuple) for each in given) and not (
+        len(given) == 3 and len({len(each) for each in given}) == 1
+    )
+
+
+def _column(given: Any) -> list[Any] | None:
+    """The entries of a column of pandas, polars or pyarrow; None of a table."""
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        return None
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(given, name):
+            return list(getattr(given, name)())
+    return None
+
+
+def read_bags(
+    data: Held,
+    documents: Any,
+    program: Program,
+    train: EdgeData | None,
+    reading: Reading,
+    **how: Any,
+) -> BagData:
+    """Documents of a matrix, with its words beside it, or of a list. See
+    `tux.io.memory_bags.read_memory_bags`.
+    """
+    from tux.io.memory_bags import read_memory_bags
+
+    if reading.columns is not None:
+        raise UsageError(f"{data.what} has no columns to name", do="leave columns out")
+    if reading.form not in (None, "text"):
+        raise UsageError("form= is of files, and these data are in memory", do="leave it out")
+    if len(data.parts) > 2:
+        raise DataError(f"{len(data.parts)} parts of documents", do="Give a matrix and its words.")
+    ends = program.edge.ends
+    known = {} if train is None else {ends[1]: train.ids[ends[1]]}
+    what = "the list of documents" if isinstance(documents, list) else data.what
+    return read_memory_bags(
+        documents,
+        what,
+        ends,
+        program.edge.columns,
+        words=data.parts[1] if len(data.parts) > 1 else None,
+        vocab=reading.vocab,
+        stop=reading.stop,
+        on_bad_row=reading.on_bad_row,
+        **{"against": known or None, **how},
+    )
+
+
+# ---- points
+
+
+def points_table(data: Held, program: Program) -> Any:
+    """What `tux.io.vertex_table.read_vertices` reads of points in memory."""
+    given = data.first
+    given = np.asarray(given) if isinstance(given, list) else given
+    if isinstance(given, np.ndarray) and given.dtype.names is None:
+        if given.ndim != 2:
+            raise unreadable(data, program)
+        return {"": given}
+    table = isinstance(given, Mapping | np.ndarray) or has_arrow(given) or hasattr(given, "iloc")
+    if not table or is_matrix(given) or is_network(given):
+        raise unreadable(data, program)
+    return given
+
+
+# ---- messages
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Errors inside name the options as Python does, not the flags of the command line."""
+    try:
+        yield
+    except TuxError as error:
+        error.what, error.do = _translated(error.what), _translated(error.do)
+        raise
+
+
+def _translated(text: str) -> str:
+    """The same message, with arguments of Python instead of flags."""
+    text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
+
+    def argument(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
+
+    return FLAG.sub(argument, text)

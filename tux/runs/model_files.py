@@ -1,0 +1,65 @@
+"""The files of a model: columns by vertex type as Parquet, and the report's tables as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, write_parquet
+from tux.base.disk import replacing
+from tux.base.errors import DataError
+from tux.program.report import Tables
+
+
+def write_columns(model: Path, types: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
+    and one for the context, "tau", if it has any. Raises DiskError.
+    """
+    for name, columns in types:
+        if columns:
+            write_parquet(model / f"{name}.parquet", columns)
+
+
+def write_tables(model: Path, tables: Tables) -> None:
+    """Write each of the report's tables into the folder of a model. Raises DiskError."""
+    for name, table in tables.items():
+        lines = [list(table), *zip(*table.values(), strict=True)]
+        text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+        with replacing(model / f"{name}.tsv") as part:
+            part.write_text(text, encoding="utf-8")
+
+
+def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
+    """The tables that `write_tables` has written, by name: columns of numbers where each cell is
+    one, else of strings. DataError for a file that is no table.
+    """
+    tables = {}
+    for path in sorted(model.glob("*.tsv")):
+        try:
+            header, *lines = path.read_text(encoding="utf-8").splitlines()
+            names, rows = header.split("\t"), [line.split("\t") for line in lines]
+            cells = zip(*rows, strict=True) if rows else [()] * len(names)
+            columns = dict(zip(names, map(_column, cells), strict=True))
+        except (OSError, ValueError):
+            raise DataError("this is no table of a run", where=str(path)) from None
+        tables[path.stem] = columns
+    return tables
+
+
+def _cell(value: Any) -> str:
+    """A value in a file whose columns are separated by tabs."""
+    return " ".join(str(value).split())
+
+
+def _column(cells: Sequence[str]) -> np.ndarray:
+    """The narrowest kind of column that holds the cells."""
+    kinds: tuple[Callable[[str], Any], ...] = (int, float)
+    for kind in kinds:
+        try:
+            return np.array([kind(cell) for cell in cells])
+        except (ValueError, OverflowError):
+            continue
+    return np.array(cells, STRING)

@@ -1,0 +1,261 @@
+"""Vertices that training has not seen, and for which a model is to predict: the rows of a file, as
+edges to the vertices that the model knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.piped import STANDARD
+from tux.base.errors import UsageError
+from tux.io.bags import read_bags
+from tux.io.cells import is_row, lines_of
+from tux.io.detect import Format, detect
+from tux.io.input_files import input_files
+from tux.io.read import read_edges
+from tux.io.text import blocks
+from tux.program.input import Bags, Samples
+from tux.program.program import Program
+from tux.runs.memory import (
+    Held,
+    documents_of,
+    in_python,
+    is_matrix,
+    read_held_edges,
+)
+from tux.runs.memory import (
+    read_bags as held_bags,
+)
+from tux.runs.memory import (
+    read_samples as held_samples,
+)
+from tux.runs.options import Reading
+from tux.runs.samples import NAMED
+
+
+def read_rows(
+    data: Any,
+    program: Program,
+    kind: str,
+    other: str,
+    known: Ids,
+    options: Mapping[str, Any],
+    reading: Reading,
+) -> tuple[EdgeData, int, int]:
+    """Edges between new vertices of type `kind`, in the order of the data, and the `known` ones of
+    type `other`; how many entries were left out, as the model does not know their columns; and how
+    many there were in all.
+
+    `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
+    """
+    if isinstance(data, Held):
+        with in_python():
+            return _held(data, program, kind, other, known, options, reading)
+    data = input_files(data)
+    format = detect(data)
+    reading = _as_in_training(options, data, format, reading, program)
+    read = _samples if isinstance(program.input, Samples) else _read
+    return read(data, format, program, kind, other, known, reading)
+
+
+def _held(
+    data: Held,
+    program: Program,
+    kind: str,
+    other: str,
+    known: Ids,
+    options: Mapping[str, Any],
+    reading: Reading,
+) -> tuple[EdgeData, int, int]:
+    """The rows of data in memory, as `read_rows` reads those of a file."""
+    against = {other: known}
+    if isinstance(program.input, Samples):
+        before = {name: options[name] for name in ("label", "weight") if options.get(name)}
+        if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
+            reading = replace(reading, **before | reading.named())
+        samples = held_samples(
+            data, program, against, reading, None, unknown="skip", require_labels=False
+        )
+        return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
+    documents = documents_of(data) if isinstance(program.input, Bags) else None
+    if documents is None or kind != program.edge.ends[0]:
+        table = read_held_edges(data, program, against, reading)
+        numbered = is_matrix(data.first)
+        return _known_only(table, program, kind, other, known, numbered=numbered)
+    named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
+    if not named and known.values.dtype == STRING:
+        raise UsageError(
+            f"the {other}s of the model have names, those of {data.what} have numbers",
+            do="give the matrix and its words: (matrix, words)",
+        )
+    bags = held_bags(data, documents, program, None, reading, against=against, unknown="skip")
+    unknown = int(bags.unknown_sum if program.edge.repeats else bags.unknown)
+    rows = _in_order(bags.edges, kind, bags.edges.ids[kind].encode(bags.rows))
+    return rows, unknown, unknown + _entries(bags.edges, program)
+
+
+def _is_table(data: Any, format: Format, program: Program) -> bool:
+    """Whether a file is a table of edges by its format, or by a first line that names both ends."""
+    if format in (Format.PARQUET, Format.MARKET, Format.MAT):
+        return True
+    block = next(blocks(data), b"")
+    first = next((line for line in lines_of(block) if is_row(line)), "")
+    return set(program.edge.ends) <= set(re.split(r"\W+", first.lower()))
+
+
+def _as_in_training(
+    options: Mapping[str, Any], data: Any, format: Format, reading: Reading, program: Program
+) -> Reading:
+    """How to read a file: as asked, else as the files of training were read, where it is such a
+    file.
+
+    The form of training is not taken for a file that is detected as one of another form; only
+    lda-c and libsvm look alike.
+    """
+    samples = isinstance(program.input, Samples)
+    names = NAMED[:-1] if samples else ("form", "vocab", "stop")
+    before: dict[str, Any] = {
+        name: options[name] for name in names if options.get(name) not in (None, STANDARD)
+    }
+    bare = format is Format.NPZ  # there are no columns with names, and no lines
+    table = not samples and _is_table(data, format, program)
+    detected = None if table else format.bags
+    if not samples and table:
+        before = {}
+    elif detected is not None and {detected, before.get("form")} != {"lda-c", "svm"}:
+        before.pop("form", None)
+    form = reading.form or before.get("form") or detected
+    if bare or samples and form == "svm":
+        before = {name: value for name, value in before.items() if name == "form" and not bare}
+    if form != "text":
+        before.pop("stop", None)
+    return replace(reading, **before | reading.named())
+
+
+def _samples(
+    data: Any,
+    format: Format,
+    program: Program,
+    kind: str,
+    other: str,
+    known: Ids,
+    reading: Reading,
+) -> tuple[EdgeData, int, int]:
+    """Samples, of which labels are not asked for."""
+    from tux.io.samples import read_samples
+
+    samples = read_samples(
+        data,
+        program.edge.ends,
+        program.edge.columns,
+        against={other: known},
+        unknown="skip",
+        on_bad_row=reading.on_bad_row,
+        require_labels=False,
+        format=format,
+        **{name: getattr(reading, name) for name in NAMED},
+    )
+    return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
+
+
+def _read(
+    data: Any,
+    format: Format,
+    program: Program,
+    kind: str,
+    other: str,
+    known: Ids,
+    reading: Reading,
+) -> tuple[EdgeData, int, int]:
+    """Edges of known columns to rows in the order of the file; how many entries (of repeated
+    edges: repetitions) were left out, of all.
+    """
+    ends, columns = program.edge.ends, program.edge.columns
+    bags = {name: getattr(reading, name) for name in ("form", "vocab", "stop")}
+    form = reading.form or format.bags
+    if form is None and all(value is None for value in bags.values()):
+        table = read_edges(
+            data,
+            ends,
+            columns,
+            columns=reading.columns,
+            on_bad_row=reading.on_bad_row,
+            against={other: known},
+            format=format,
+        )
+        matrix = format in (Format.MARKET, Format.MAT)
+        return _known_only(table, program, kind, other, known, numbered=matrix)
+    if ends[0] != kind:
+        raise UsageError(
+            f"the rows of {data} are {other}s, but the model predicts for a {kind}",
+            do=f"give a table of {kind}s",
+        )
+    if reading.columns is not None:
+        raise UsageError(
+            f"{data} has no columns to name", do=f"leave --columns out: this is a {form} file"
+        )
+    if form != "text" and bags["vocab"] is None and known.values.dtype == STRING:
+        raise UsageError(
+            f"the {other}s of the model have names, those of {data} have numbers",
+            do="name the file of names with --vocab",
+        )
+    documents = read_bags(
+        data,
+        ends,
+        columns,
+        against={other: known},
+        unknown="skip",
+        on_bad_row=reading.on_bad_row,
+        **bags | {"form": form},
+    )
+    unknown = int(documents.unknown_sum if program.edge.repeats else documents.unknown)
+    edges = documents.edges
+    return (
+        _in_order(edges, kind, edges.ids[kind].encode(documents.rows)),
+        unknown,
+        unknown + _entries(edges, program),
+    )
+
+
+def _known_only(
+    table: EdgeData, program: Program, kind: str, other: str, known: Ids, *, numbered: bool
+) -> tuple[EdgeData, int, int]:
+    """A table's edges without those of unknown columns, rows in the order in which they come
+    first; `numbered` ones by their numbers.
+    """
+    ends = dict(zip(table.ends, (table.src, table.dst), strict=True))
+    _, first = np.unique(ends[kind], return_index=True)
+    keep = ends[other] < len(known)
+    fields = {name: column[keep] for name, column in table.fields.items()}
+    kept = replace(
+        table,
+        src=table.src[keep],
+        dst=table.dst[keep],
+        fields=fields,
+        ids={**table.ids, other: known},
+        unseen={},
+    )
+    total, left = _entries(table, program), _entries(kept, program)
+    order = np.arange(len(table.ids[kind])) if numbered else np.argsort(first, kind="stable")
+    return _in_order(kept, kind, order), total - left, total
+
+
+def _entries(edges: EdgeData, program: Program) -> int:
+    return int(edges.fields[program.edge.repeats].sum()) if program.edge.repeats else len(edges)
+
+
+def _in_order(edges: EdgeData, kind: str, order: np.ndarray) -> EdgeData:
+    """The same edges, the vertices of a type in the `order` given by their indices so far."""
+    now = np.empty(len(order), np.int32)
+    now[order] = np.arange(len(order), dtype=np.int32)
+    at = dict(zip(("src", "dst"), edges.ends, strict=True))
+    moved: dict[str, Any] = {end: now[getattr(edges, end)] for end, of in at.items() if of == kind}
+    return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values[order])}, **moved)

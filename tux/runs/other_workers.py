@@ -1,0 +1,127 @@
+"""A run goes on on another number of workers: its checkpoint is written anew for them, and the run
+goes on from that one as from any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from tux.base.errors import Refused
+from tux.base.text import plural
+from tux.engine.redistribute import Redistribution
+from tux.engine.saved import load, save
+from tux.engine.shares import Shares, alike, shares_of
+from tux.program.program import Program
+from tux.runs.checkpoints import Checkpoint, Checkpoints, Draft, Found, newest
+from tux.runs.inputs import Inputs
+from tux.runs.options import Plan
+from tux.runs.resume import Stopped, states_of
+from tux.runs.watcher import Watcher
+
+
+def on_workers(
+    before: Stopped, plan: Plan, program: Program, inputs: Inputs, watch: Watcher
+) -> Stopped:
+    """The run that has stopped, with a checkpoint of as many workers as `plan` has: its newest one
+    if that fits, else a new one with the same state.
+
+    A checkpoint within an epoch fits other workers only if the clocks of the epoch are the same
+    there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
+    is not known what other workers would have of a field. DiskError.
+    """
+    if before.checkpoint.manifest.workers == plan.all_workers:
+        return before
+    watch.phase("redistribute")
+    cut = partial(_shares, plan, program, inputs)
+    try:
+        new, redistribution = _redistributed(before.checkpoint, plan, program, cut)
+    except Refused as refused:
+        kept = before.checkpoint.manifest
+        found = newest(before.path, at_end=True)
+        if not kept.turns or found.checkpoint is None:
+            raise
+        watch.say(f"checkpoint {kept.number} is left out: {refused.what}")
+        return on_workers(
+            replace(before, checkpoint=found.checkpoint, found=found), plan, program, inputs, watch
+        )
+    written = _written(before, plan, new, redistribution)
+    kept = before.checkpoint.manifest
+    watch.say(
+        f"checkpoint {kept.number} of {plural(kept.workers, 'worker')} is now checkpoint "
+        f"{written.manifest.number} of {plan.all_workers}: results may differ from those of a run "
+        "that never stopped, in rounding and in the order of updates"
+    )
+    return replace(before, checkpoint=written, found=Found(written, before.found.left_out))
+
+
+def _redistributed(
+    checkpoint: Checkpoint, plan: Plan, program: Program, cut: Callable[..., Shares]
+) -> tuple[Shares, Redistribution]:
+    """The new cut, and the states of a checkpoint for its workers. Refused where that cannot be."""
+    kept = checkpoint.manifest
+    epoch = kept.epoch if kept.turns else None
+    old = cut(kept.workers, epoch)
+    states = [
+        load(file, part) for file, part in zip(states_of(checkpoint), old.digests, strict=True)
+    ]
+    new = cut(plan.all_workers, epoch)
+    if kept.turns and not alike(kept.turns, old, new):
+        raise Refused(
+            f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
+            f"{plural(plan.all_workers, 'worker')}",
+            where=str(checkpoint.path),
+            do=f"resume on as many workers as before: {kept.workers} in all",
+        )
+    seed = plan.options.seed
+    return new, Redistribution(program, seed, old.shares, states, new.shares)
+
+
+def _written(
+    before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
+) -> Checkpoint:
+    """The checkpoint of the new workers. Those that were left out stay until it is there, and do
+    not count among those that are kept.
+    """
+    keep = (plan.options.keep or 2) + len(before.found.left_out)
+    checkpoints = Checkpoints(before.path, Found(None, []), keep)
+    with _draft(checkpoints) as draft:
+        sums = [
+            save(draft.shard_path(rank), redistribution.state(rank), part)
+            for rank, part in enumerate(new.digests)
+        ]
+        manifest = msgspec.structs.replace(
+            before.checkpoint.manifest, workers=plan.all_workers, options=plan.record()
+        )
+        return draft.finish(manifest, sums)
+
+
+def _shares(
+    plan: Plan, program: Program, inputs: Inputs, workers: int, epoch: int | None = None
+) -> Shares:
+    """What so many workers hold; `epoch`: the one that has ended before that of the outlines."""
+    options = plan.options
+    return shares_of(
+        program,
+        inputs,
+        plan.partitioner,
+        workers,
+        options.seed,
+        epoch=epoch,
+        slack=options.slack,
+        check=options.check,
+    )
+
+
+@contextmanager
+def _draft(checkpoints: Checkpoints) -> Iterator[Draft]:
+    """A checkpoint to be written; nothing of it is left if it is not finished."""
+    draft = checkpoints.begin()
+    try:
+        yield draft
+    finally:
+        draft.abandon()

@@ -1,0 +1,109 @@
+"""Pairs of vertices that a model is to score: a file without the numbers that show, in a file of
+training, where a header ends.
+
+What training has seen shows it here: the names of its columns, and its ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError
+from tux.base.text import named
+from tux.io.detect import Format, detect
+from tux.io.edge_columns import plain_name
+from tux.io.input_files import input_files
+from tux.io.read import read_edges
+from tux.io.text import NUMBER, SAMPLE, without_skipping
+from tux.program.program import Program
+from tux.runs.folder import Run
+from tux.runs.memory import Held, held, in_python, read_held_pairs
+from tux.runs.untyped import first_rows
+
+Warn = Callable[[str], None]
+
+
+def read_pairs(
+    path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
+) -> EdgeData:
+    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, and
+    `columns` names the columns
+    of the two ends ("a,b").
+
+    A first row that holds the names of the columns of training is a header, and names the columns
+    here too. Raises `DataError` for a row that is surely a header of other names, and what
+    `read_edges` does; warns of one that may be.
+    """
+    given = held(program, path)
+    if isinstance(given, Held):
+        with in_python():
+            return read_held_pairs(given, program, ids, columns, trained_columns(run))
+    path = input_files(path)
+    format = detect(path)
+
+    def read(columns: str | None) -> EdgeData:
+        try:
+            return read_edges(
+                path, program.edge.ends, {}, columns=columns, against=ids, format=format
+            )
+        except DataError as error:  # each row has its score
+            raise without_skipping(error) from None
+
+    pairs = read(columns)
+    rows = first_rows(path, SAMPLE + 1) if columns is None and format is Format.TEXT else []
+    if not (header := _unknown_words(pairs, ids)) or not rows or not set(header) <= set(rows[0]):
+        return pairs  # the caller names the columns, or `read_edges` has found the header
+    if (names := trained_columns(run)) and set(names) <= set(rows[0]):
+        return read(",".join(names))
+    say = f"--columns {','.join(header)}"
+    if _titled(header, rows, program):
+        raise DataError(
+            f"the first row, {','.join(header)}, is a header and no pair of ids",
+            where=path,
+            do=f"Say {say}, or remove the row.",
+        )
+    warn(
+        f"the first row of {named(path)}, {','.join(header)}, is taken for a pair of unknown ids; "
+        f"if it is a header, say {say}"
+    )
+    return pairs
+
+
+def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
+    """The first pair, if both of its ids are words that training has not seen."""
+    if not len(pairs):
+        return []
+    first = [
+        pairs.ids[end].decode(column[:1])[0]
+        for end, column in zip(pairs.ends, (pairs.src, pairs.dst), strict=True)
+        if column[0] >= len(ids[end])
+    ]
+    unknown = len(first) == 2 and all(
+        isinstance(each, str) and not NUMBER.fullmatch(each) for each in first
+    )
+    return first if unknown else []
+
+
+def trained_columns(run: Run) -> list[str]:
+    """The names of the columns that training took for the two ends, as far as they are known."""
+    asked = run.options.get("columns")
+    names = asked.split(",") if asked else list(run.data.columns.values())
+    names = [name.strip() for name in names[:2]]
+    return [] if any(name.isdecimal() for name in names) else names
+
+
+def _titled(header: list[str], rows: list[list[str]], program: Program) -> bool:
+    """Whether a first row of unknown words is surely a header: one of them is the name of an end,
+    or numbers alone stand below one.
+    """
+    ends = {plain_name(name) for name in (*program.edge.ends, *program.edge.roles)}
+    if any(plain_name(word).removesuffix("id") in ends for word in header):
+        return True
+    below = [
+        [row[rows[0].index(word)] for row in rows[1:] if len(row) == len(rows[0])]
+        for word in header
+    ]
+    return any(column and all(map(NUMBER.fullmatch, column)) for column in below)

@@ -1,0 +1,275 @@
+"""Predictions of a trained model, for pairs of vertices (`tux predict DIR --pairs FILE`) and for
+new vertices.
+
+New vertices are the rows of a file (`tux predict DIR DATA`): documents, samples. They meet the
+model's vertices by their ids.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
+from tux.arrays.edges import EdgeData
+from tux.arrays.given import as_given
+from tux.arrays.ids import Ids
+from tux.base.disk import check_folder
+from tux.base.errors import UsageError
+from tux.base.parallel import cores
+from tux.base.text import named, plural
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.program import sources
+from tux.program.input import Points
+from tux.program.program import Program, score_of
+from tux.runs.folder import Run, Stored, fill, read_ids, read_run, stored_in
+from tux.runs.memory import held
+from tux.runs.new_vertices import read_rows
+from tux.runs.options import Reading
+from tux.runs.pairs import read_pairs
+from tux.runs.vertex_data import to_predict
+
+Warn = Callable[[str], None]
+
+
+def predict(
+    model: str | os.PathLike[str] | Trained,
+    pairs: Any,
+    *,
+    columns: str | None = None,
+    vertices: Mapping[str, Any] | None = None,
+    warn: Warn = lambda text: None,
+) -> dict[str, np.ndarray]:
+    """Score each row of a file of pairs, or of pairs in memory (`tux.runs.memory`), by a model or
+    that in a run's folder; `columns` names those of the two ids ("a,b"), `vertices` the tables of
+    vertices, if others than training has read.
+
+    Returns columns in the file's order: the ids of both ends under their names in UDFs, as given,
+    and the scores, (m,) float64, under the stage's name. Pairs with ids that training never saw get
+    what the program says of a fresh vertex; `warn` tells how many ids these are. Raises DataError
+    for files that cannot be read, ProgramError for a program that predicts nothing, UsageError for
+    one that predicts nothing about pairs.
+    """
+    model = model if isinstance(model, Trained) else opened(model, warn)
+    run, program, stage, role = model.run, model.program, model.stage, model.role
+    if role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for a {role}, not for pairs",
+            do=f"tux predict {model.name} FILE OF {role.upper()}S",
+        )
+    ids = dict(model.ids)
+    asked = pairs
+    if not isinstance(asked, EdgeData):
+        asked = read_pairs(asked, run, program, ids, columns, warn)
+    for kind, count in asked.unseen.items():
+        if count:
+            warn(
+                f"{plural(count, kind)} of {named(pairs)} never occurred in training; of these the "
+                "model knows nothing"
+            )
+    # What a file of training edges would hold is not there to be read: zeros keep its place.
+    asked = replace(
+        asked,
+        fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
+    )
+    data = to_predict(asked, ids, run, program, vertices, warn)
+    scores = ask(model, ids, replace(asked, vertex_fields=data))
+    first, second = program.edge.roles
+    ends = program.edge.ends
+    return {
+        first: _given(asked, ends[0], asked.src),
+        second: _given(asked, ends[1], asked.dst),
+        stage.name: scores,
+    }
+
+
+def _given(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
+    """The ids of vertices of a type, in the type in which they were given."""
+    return as_given(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that predicts: its run's record, its program, its columns, the function that gives
+    its ids by vertex type, and what messages call it, its folder.
+    """
+
+    run: Run
+    program: Program
+    stored: Stored
+    read_ids: Callable[[], Mapping[str, Ids]]
+    name: str
+
+    @cached_property
+    def stage(self) -> Any:
+        """The stage that predicts. ProgramError if there is none.
+
+        A `tux.stages.Score`, which the worker's side knows by what it has alone.
+        """
+        return score_of(self.program)
+
+    @cached_property
+    def role(self) -> str:
+        """The end that the stage is called for, if it is not called for each edge."""
+        return str(self.stage.enumerated(self.program))
+
+    @cached_property
+    def ids(self) -> Mapping[str, Ids]:
+        """The ids of the model's vertices, by type."""
+        return self.read_ids()
+
+
+def opened(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> Trained:
+    """The model in a run's folder, which is read where it is asked for. Raises DataError."""
+    run = read_run(folder)
+    program = reopened(run, warn)
+    ids = partial(read_ids, folder, program)
+    return Trained(run, program, stored_in(folder), ids, os.fspath(folder))
+
+
+def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
+    """The scores of the model's stage for held-out edges `asked`, the model having vertices `ids`,
+    which come first in those of `asked`.
+    """
+    none = np.empty(0, np.int32)
+    known = EdgeData(
+        asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
+    )
+    run = model.run
+    graph = Graph.whole(model.program, known, asked, run.seed)
+    how = {
+        "jit": bool(run.options.get("jit", True)),
+        "check": bool(run.options.get("check", False)),
+    }
+    worker = Worker(model.program, graph, seed=run.seed, threads=cores(), **how)
+    fill(model.stored, worker)
+    step = model.stage.step(worker)
+    step.run()
+    return np.asarray(step.scores)
+
+
+def reopened(run: Run, warn: Warn) -> Program:
+    """The program of a run with its parameters; `warn` if its source has changed since."""
+    source = sources.find(run.app.name)
+    if source.digest != run.app.digest:
+        warn(
+            f"{source.path}, or a file beside it that it imports, has changed since the run: the "
+            "model may not mean what it did"
+        )
+    return source.program(**run.parameters)
+
+
+Write = Callable[[dict[str, np.ndarray]], None]
+
+
+def writer(path: str | os.PathLike[str]) -> Write:
+    """What writes columns to a new file: Parquet (.parquet), or text with commas (.csv) or tabs
+    (.tsv), packed if .gz or .zst follows.
+
+    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
+    """
+    separator = _separator(path)
+    if not separator:
+        return lambda columns: write_parquet(path, columns)
+    return lambda columns: write_text(path, columns, separator)
+
+
+def pieces_writer(
+    path: str | os.PathLike[str],
+) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
+    """What writes pieces of columns, one after the other, to a new file, and returns the number of
+    rows; see `writer`.
+    """
+    separator = _separator(path)
+
+    def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
+        rows = 0
+        with text_writer(path, separator) if separator else parquet_writer(path) as add:
+            for columns in pieces:
+                add(columns)
+                rows += len(next(iter(columns.values())))
+        return rows
+
+    return write
+
+
+def _separator(path: str | os.PathLike[str]) -> str:
+    """What separates the columns of a new file by its name, "" for Parquet. Raises as `writer`."""
+    name = Path(path)
+    if name.exists():
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
+    if name.suffix == ".parquet":
+        return ""
+    ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
+    if ending not in (".csv", ".tsv"):
+        raise UsageError(
+            f"{path} does not say which kind of file to write",
+            do="end its name in .parquet, .csv or .tsv",
+        )
+    return "," if ending == ".csv" else "\t"
+
+
+def predict_rows(
+    model: str | os.PathLike[str] | Trained,
+    data: Any,
+    reading: Reading | None = None,
+    *,
+    warn: Warn = lambda text: None,
+) -> dict[str, np.ndarray]:
+    """Score each row of a file of new vertices, in any format that training reads, or of data in
+    memory (`tux.runs.memory`), by a model or that in a run's folder.
+
+    Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
+    scores, (n,) float64 or (n, width) float32, under the stage's name. Entries of columns that the
+    model does not know are left out; `warn` tells how many. A row of which nothing is left is there
+    all the same. Raises what reading raises, ProgramError for a program that predicts nothing, and
+    UsageError for one that predicts for pairs.
+    """
+    model = model if isinstance(model, Trained) else opened(model, warn)
+    run, program, stage, role = model.run, model.program, model.stage, model.role
+    if not role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for pairs, not for rows",
+            do=f"tux predict {model.name} --pairs FILE",
+        )
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    if isinstance(program.input, Points):
+        raise UsageError(
+            f"{type(program).__name__} reads points, for which no predictions are made",
+            do="train on all points together; the model has a row for each",
+        )
+    if len(set(program.edge.ends)) < 2:
+        raise UsageError(
+            f"the rows of {named(data)} would be {kind}s that its columns are too, of which there "
+            "are no new ones"
+        )
+    other = program.edge.ends[program.edge.ends[0] == kind]
+    known = model.ids[other]
+    reading, data = reading or Reading(), held(program, data)
+    rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
+    for note in rows.notes:
+        warn(f"{named(data)}: {note}")
+    if rows.skipped:
+        warn(
+            f"{plural(rows.skipped, 'bad row')} of {named(data)} skipped; the first is "
+            f"{rows.first_skipped}"
+        )
+    if left_out:
+        warn(
+            f"{left_out:,} of {plural(total, other)} of {named(data)} "
+            f"{'is' if left_out == 1 else 'are'} not in the model: left out"
+        )
+    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
+    known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    scores = ask(model, ids, replace(rows, vertex_fields=fields))
+    every = np.arange(len(rows.ids[kind]))
+    return {role: _given(rows, kind, every), stage.name: scores}

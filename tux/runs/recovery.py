@@ -1,0 +1,73 @@
+"""Where a run goes on when one of its workers is lost, or when the user has it go on: its records
+are cut to the checkpoint, and its record tells from where it went on, and why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tux.cluster.restarts import Start
+from tux.runs.checkpoints import Checkpoint, Checkpoints, Found, latest, newest, tell_left_out
+from tux.runs.folder import Incarnation, Run, RunFolder
+from tux.runs.resume import states_of
+from tux.runs.watcher import Watcher
+
+
+class RunRecovery:
+    """Finds the checkpoints of a run below its `folder`, and cuts its `records`, in the folder and
+    in memory, to the one it goes on from (`tux.cluster.restarts.Recovery`).
+
+    A run without checkpoints, or without a folder, goes on from its beginning.
+    """
+
+    def __init__(
+        self,
+        record: Run,
+        records: list[dict[str, Any]],
+        folder: RunFolder | None,
+        checkpoints: Checkpoints | None,
+        watch: Watcher,
+    ) -> None:
+        self._record, self._records, self._folder = record, records, folder
+        self._checkpoints, self._watch = checkpoints, watch
+        self._found: Checkpoint | None = None
+
+    def latest(self) -> int:
+        """The number of the newest checkpoint; 0 if there is none."""
+        return latest(self._folder.path) if self._folder else 0
+
+    def newest(self) -> Start:
+        """The newest checkpoint that is whole, or the beginning. Damaged ones are removed: they
+        belong to a course of the run that is given up.
+        """
+        found = newest(self._folder.path) if self._folder else Found(None, [])
+        tell_left_out(found, self._watch.warn)
+        if self._checkpoints:
+            self._checkpoints.remove(found.left_out)
+        self._found = found.checkpoint
+        return start_of(found.checkpoint) if found.checkpoint else Start()
+
+    def go_on(self, start: Start, why: str, count: str) -> None:
+        """Cut the records to `start`, and tell `why`. DataError; DiskError."""
+        del self._records[start.epochs :]
+        if self._folder:
+            self._folder.cut_records(self._found.manifest.metrics_bytes if self._found else 0)
+            self._folder.journal.restarts(why, str(start))
+        note(self._record, start, why)
+        if self._folder and self._folder.has_run:
+            self._folder.write_run(self._record)
+        self._watch.say(f"{why}; goes on from {start} ({count})")
+
+
+def start_of(checkpoint: Checkpoint) -> Start:
+    """A checkpoint as the start of workers."""
+    kept = checkpoint.manifest
+    return Start(kept.number, kept.epoch, kept.turns, states_of(checkpoint))
+
+
+def note(record: Run, start: Start, why: str, workers: int | None = None) -> None:
+    """Add to a run's record that it goes on from `start`; on so many `workers`, if these are others
+    than before.
+    """
+    entry = Incarnation(start.checkpoint, start.epochs, start.clocks, why, workers)
+    record.incarnations = [*record.incarnations, entry]

@@ -1,0 +1,302 @@
+"""What a run that stopped has left, and how another one goes on from its newest checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tux.arrays.piped import STANDARD, shown
+from tux.arrays.stores import is_uri
+from tux.base.disk import sync, writing
+from tux.base.errors import DataError, Refused, UsageError
+from tux.base.text import plural
+from tux.engine.saved import Saved
+from tux.engine.state import Head
+from tux.program import sources
+from tux.program.program import Program
+from tux.runs.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
+from tux.runs.folder import WHOLE, Run, read_metrics, read_run
+from tux.runs.inputs import cut_folder
+from tux.runs.options import ALLOWED, MEMORY, RunOptions
+
+if TYPE_CHECKING:
+    from tux.cluster.place import Place
+
+OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
+"""Options that a run may go on with other values of."""
+
+FILES = ("vocab", "stop", "labels", "vertices")
+"""Options that name files."""
+
+OTHER = "resume with what the run began with, or start a new run"
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run that has stopped: its record, the checkpoints of its folder, and how it goes on."""
+
+    path: Path
+    run: Run
+    found: Found
+    checkpoint: Checkpoint
+    options: RunOptions
+    program: Program
+
+    @property
+    def data(self) -> str | list[str] | None:
+        """What was trained on, as `Origin` has it; None: generated data."""
+        return _file(self.run.data.path)
+
+    @property
+    def test(self) -> str | list[str] | None:
+        """What held-out edges were read from, if they were named."""
+        return _file(self.run.test.path) if self.run.test is not None else None
+
+    def records(self) -> list[dict[str, Any]]:
+        """The records of the epochs before the checkpoint."""
+        return read_metrics(self.path, self.checkpoint.manifest.metrics_bytes)
+
+    def states(self) -> list[Saved]:
+        """The workers' files, by rank."""
+        return states_of(self.checkpoint)
+
+    def check(self, record: Run, program: Program) -> None:
+        """Refused if program, data or parameters are not those of the run; `record` has what they
+        are now, and `program` is the one that is run on these data.
+        """
+        kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
+        if kept.program != record.app.digest:
+            raise self._other_source(record, Path(sources.of(program).path))
+        test_digest, test_path = (test.digest, test.shown) if test else (None, run)
+        now = {
+            "the data": (kept.data, record.data.digest, record.data.shown),
+            "the held-out data": (kept.test, test_digest, test_path),
+            "the parameters": (kept.parameters, dict(record.parameters), run),
+            "the seed": (kept.seed, record.seed, run),
+        }
+        for what, (before, after, where) in now.items():
+            if before != after:
+                raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
+
+    def _other_source(self, record: Run, path: Path) -> Refused:
+        """The error of a program in the file `path` whose files are not those of the run. A run of
+        an older version has not noted each file.
+        """
+        before, now = self.run.app.files, record.app.files
+        names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+        changed = [path.parent / name if name else path for name in names if before] or [path]
+        shown = ", ".join(str(file.relative_to(path.parent)) for file in changed)
+        own = os.sep in record.app.name
+        back = "put back what it was" if own else "resume with the version of tux of that time"
+        return Refused(
+            f"the program's source changed since the run began: {shown}",
+            where=str(changed[0]),
+            do=f"{back}, or start a new run",
+        )
+
+
+def stopped(
+    folder: str | os.PathLike[str],
+    *,
+    epochs: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    deadline: float | None = None,
+    place: Place | None = None,
+    restarts: int | None = None,
+    app: str | None = None,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Stopped:
+    """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
+    `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
+    several machines. `app`: where the program's file is now, if it has moved.
+
+    DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
+    its data were in memory, it was on another number of machines, or no checkpoint is at or before
+    the end of the last of the `epochs`.
+    """
+    path, run = Path(folder), read_run(folder)
+    _check_options(run.options, path / "run.json")
+    machines = run.options.get("machines", 1)
+    _check_place(path, machines, place)
+    found = newest(folder)
+    tell_left_out(found, warn)
+    if found.checkpoint is None:
+        raise DataError(
+            f"there is no whole checkpoint in {path / FOLDER}",
+            do="run it anew; runs with --checkpoint-every N can go on",
+        )
+    for origin in (run.data, run.test):
+        if origin is not None and origin.path == MEMORY:
+            raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
+        if origin is not None and origin.path == shown(STANDARD):
+            raise UsageError(
+                f"the data of {folder} came from standard input, and cannot be read again",
+                do="run it anew, with a file of the data",
+            )
+    most, ended = (
+        run.options["epochs"] if epochs is None else epochs,
+        found.checkpoint.manifest.epoch,
+    )
+    # where it was killed at the end, or the disk was full, model or results are still to be written
+    whole = run.results is not None and (path / "model").exists()
+    if ended > most or (ended == most and whole):
+        raise UsageError(
+            f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
+            do=f"go on with more: --epochs N, with N above {ended}",
+        )
+    found, checkpoint = _not_behind(path, most, found, found.checkpoint, warn)
+    _check_unchanged(run, checkpoint.manifest, path / "run.json")
+    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    _keep_partitioner(run, checkpoint.manifest)
+    options = _options(run, path, changed | {"restarts": restarts, "place": place})
+    program = sources.find(app or run.app.name).program(**run.parameters)
+    return Stopped(path, run, found, checkpoint, options, program)
+
+
+def _not_behind(
+    path: Path, most: int, found: Found, newest_one: Checkpoint, warn: Callable[[str], None]
+) -> tuple[Found, Checkpoint]:
+    """What is gone on from where the run is to end with epoch `most`: the newest checkpoint, or the
+    newest one at the end of an epoch if that one is from within the epoch after. UsageError if
+    there is none.
+    """
+    kept = newest_one.manifest
+    if (kept.epoch, kept.turns) <= (most, 0):
+        return found, newest_one
+    within = f"checkpoint {kept.number} was taken within epoch {kept.epoch + 1}"
+    at_end = newest(path, at_end=True)
+    if at_end.checkpoint is None:
+        raise UsageError(
+            f"{within}, and there is none at the end of an epoch",
+            where=str(newest_one.path),
+            do=f"go on with more: --epochs N, with N above {kept.epoch}",
+        )
+    warn(f"{within}, and the run is to end with epoch {most}: it is left out")
+    return at_end, at_end.checkpoint
+
+
+def states_of(checkpoint: Checkpoint) -> list[Saved]:
+    """The workers' files of a checkpoint, by rank."""
+    folder, files = checkpoint.path.absolute(), checkpoint.manifest.shards
+    return [Saved(str(folder / file.name), file.digest) for file in files]
+
+
+def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
+    """The manifest of a state of the run that `record` describes."""
+    return Manifest(
+        epoch=head.epoch,
+        turns=head.turns,
+        workers=workers,
+        seed=record.seed,
+        program=record.app.digest,
+        data=record.data.digest,
+        test=record.test.digest if record.test else None,
+        parameters=dict(record.parameters),
+        options=record.options,
+        versions=record.versions,
+        metrics_bytes=_bytes_of(metrics, head.epoch),
+    )
+
+
+def _bytes_of(metrics: Path, epochs: int) -> int:
+    """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
+    written, so there may be more. They are on the disk before the checkpoint is. Raises DiskError.
+    """
+    size = 0
+    if epochs and metrics.exists():
+        with writing(metrics), open(metrics, "rb") as file:
+            for line in islice(file, epochs):
+                size += len(line)
+            sync(metrics)
+    return size
+
+
+def _check_options(options: Mapping[str, Any], where: Path) -> None:
+    """DataError if the options in a run's record are not what a run writes."""
+    missing = [name for name in ("epochs", "workers") if options.get(name) is None]
+    wrong = [
+        f"the option {name} is {value!r}, not {ALLOWED[name].form}"
+        for name, value in options.items()
+        if name in ALLOWED and value is not None and ALLOWED[name].read(value) is None
+    ]
+    machines = options.get("machines", 1)
+    if type(machines) is not int or machines < 1:
+        wrong.append(f"the option machines is {machines!r}, not a whole number at least 1")
+    if missing or wrong:
+        what = wrong[0] if wrong else f"it has no option {missing[0]}"
+        raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
+
+
+def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
+    """Refused if the record of the run says something else than the checkpoint does, by name: it
+    was changed by hand. Files may have been moved; what is in them is compared later.
+    """
+    of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
+    for before, now, names in (
+        ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
+        (kept.parameters, run.parameters, sorted({*run.parameters, *kept.parameters})),
+        (kept.options, run.options, sorted(of_options)),
+    ):
+        for name in names:
+            both = before.get(name), now.get(name)
+            if both[0] != both[1] and not (name == "partitioner" and "auto" in both):
+                raise Refused(
+                    f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
+                    f"{kept.number} was taken",
+                    where=str(where),
+                    do="put back what it was; only epochs, workers, threads, timeout and restarts "
+                    "may be others, by flags of tux run --resume",
+                )
+
+
+def _keep_partitioner(run: Run, kept: Manifest) -> None:
+    """Where the run was to choose a partitioner, it has the one that has cut the checkpoint. Its
+    record has "auto" until it has begun on several workers.
+    """
+    if run.options.get("partitioner") == "auto" and "partitioner" in kept.options:
+        run.options["partitioner"] = kept.options["partitioner"]
+
+
+def _file(path: str | list[str]) -> str | list[str] | None:
+    found = not isinstance(path, str) or os.path.isabs(path) or is_uri(path)
+    return path if found else None
+
+
+def _check_place(folder: Path, machines: int, place: Place | None) -> None:
+    """UsageError if a run of so many machines cannot go on at this place."""
+    if place and place.rank:
+        raise UsageError(
+            f"machine {place.rank} has no part of the folder {folder}: machine 0 has it",
+            do="start the command here with which the run began here; --resume is for machine 0",
+        )
+    here = place.machines if place else 1
+    if here != machines:
+        do = (
+            f"add --nnodes {machines} --node-rank 0 --rdzv HOST:PORT and the key, and start the "
+            "other machines as the run began"
+        )
+        raise UsageError(
+            f"the run of {folder} is of {plural(machines, 'machine')}, and not of {here}",
+            do=do if machines > 1 else "leave out what is for several machines",
+        )
+
+
+def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
+    """The options of the run, as its record has them, but for those `changed` that are not None."""
+    names = {each.name for each in fields(RunOptions)}
+    kept = {name: value for name, value in run.options.items() if name in names}
+    if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
+        raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
+    if changed["workers"] not in (None, kept["workers"]):
+        kept["threads"] = None  # each has its share of the cores again
+    if changed["workers"] == 1 and changed["place"] is None:
+        kept["restarts"] = None  # none can be lost
+    if cut_folder(run.data.path) is not None:
+        kept["partitioner"] = None  # its folder says it
+    kept |= {"out": out, "seed": run.seed, "command": run.command}
+    return RunOptions(**kept | {name: each for name, each in changed.items() if each is not None})

@@ -1,0 +1,233 @@
+"""Labelled samples for programs: as edges whose first end knows its label and weight, in groups if
+asked.
+
+A sample's edges lead to its features, as `tux.io.samples` reads them. Groups of vertices that
+belong together, such as features of one kind, come from a file, a pair of vertex and group on a
+line, in any form that edges have: blocks of a mini-batch may be made of whole ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tux.arrays.edges import TOGETHER, EdgeData
+from tux.base.errors import DataError, UsageError
+from tux.io.read import read_edges
+from tux.io.text import OnBadRow
+from tux.program.input import Samples
+from tux.program.program import Program
+
+if TYPE_CHECKING:
+    from tux.io.samples import Samples as SampleData
+    from tux.runs.options import Reading
+
+FORMS = ("svm", "table", "npz")
+NAMED = ("form", "label", "weight", "labels")
+"""Options of `tux.runs.options.Reading` that say how samples are read."""
+
+
+def read_labelled(
+    source: Any, program: Program, train: EdgeData | None, reading: Reading
+) -> EdgeData:
+    """The samples of a file; with those of training, features keep their indices, labels mean the
+    same, and samples follow those.
+
+    Raises what `tux.io.samples.read_samples` does.
+    """
+    from tux.io.samples import read_samples
+
+    check_reading(program, reading)
+    classes = classes_of(program, train)
+    with telling_classes(source, classes, train):
+        samples = read_samples(
+            source,
+            program.edge.ends,
+            program.edge.columns,
+            against=train.ids if train is not None else None,
+            classes=classes,
+            on_bad_row=reading.on_bad_row,
+            **{name: getattr(reading, name) for name in NAMED},
+        )
+    return labelled(samples, program, train)
+
+
+def check_reading(program: Program, reading: Reading) -> None:
+    """UsageError for options that have no use where samples are read."""
+    if reading.columns is not None:
+        raise UsageError(
+            "samples have no columns of edges to name",
+            do="name that of the labels with --label, and of weights with --weight",
+        )
+    if reading.weight and "weight" not in program.vertices[program.edge.ends[0]].fields:
+        raise UsageError(
+            f"--weight {reading.weight}: {type(program).__name__} does not read weights",
+            do=f'leave it out, or declare weight=data("f4") in {program.edge.ends[0]}',
+        )
+
+
+def classes_of(program: Program, train: EdgeData | None) -> Any:
+    """What labels of -1 and +1 stand for: those of training, or those that the user has named."""
+    return train.classes if train is not None and train.classes else _classes(program)
+
+
+@contextmanager
+def telling_classes(source: Any, classes: Any, train: EdgeData | None) -> Iterator[None]:
+    """A label that is none of the classes which the user has named is told as such."""
+    from tux.io.sample_labels import UnknownLabel
+
+    try:
+        yield
+    except UnknownLabel as error:
+        if train is not None or classes is None:
+            raise
+        do = (
+            f"name two of the labels of {source} with --negative and --positive, or neither. "
+            f"{error.do.split('. ')[-1]}"
+        )
+        raise UsageError(
+            f"--negative {classes[0]} --positive {classes[1]}: {error.what}",
+            where=error.where,
+            do=do,
+        ) from None
+
+
+def _classes(program: Program) -> tuple[str, str] | None:
+    """The classes that the user has named, if both are."""
+    declared = program.input.classes if isinstance(program.input, Samples) else None
+    if declared is None:
+        return None
+    negative, positive = (str(program.parameters[name]) for name in declared)
+    if bool(negative) != bool(positive):
+        raise UsageError(
+            "one class is named, the other is not", do="give --negative and --positive, or neither"
+        )
+    return (negative, positive) if negative else None
+
+
+def groups_file(program: Program) -> str:
+    """The file of groups of features that a program's parameter names, or nothing."""
+    declared = program.input.groups if isinstance(program.input, Samples) else ""
+    return str(program.parameters[declared]) if declared else ""
+
+
+def in_groups(
+    edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: OnBadRow = "stop"
+) -> EdgeData:
+    """The same edges, their features in the groups of the file that the program names, if any."""
+    path = groups_file(program)
+    return with_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
+
+
+def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
+    """Samples as edges with the fields that a program declares; behind those of training, if
+    these are given.
+    """
+    kind, edges = program.edge.ends[0], samples.edges
+    known = {
+        name: values
+        for name, values in (("label", samples.label), ("weight", samples.weight))
+        if name in program.vertices[kind].fields
+    }
+    if train is not None:
+        edges = edges.behind(kind, train.ids[kind])
+        before = train.vertex_fields[kind]
+        known = {
+            name: np.concatenate([np.asarray(before[name]), values])
+            for name, values in known.items()
+        }
+    return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
+
+
+def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
+    """What a partitioned folder (`path`) knows of samples, as `labelled` would have it: signs by
+    the classes named, weights of 1 if none.
+
+    Raises `DataError` if it has no labels, `UsageError` if the classes are others.
+    """
+    from tux.io.sample_labels import meaning
+
+    kind = program.edge.ends[0]
+    known = dict(bare.vertex_fields[kind])
+    if "label" not in known or not bare.classes:
+        what = f"its {kind}s have no labels, which {type(program).__name__} reads"
+        raise DataError(
+            what, where=path, do="partition a file that has them; tux partition --help says how"
+        )
+    if "weight" in program.vertices[kind].fields:
+        known.setdefault("weight", np.ones(len(bare.ids[kind]), np.float32))
+    stored, classes = bare.classes, _classes(program) or bare.classes
+    meant = [tuple(meaning(name.strip()) for name in each) for each in (stored, classes)]
+    if meant[1] == meant[0][::-1]:
+        known["label"] = -np.asarray(known["label"])
+    elif meant[1] != meant[0]:
+        raise UsageError(
+            f"{path} has the classes {stored[0]} and {stored[1]}",
+            do="name these with --negative and --positive, or none",
+        )
+    return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
+
+
+def with_groups(
+    edges: EdgeData,
+    kind: str,
+    path: str | os.PathLike[str],
+    warn: Callable[[str], None],
+    on_bad_row: OnBadRow = "stop",
+) -> EdgeData:
+    """The same edges, of which the vertices of type `kind` have the groups that a file names, as
+    their field `TOGETHER`.
+
+    Vertices that the file does not name are groups by themselves. Those that only the file has, and
+    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises what `read_edges`
+    does, and `DataError` if none is known or one is in two groups.
+    """
+    ids, name = edges.ids[kind], os.path.basename(path)
+    read = read_edges(path, (kind, "group"), {}, against={kind: ids}, on_bad_row=on_bad_row)
+    known = read.src < len(ids)
+    vertex, group = read.src[known], read.dst[known]
+    if not len(vertex):
+        first = read.ids[kind].values[read.src[0]]
+        raise DataError(
+            f"no {kind} of {path} is one of the data",
+            do=f"The first there is {first}; the data's first is {ids.values[0]}.",
+        )
+    groups = read.ids["group"].values
+    together = len(groups) + np.arange(len(ids))
+    together[vertex] = group
+    if (twice := np.flatnonzero(together[vertex] != group)).size:
+        at = int(twice[0])
+        both = f"{groups[group[at]]} and {groups[together[vertex[at]]]}"
+        raise DataError(
+            f"{kind} {ids.values[vertex[at]]} is in two groups, {both}",
+            where=os.fspath(path),
+            do="Leave it in one.",
+        )
+    if read.skipped:
+        warn(
+            f"{read.skipped:,} bad row{'s' * (read.skipped > 1)} of {name} skipped; the first is "
+            f"{read.first_skipped}"
+        )
+    if unknown := read.unseen[kind]:
+        all_of_it = f"{unknown + len(np.unique(vertex)):,} {kind}s of {name}"
+        warn(
+            f"{unknown:,} of {all_of_it} {'is' if unknown == 1 else 'are'} not in the data: left "
+            "out"
+        )
+    fields = {**edges.vertex_fields.get(kind, {}), TOGETHER: together}
+    return replace(edges, vertex_fields={**edges.vertex_fields, kind: fields})
+
+
+def several(edges: EdgeData, kind: str) -> int:
+    """How many groups of two vertices or more a type has."""
+    together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
+    return (
+        0
+        if together is None
+        else int(np.count_nonzero(np.unique(together, return_counts=True)[1] > 1))
+    )

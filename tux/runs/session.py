@@ -1,0 +1,383 @@
+"""One run of a program from data to model: what `tux run` does, and what a notebook does with
+``run(MF(rank=8), "ratings.csv", options=RunOptions(epochs=3))``.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
+from tux.base.text import plural
+from tux.cluster import job_folder
+from tux.cluster.answering import Answers
+from tux.cluster.keeper import States
+from tux.cluster.restarts import Start
+from tux.engine.saved import load
+from tux.engine.shares import WHOLE
+from tux.engine.spool import Scratch
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.store import is_partitioned
+from tux.program.program import Program
+from tux.program.report import GroundTruth, Tables
+from tux.program.returns import check_exports
+from tux.protocol.marks import Every
+from tux.runs import sinks
+from tux.runs.begin import (
+    introduce,
+    keeps_best,
+    lay_out,
+    load_for,
+    recommended,
+    start_workers,
+    stored,
+    tell_serial,
+)
+from tux.runs.checkpoints import Checkpoints, Found, are_in
+from tux.runs.finish import carry_out, describe
+from tux.runs.folder import Run, RunFolder
+from tux.runs.folder_keeper import FolderKeeper
+from tux.runs.in_shares import InShares
+from tux.runs.inputs import Data, Inputs
+from tux.runs.journal import Noting
+from tux.runs.keeping import LocalMarks
+from tux.runs.memory import held
+from tux.runs.options import Plan, RunOptions
+from tux.runs.other_workers import on_workers
+from tux.runs.recovery import RunRecovery, note, start_of
+from tux.runs.resume import Stopped, manifest, stopped
+from tux.runs.watcher import Phases, Silent, Watcher
+
+if TYPE_CHECKING:
+    from tux.cluster.place import Place
+
+BY_HAND = "tux run --resume"
+"""Why a run went on that the user has had go on."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that has ended: the worker with its rows, one record an epoch, `results` as in
+    run.json, set-up seconds by phase, the program's tables, `sizes` of the data as in run.json, and
+    the `record` that run.json holds.
+
+    On a machine other than the first of several there is no worker, and there are no records.
+    """
+
+    worker: Worker | None
+    records: list[dict[str, Any]]
+    results: dict[str, Any]
+    setup_seconds: dict[str, float]
+    tables: Tables
+    sizes: dict[str, Any] = field(default_factory=dict)
+    record: Run | None = None
+
+    @property
+    def id_types(self) -> dict[str, str]:
+        """By vertex type, how its ids were given in memory (`tux.arrays.given`)."""
+        return self.record.id_types if self.record else {}
+
+
+def run(
+    program: Program,
+    data: Data | None = None,
+    test: Data | None = None,
+    options: RunOptions | None = None,
+    watch: Watcher | None = None,
+) -> Result:
+    """Train `program` on files, a partitioned folder, `EdgeData`, what else is in memory
+    (`tux.runs.memory`: tables of any library, matrices, graphs, texts), or small generated
+    data.
+
+    `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
+    or `options.patience`, the model is that of the epoch which is the best by the program's
+    monitored metric, else that of the last. Raises UsageError, ProgramError, DataError, DiskError,
+    PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
+    """
+    return _run(program, data, test, options or RunOptions(), Phases(watch or Silent()))
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    *,
+    epochs: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    deadline: float | None = None,
+    place: Place | None = None,
+    restarts: int | None = None,
+    app: str | None = None,
+    keeps_interrupted: bool = False,
+    watch: Watcher | None = None,
+) -> Result:
+    """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
+    to `epochs` and on so many `workers`, by default as many as it was to have. A run of several
+    machines goes on at a `place` which is machine 0; the others do what they did at first, by
+    `run`.
+
+    On as many workers, at slack 0, with the same processor and versions, the result has the bytes
+    of a run that never stopped; on others it is as good. Raises what `run` does, DataError where
+    there is no checkpoint to go on from, and Refused where the program, the data or the parameters
+    have changed.
+    """
+    watch = watch or Silent()
+    with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
+        watch.phase("look for the newest checkpoint")
+        before = stopped(
+            folder,
+            epochs=epochs,
+            workers=workers,
+            threads=threads,
+            deadline=deadline,
+            place=place,
+            restarts=restarts,
+            app=app,
+            warn=watch.warn,
+        )
+        options = replace(before.options, keeps_interrupted=keeps_interrupted)
+        begun = before, claimed
+        return _run(before.program, before.data, before.test, options, Phases(watch), begun)
+
+
+def _run(
+    program: Program,
+    data: Data | None,
+    test: Data | None,
+    options: RunOptions,
+    clock: Phases,
+    begun: tuple[Stopped, RunFolder] | None = None,
+) -> Result:
+    """A run, or what follows the checkpoint of one that has stopped, and its folder."""
+    before, folder = begun or (None, None)
+    data, test = held(program, data), held(program, test)
+    options.of(program)  # what the program has no use for is told before data are read
+    processes = _has_processes(data, options)
+    _check_options(options, processes=processes)
+    check_exports(program)  # nor is an export's mistake left to the end of a run
+    with ExitStack() as stack:
+        if folder is None and options.out is not None:
+            folder = stack.enter_context(RunFolder(options.out))
+        if folder is not None:
+            clock.watch = Noting(clock.watch, folder.journal)
+        answers = _answering(stack, options.place)
+        shares = _shares(stack, program, options, folder, before, clock.watch, answers)
+        with clock.phase("load"), _telling_how_to_go_on(folder):
+            inputs, program = load_for(program, data, test, options, clock.watch, shares)
+            check_exports(program)
+            plan = stored(options.of(program), inputs)
+            record = describe(program, inputs, options, digests=folder is not None)
+        introduce(clock.watch, data, program.edge_name, inputs)
+        plan = recommended(plan, program, inputs, clock.watch)
+        tell_serial(clock.watch, program, inputs, plan)
+        before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
+        checkpoints = _checkpoints(plan, folder, before)
+        states = _states(plan, folder, checkpoints, record, before)
+        if processes:
+            recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
+            with _telling_how_to_go_on(folder):
+                training = stack.enter_context(
+                    start_workers(
+                        program, inputs, plan, folder, clock, states, recovery, answers.end
+                    )
+                )
+        else:
+            training = _in_this_process(stack, program, inputs, plan, folder, clock, states)
+        if options.place and options.place.rank:
+            return _elsewhere(training, options, clock)
+        keep_best = keeps_best(program, inputs, options)
+        truth = GroundTruth(
+            inputs.test,
+            options.labels if program.input.vertex_labels else None,
+            options.seed,
+            options.judge_repeats,
+            clock.watch.share,
+        )
+        del inputs  # the graph holds the edges in its own order
+        with _telling_how_to_go_on(folder):
+            records, tables = carry_out(
+                training, plan, keep_best, truth, record, folder, clock, records
+            )
+    results, seconds = record.results or {}, record.setup_seconds
+    return Result(training.worker, records, results, seconds, tables, record.sizes, record)
+
+
+def _in_this_process(
+    stack: ExitStack,
+    program: Program,
+    inputs: Inputs,
+    plan: Plan,
+    folder: RunFolder | None,
+    clock: Phases,
+    states: States,
+) -> Training:
+    """One worker, at the state from which it goes on; its last state is written when the `stack`
+    is left.
+    """
+    files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
+    training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
+    if states.resume:
+        training.resume(load(states.resume[0], WHOLE))
+    if states.every and states.keeper:
+        spool = training.worker.spool
+        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch, spool)
+        training.marks = keeping
+        stack.callback(keeping.finish)
+    return training
+
+
+def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scratch | None:
+    """Where the worker of this process writes lists; `files` closes their file."""
+    if folder is None:
+        return None
+    if states.keeper is None:
+        return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
+    return Scratch.kept(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
+
+
+def _shares(
+    stack: ExitStack,
+    program: Program,
+    options: RunOptions,
+    folder: RunFolder | None,
+    before: Stopped | None,
+    watch: Watcher,
+    answers: Answers,
+) -> InShares:
+    """How data are loaded in shares: the folders that this makes are removed when the `stack` is
+    left.
+    """
+
+    def folders() -> tuple[Path, Path]:
+        made = job_folder.make(folder.path if folder else None)
+        stack.callback(job_folder.remove, made[0])
+        return made
+
+    plan = options.of(program)
+    recut = before is not None and before.checkpoint.manifest.workers != plan.all_workers
+    return InShares(plan, folders, watch, recut, answers)
+
+
+@contextmanager
+def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
+    """The error of a lost worker or of a disk says how to go on, if there is a checkpoint. What a
+    disk needs first, its error has said.
+    """
+    try:
+        yield
+    except (PeerLost, DeadlinePassed, DiskError) as error:
+        if folder and are_in(folder.path):
+            first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
+            error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
+        raise
+
+
+def _going_on(
+    before: Stopped | None,
+    record: Run,
+    folder: RunFolder | None,
+    plan: Plan,
+    program: Program,
+    inputs: Inputs,
+    watch: Watcher,
+) -> tuple[Stopped | None, list[dict[str, Any]]]:
+    """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
+    now; and the records of the epochs before it. Those behind it are removed. The run's record gets
+    the options, and from where it goes on. Refused where the run is another one now.
+    """
+    record.options, lost = plan.record(), inputs.loaded.lost if inputs.loaded else []
+    if before is None or folder is None:
+        for why in lost:
+            note(record, Start(), why)
+        return None, []
+    before.check(record, program)
+    before = on_workers(before, plan, program, inputs, watch)
+    kept = before.checkpoint.manifest
+    folder.cut_records(kept.metrics_bytes)
+    if kept.versions != record.versions:
+        watch.say(
+            "python or a library has another version than the run began with: results may differ "
+            "in rounding"
+        )
+    record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
+    changed = kept.workers != before.run.options["workers"] * before.run.options.get("machines", 1)
+    note(record, start, BY_HAND, kept.workers if changed else None)
+    for why in lost:
+        note(record, start, why)
+    watch.say(f"goes on from {start}")
+    return before, before.records()
+
+
+def _answering(stack: ExitStack, place: Place | None) -> Answers:
+    """On machine 0 of several: other machines are told to wait, until the launcher listens, or the
+    `stack` is left.
+    """
+    leads = place and not place.rank
+    answers = Answers(place.launcher, place.secret) if place and leads else Answers()
+    stack.callback(answers.end)
+    answers.begin()
+    return answers
+
+
+def _has_processes(data: Data | None, options: RunOptions) -> bool:
+    """Whether workers are processes of their own; those of a partitioned folder always are."""
+    several = options.workers not in (None, 1) or options.place is not None
+    return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
+
+
+def _check_options(options: RunOptions, *, processes: bool) -> None:
+    """UsageError where lost workers are to be started again, and there is only this process; and
+    where a library is missing.
+    """
+    sinks.check(options.log)
+    if options.restarts and not processes:
+        raise UsageError(
+            "--restarts with one worker: it runs in the command's own process",
+            do="leave it out: tux run --resume DIR goes on from a checkpoint; or add --workers 2",
+        )
+
+
+def _checkpoints(
+    plan: Plan, folder: RunFolder | None, before: Stopped | None
+) -> Checkpoints | None:
+    """What writes the run's checkpoints, if it has any."""
+    if not plan.options.checkpoint_every or folder is None:
+        return None
+    found = before.found if before else Found(None, [])
+    return Checkpoints(folder.path, found, plan.options.keep or 2)
+
+
+def _states(
+    plan: Plan,
+    folder: RunFolder | None,
+    checkpoints: Checkpoints | None,
+    record: Run,
+    before: Stopped | None,
+) -> States:
+    """Which states are kept, and from which the run goes on."""
+    every = Every.read(plan.options.checkpoint_every or "")
+    keeper, resume = None, before.states() if before else []
+    if checkpoints and folder:
+        metrics = folder.path / "metrics.jsonl"
+        keeper = FolderKeeper(
+            checkpoints, lambda head, count: manifest(record, head, count, metrics)
+        )
+    return States(every, keeper, resume)
+
+
+def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:
+    """On a machine other than the first: the workers are at work; wait until they have left."""
+    assert (place := options.place) is not None
+    clock.watch.say(
+        f"machine {place.rank} of {place.machines}: {plural(len(workers.ranks), 'worker')} at "
+        "work; machine 0 tells how it goes"
+    )
+    clock.watch.phase("train with machine 0")
+    workers.wait()
+    return Result(None, [], {}, clock.seconds, {})

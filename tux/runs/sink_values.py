@@ -1,0 +1,36 @@
+"""What a sink is given of a run, as names and values: its parameters and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tux.runs.folder import Run
+
+
+def parameters(run: Run) -> dict[str, Any]:
+    """What a run was told, by name: the parameters of its program, and as ``run.NAME`` its program,
+    seed, data and options. What was left open is left out.
+    """
+    about = {"program": run.app.name, "seed": run.seed, "data": run.data.shown}
+    if run.test is not None:
+        about["test"] = run.test.shown
+    told = {**about, **run.options}
+    named = {**run.parameters, **{f"run.{name}": value for name, value in told.items()}}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def outcomes(results: Mapping[str, Any], prefix: str = "results") -> dict[str, Any]:
+    """The results of a run as ``results.NAME``, those within others as ``results.best.NAME``."""
+    out: dict[str, Any] = {}
+    for name, value in results.items():
+        if isinstance(value, Mapping):
+            out |= outcomes(value, f"{prefix}.{name}")
+        else:
+            out[f"{prefix}.{name}"] = value
+    return out
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value has a place in a curve."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

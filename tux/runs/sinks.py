@@ -1,0 +1,156 @@
+"""Where the curves of a run go besides its folder: ``tux run --log NAME``.
+
+A sink gets what `metrics.jsonl` gets, and the run's parameters and results. It works in a thread of
+its own, so that a slow server does not hold training up. When it fails, that is told once, and the
+run goes on without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from tux.base.errors import Interrupted, UsageError
+from tux.base.text import one_line
+from tux.runs.folder import Run, finite
+from tux.runs.watcher import Watcher
+
+LIBRARIES = {"mlflow": "mlflow", "tensorboard": "tensorboardX"}
+"""By the name of a sink: the module that it needs. The extra of tux that installs it has the name
+of the sink.
+"""
+
+PATIENCE = 30.0
+"""Seconds that a run waits at its end for what its sink has not sent yet."""
+
+FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
+"""How a run has ended: well, by an error, by the user."""
+
+
+class Sink(Protocol):
+    """Who is given a run's records. Each method may take long, and raise whatever it likes."""
+
+    def begin(self, run: Run) -> None:
+        """The run begins, or goes on: its program, parameters, data and options."""
+
+    def record(self, record: Mapping[str, float]) -> None:
+        """An epoch's record, as `metrics.jsonl` has it."""
+
+    def end(self, results: Mapping[str, Any], state: str) -> None:
+        """The run is over, with what `run.json` has as its results; `state`: how it has ended."""
+
+
+def check(name: str | None) -> None:
+    """UsageError if the sink that is called so needs a library that is not installed."""
+    if name and find_spec(LIBRARIES[name]) is None:
+        raise UsageError(
+            f"--log {name} needs the library {LIBRARIES[name]}, which is not installed",
+            do=f"pip install 'tux[{name}]'",
+        )
+
+
+@contextmanager
+def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> Iterator[Watcher]:
+    """`watch`, by whom the sink that is called so learns of a run's epochs; None: there is none.
+
+    `run` is read at the beginning and, for its results, at the end. `folder` is the run's own.
+    """
+    if name is None:
+        yield watch
+        return
+    sending = Sending(name, lambda: opened(name, folder), watch.warn)
+    sending.give(lambda sink: sink.begin(run))
+    state = FAILED
+    try:
+        yield Logged(watch, sending)
+        state = FINISHED if run.interrupted is None else KILLED
+    except (KeyboardInterrupt, Interrupted):
+        state = KILLED
+        raise
+    finally:
+        sending.give(lambda sink: sink.end(finite(run.results or {}), state))
+        watch.phase(f"send the last records to {name}")
+        sending.finish(PATIENCE)
+
+
+def opened(name: str, folder: Path | None) -> Sink:
+    """The sink that is called so, for the run of a folder."""
+    if name == "mlflow":
+        from tux.runs.mlflow_sink import MlflowSink
+
+        return MlflowSink(folder)
+    from tux.runs.tensorboard_sink import TensorboardSink
+
+    assert folder is not None  # RunOptions asks for one
+    return TensorboardSink(folder)
+
+
+class Sending:
+    """What a sink is given, one after the other, by a thread that does not keep the process from
+    its end. `open` makes the sink, in the thread too: its library may take seconds to import.
+    """
+
+    def __init__(self, name: str, open: Callable[[], Sink], warn: Callable[[str], None]) -> None:
+        self._name, self._open, self._warn = name, open, warn
+        self._work: SimpleQueue[Callable[[Sink], None] | None] = SimpleQueue()
+        self._has_failed = False
+        self._thread = threading.Thread(target=self._send, daemon=True, name=f"log to {name}")
+        self._thread.start()
+
+    def give(self, work: Callable[[Sink], None]) -> None:
+        """Have something done with the sink, later."""
+        if not self._has_failed:
+            self._work.put(work)
+
+    def _send(self) -> None:
+        try:
+            sink = self._open()
+            while (work := self._work.get()) is not None:
+                work(sink)
+        except Exception as error:  # whatever a foreign library raises: the run goes on
+            self._has_failed = True
+            why = one_line(f"{type(error).__name__}: {error}")
+            self._warn(f"--log {self._name} ends here, and the run goes on: {why}")
+
+    def finish(self, patience: float) -> None:
+        """Wait until all is done, at most so many seconds; what is not is told."""
+        self._work.put(None)
+        self._thread.join(patience)
+        if self._thread.is_alive():
+            self._has_failed = True
+            late = f"has not taken all records in {patience:g} s"
+            self._warn(f"--log {self._name} {late}; the rest is given up")
+
+
+class Logged:
+    """A watcher that also gives epochs to a sink."""
+
+    def __init__(self, watch: Watcher, sending: Sending) -> None:
+        self._watch, self._sending = watch, sending
+
+    def phase(self, name: str) -> None:
+        """What goes on from now."""
+        self._watch.phase(name)
+
+    def share(self, done: float) -> None:
+        """How much of it is done."""
+        self._watch.share(done)
+
+    def say(self, text: str) -> None:
+        """One line about the run."""
+        self._watch.say(text)
+
+    def warn(self, text: str) -> None:
+        """One line about what is odd."""
+        self._watch.warn(text)
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """One epoch is done."""
+        self._watch.epoch(record, most)
+        kept = finite(record)
+        self._sending.give(lambda sink: sink.record(kept))

@@ -1,0 +1,86 @@
+"""What is said of the edges of a run: how many there are of what, and what is odd about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tux.arrays.edges import EdgeData
+from tux.base.text import plural
+from tux.program.program import Program
+from tux.runs.samples import several
+
+MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
+COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
+
+
+class Counted(NamedTuple):
+    """How many edges a folder holds, and how many of them repeat an earlier one's ends, if that is
+    known.
+    """
+
+    edges: int
+    duplicates: int | None = None
+
+
+def sizes_of(
+    train: EdgeData, test: EdgeData | None, stored: Counted | None = None
+) -> dict[str, Any]:
+    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows
+    skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in `train`.
+
+    `rows`, where some were skipped: how many the file has.
+    """
+    edges = len(train) if stored is None else stored.edges
+    sizes: dict[str, Any] = {
+        "vertices": {name: len(ids) for name, ids in train.ids.items()},
+        "edges": edges,
+    }
+    if edges <= COUNTED and (stored is None or stored.duplicates is not None):
+        sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
+    sizes["skipped"] = train.skipped
+    if train.skipped:
+        sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
+    if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
+        sizes["groups"] = grouped
+    if test is not None:
+        sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
+    return sizes
+
+
+def left_out(sizes: Mapping[str, Any]) -> str:
+    """What the end of a run says of bad rows if more than a hundredth of them all were left out,
+    else nothing.
+    """
+    skipped, rows = sizes.get("skipped", 0), sizes.get("rows", 0)
+    if skipped <= MANY * rows:
+        return ""
+    return f"{skipped:,} of {rows:,} rows ({skipped / rows:.0%}) were bad and left out"
+
+
+def oddities(
+    program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]
+) -> Iterator[str]:
+    """One line for each thing that is odd about the edges read: bad rows, rows that repeat a
+    pair, ids that only the test has.
+    """
+    for edges, name in read:
+        yield from (f"{name}: {note}" for note in (edges.notes if edges is not None else ()))
+        if edges is not None and edges.skipped:
+            yield (
+                f"{plural(edges.skipped, 'bad row')} of {name} skipped; the first is "
+                f"{edges.first_skipped}"
+            )
+    (_, train), (held_out, test) = read
+    if repeated := sizes.get("duplicates"):
+        first, second = program.edge.roles
+        yield (
+            f"{plural(repeated, 'row')} of {train} repeat{'s' * (repeated == 1)} a ({first}, "
+            f"{second}) pair; kept"
+        )
+    for kind, count in (held_out.unseen if held_out else {}).items():
+        if count:
+            yield (
+                f"{plural(count, kind)} of {test} never occur{'s' * (count == 1)} in training; of "
+                "these the model knows nothing"
+            )

@@ -1,0 +1,39 @@
+"""In which state a run is, as its folder tells: whether it runs, has ended, was interrupted or was
+killed, and how it goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tux.base.text import plural
+from tux.engine.state import place
+from tux.runs.checkpoints import are_in
+from tux.runs.claim import holder
+from tux.runs.folder import Incarnation, Run
+
+
+def state(folder: Path, run: Run, epochs: int) -> str:
+    """The state of a run of which so many epochs are recorded, in one line."""
+    by, done = holder(folder), f"{plural(epochs, 'epoch')} done"
+    if by is not None and by.lives:
+        return f"running: process {by.process} on {by.host}; {done}"
+    if run.interrupted is not None:
+        model = "" if run.results else ", no model written"
+        how = f"interrupted after {plural(epochs, 'epoch')}{model}"
+    elif run.results:
+        return f"ended; {done}"
+    elif by is not None:
+        how = f"killed: process {by.process} is gone; {done}"
+    else:
+        how = f"ended with an error; {done}"
+    if are_in(folder):
+        return f"{how}; to go on: tux run --resume {folder}"
+    return f"{how}; it cannot go on, as it has no checkpoint: run it anew with another --out"
+
+
+def went_on(each: Incarnation) -> str:
+    """From where a run went on, and why."""
+    start = f"checkpoint {each.checkpoint}, {place(each.epochs, each.clocks)}"
+    others = f", on {plural(each.workers, 'worker')}" if each.workers else ""
+    return f"from {start if each.checkpoint else 'the beginning'}{others}: {each.why}"

@@ -1,0 +1,279 @@
+"""Whether a program computes the same on several workers, as plain Python, and with the edges of
+its vertices in shares, as on one worker.
+
+Every setting trains two epochs on a sample of the data, all workers in this process. Fields of
+vertices and of the context are compared with those of one worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.base.errors import TuxError, UsageError
+from tux.base.text import plural
+from tux.cluster.simulated import SimulatedCluster
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.graph.partitioned import partitioned
+from tux.graph.sample import sample
+from tux.program.program import Program
+from tux.program.vertex_params import vertex_numbers
+from tux.runs.begin import load_for
+from tux.runs.inputs import Data, Inputs
+from tux.runs.options import RunOptions
+from tux.runs.watcher import Silent, Watcher
+from tux.stages.schedules import has_shares
+from tux.stages.suspects import Suspect, changed_in_place, suspects
+
+MOST_EDGES = 2_000
+EPOCHS = 2
+COMPARED = ("value", "shared", "master")
+ROUNDING = {4: 1e-5, 8: 1e-9}
+"""By bytes of the program's shortest float: how far sums of the same numbers may be apart, relative
+to the largest number of the field.
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a program is run."""
+
+    workers: int = 1
+    partitioner: str = "bicut"
+    slack: int = 0
+    jit: bool = True
+    shares: bool = False  # of each vertex's edges, as many as the program allows
+
+    def __str__(self) -> str:
+        if self.shares:
+            return "1 worker (edges in shares)"
+        if self.workers == 1:
+            return "1 worker" if self.jit else "1 worker (plain Python)"
+        return f"{self.workers} workers ({self.partitioner}, slack {self.slack})"
+
+    def is_of(self, slack: int, jit: bool = True, shares: bool = False) -> bool:
+        """Whether it is one of a group of settings."""
+        return (self.slack, self.jit, self.shares) == (slack, jit, shares)
+
+
+ONE, PLAIN, SHARES = Setting(), Setting(jit=False), Setting(shares=True)
+SEVERAL = [
+    Setting(workers, partitioner, slack)
+    for slack in (0, 2)
+    for workers in (2, 3)
+    for partitioner in ("random", "bicut")
+]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field that one setting leaves with another value than one worker does. `share` is the
+    largest difference, relative to the largest number in the field; infinite for NaN.
+    """
+
+    setting: Setting
+    field: str  # "page.rank", or "tau.change"
+    share: float
+    is_rounding: bool
+    vertex: Any  # the id of the vertex where it is largest; None for the context
+    on_one: Any
+    here: Any
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a verification found. `sizes` of the sample in words. `fields` were compared, of the
+    settings `compared`; `refused` are those that cannot run the program, such as a cut that it does
+    not allow, and `failed` those whose run has failed, with the error. `in_place` names the shared
+    fields that stages change in place; `suspects` are lines that may be the reason of
+    differences.
+    """
+
+    sizes: str
+    edges: int
+    fields: list[str]
+    differences: list[Difference]
+    compared: list[Setting]
+    refused: dict[Setting, TuxError]
+    failed: dict[Setting, TuxError]
+    in_place: list[str]
+    suspects: list[Suspect]
+
+    @property
+    def several(self) -> bool:
+        """Whether several workers were compared at all."""
+        return any(setting.workers > 1 for setting in self.compared)
+
+    def of(self, slack: int, jit: bool = True, shares: bool = False) -> list[Difference]:
+        """The differences in one group of settings, those of rounding left out."""
+        return [
+            each
+            for each in self.differences
+            if each.setting.is_of(slack, jit, shares) and not each.is_rounding
+        ]
+
+
+def verify(
+    program: Program,
+    data: Data | None = None,
+    test: Data | None = None,
+    options: RunOptions | None = None,
+    watch: Watcher | None = None,
+) -> Verified:
+    """Run `program` for two epochs on a sample of the data in all settings, with checks of indices,
+    and compare. `options` say how files are read, and the seed.
+
+    Raises what `tux.runs.session.run` raises, of one worker.
+    """
+    options, watch = options or RunOptions(), watch or Silent()
+    watch.phase("load")
+    inputs, program = load_for(program, data, test, options, watch)
+    if inputs.folder:
+        raise UsageError(
+            f"{inputs.folder} is cut already, and --verify cuts the data in several ways",
+            do="name the file that was partitioned",
+        )
+    train, held_out = sample(
+        inputs.train, inputs.test, MOST_EDGES, options.seed, _named(program, inputs.train)
+    )
+    inputs = replace(inputs, train=train, test=held_out)
+    watch.phase(str(ONE))
+    workers = _workers(program, inputs, ONE, options.seed)
+    _train(workers, options.seed)
+    expected = dict(_fields([each.worker for each in workers], train))
+    rounding = ROUNDING[_shortest(program)]
+    differences: list[Difference] = []
+    compared: list[Setting] = []
+    refused: dict[Setting, TuxError] = {}
+    failed: dict[Setting, TuxError] = {}
+    for setting in (PLAIN, *([SHARES] if has_shares(program) else []), *SEVERAL):
+        watch.phase(str(setting))
+        try:
+            workers = _workers(program, inputs, setting, options.seed)
+        except TuxError as error:
+            (refused if setting.workers > 1 else failed)[setting] = error
+            continue
+        try:
+            _train(workers, options.seed)
+        except TuxError as error:
+            failed[setting] = error
+            continue
+        compared.append(setting)
+        values = dict(_fields([each.worker for each in workers], train))
+        differences += _compared(setting, expected, values, train, rounding)
+    return Verified(
+        ", ".join(plural(len(train.ids[name]), name) for name in program.vertices)
+        + (f", {plural(len(train), program.edge_name)}" if len(train) else ""),
+        len(train),
+        [*expected],
+        differences,
+        compared,
+        refused,
+        failed,
+        changed_in_place(program),
+        suspects(program),
+    )
+
+
+def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
+    """The vertices that parameters name, by type: their numbers."""
+    numbers = vertex_numbers(program, lambda name: (train.ids[name], len(train.ids[name])))
+    out: dict[str, list[int]] = {}
+    for name, number in numbers.items():
+        out.setdefault(str(program.params[name].vertex), []).append(number)
+    return out
+
+
+def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Training]:
+    """The workers of a setting, prepared. TuxError if they cannot run the program."""
+    common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
+    common |= {"cuts_few": setting.shares}
+    if setting.workers == 1:
+        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        return [Training(Worker(program, graph, **common))]
+    common |= {"slack": setting.slack, "workers": setting.workers}
+    parts = partitioned(program, inputs, setting.partitioner, setting.workers, seed).parts
+    return [
+        Training(Worker(program, Graph.of(program, part), rank=rank, **common))
+        for rank, part in enumerate(parts)
+    ]
+
+
+def _train(workers: Sequence[Training], seed: int) -> None:
+    """All epochs."""
+    cluster = SimulatedCluster([each.worker for each in workers], seed)
+    cluster.finish({rank: _ended(each) for rank, each in enumerate(workers)})
+
+
+def _ended(training: Training) -> Iterator[None]:
+    """All epochs; yields where the worker waits for a message."""
+    for record in training.steps(EPOCHS):
+        if record is None:
+            yield
+
+
+def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, np.ndarray]]:
+    """What all masters hold together, by name: (n, ...) by vertex number; and the context."""
+    program = workers[0].program
+    for name, vertex in program.vertices.items():
+        for field, declared in vertex.fields.items():
+            if declared.kind not in COMPARED or declared.ragged:
+                continue
+            whole: np.ndarray | None = None
+            for worker in workers:
+                held = worker.graph.vertices[name]
+                ids = worker.master_ids(name) if held.cut else held.order[: held.n_train]
+                rows = worker.masters(name).arrays[field][: len(ids)]
+                if whole is None:
+                    whole = np.zeros((len(train.ids[name]), *rows.shape[1:]), rows.dtype)
+                whole[ids] = rows
+            assert whole is not None
+            yield f"{name}.{field}", whole
+    tau = workers[0].tables["tau"]
+    for field, declared in tau.declared.items():
+        if declared.kind in COMPARED:
+            yield f"tau.{field}", tau.arrays[field].copy()
+
+
+def _compared(
+    setting: Setting,
+    expected: dict[str, np.ndarray],
+    values: dict[str, np.ndarray],
+    train: EdgeData,
+    rounding: float,
+) -> Iterator[Difference]:
+    """The fields that differ, each with the place where it differs most."""
+    for field, one in expected.items():
+        here = values[field]
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(here.astype("f8") - one.astype("f8"))
+            apart[(here == one) | (np.isnan(here) & np.isnan(one))] = 0.0
+        if not apart.any():
+            continue
+        apart[np.isnan(apart)] = np.inf
+        finite = np.abs(one[np.isfinite(one)].astype("f8"))
+        share = float(apart.max()) / (float(finite.max(initial=0.0)) or 1.0)
+        at = np.unravel_index(int(apart.argmax()), apart.shape)
+        kind = field.split(".")[0]
+        yield Difference(
+            setting,
+            field,
+            share,
+            one.dtype.kind == "f" and share <= rounding,
+            None if kind == "tau" else train.ids[kind].values[at[0]],
+            one[at].item(),
+            here[at].item(),
+        )
+
+
+def _shortest(program: Program) -> int:
+    """The bytes of the shortest float that any field holds."""
+    types = (*program.vertices.values(), program.edge, program.context)
+    declared = [field.dtype for each in types for field in each.fields.values()]
+    return min((each.itemsize for each in declared if each.kind == "f"), default=8)

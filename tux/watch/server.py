@@ -1,0 +1,136 @@
+"""The HTTP server of the page: it listens, and gives each request to `tux.watch.answers`.
+
+It is the standard library's. It has one page, for few people, and only reads: a framework would
+bring many packages for what are a hundred lines.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from tux.base.errors import UsageError
+from tux.watch.access import Access
+from tux.watch.answers import HEADERS, Answer, answer
+from tux.watch.reading import Reader
+
+PORT = 8170
+"""Where the page is, if that port is free and no other is asked for."""
+
+MOST = 32
+"""Requests that are answered at a time; others are turned away."""
+
+PATIENCE = 20.0
+"""Seconds that a client may take to send its request, or to take the answer."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the page of one run's folder. As a context it is closed at the end."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+
+    def __init__(self, folder: Path, host: str, port: int) -> None:
+        """Listen on `port` of `host`; 0: on any that is free. UsageError if it cannot."""
+        self.access, self.reader = Access.of(host), Reader(folder)
+        self._reading = threading.Lock()
+        self._free = threading.Semaphore(MOST)
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise UsageError(
+                f"the page cannot be served on port {port} of {host}: {error}",
+                do="choose another with --port N, or --host with an address of this machine",
+            ) from error
+
+    @staticmethod
+    def on_usual_port(folder: Path, host: str) -> Server:
+        """The server on the usual port, or where another page has it, on any."""
+        try:
+            return Server(folder, host, PORT)
+        except UsageError:
+            return Server(folder, host, 0)
+
+    def server_bind(self) -> None:
+        """Listen. The name of the host, which the standard library asks for, may take seconds."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        host = str(self.server_address[0])
+        shown = f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{self.server_port}{self.access.root}"
+
+    def answer(self, target: str, host: str) -> Answer:
+        """The answer to a GET; one request reads at a time."""
+        with self._reading:
+            return answer(self.access, self.reader, target, host)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a request in a thread of its own, unless there are many already."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a request, in its thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone is no fault; anything else is told as Python does."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:  # noqa: N802
+        """Answer."""
+        self._send(self.server.answer(self.path, self.headers.get("Host", "")))
+
+    def do_HEAD(self) -> None:  # noqa: N802
+        """Answer without the body."""
+        self._send(self.server.answer(self.path, self.headers.get("Host", "")), body=False)
+
+    def _refuse(self) -> None:
+        self._send(Answer(405, "text/plain; charset=utf-8", b"the page is only read\n"))
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _refuse  # noqa: N815
+
+    def _send(self, found: Answer, *, body: bool = True) -> None:
+        self.send_response(found.status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", found.kind)
+        self.send_header("Content-Length", str(len(found.body)))
+        if found.status == 405:
+            self.send_header("Allow", "GET, HEAD")
+        self.end_headers()
+        if body:
+            self.wfile.write(found.body)
+
+    def version_string(self) -> str:
+        """What the answers call the server."""
+        return "tux"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are not told."""
