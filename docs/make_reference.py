@@ -26,7 +26,10 @@ SECTIONS = {
         *("SparseLogisticRegression", "DeepWalkEmbedding"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
-    "Fields": ("value", "shared", "delta", "total", "metric", "master", "mirror", "data"),
+    "Fields": (
+        *("value", "shared", "delta", "total", "metric", "reduction"),
+        *("master", "mirror", "data"),
+    ),
     "How fields are combined, and how they begin": (
         *("argmin", "argmax"),
         *("constant", "uniform", "normal"),
@@ -34,6 +37,10 @@ SECTIONS = {
     "Stages": (
         *("MiniBatch", "Exchange", "Apply", "GlobalSync"),
         *("Repeat", "Barrier", "Generate", "Score"),
+    ),
+    "Vectors of vertices": (
+        *("Dot", "Norm2", "Sum", "Nnz"),
+        *("Axpy", "Copy", "Add", "Sub", "Mul", "Div", "Fill", "Zip"),
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth"),

@@ -1,5 +1,6 @@
 """The stages of the MEGA model (TUX2, section 4): MiniBatch, Exchange, GlobalSync, Apply; Barrier,
-Repeat, Generate; and Score, which reads a model.
+Repeat, Generate; Score, which reads a model; and the operators of vectors, which are Applies and
+GlobalSyncs.
 
 Each file's docstring is the pseudo-code that the engine runs. The loops are compiled by
 `tux.stages.compile`.
@@ -13,3 +14,15 @@ from tux.stages.globalsync import GlobalSync as GlobalSync
 from tux.stages.minibatch import MiniBatch as MiniBatch
 from tux.stages.repeat import Repeat as Repeat
 from tux.stages.score import Score as Score
+from tux.stages.vectors import Add as Add
+from tux.stages.vectors import Axpy as Axpy
+from tux.stages.vectors import Copy as Copy
+from tux.stages.vectors import Div as Div
+from tux.stages.vectors import Dot as Dot
+from tux.stages.vectors import Fill as Fill
+from tux.stages.vectors import Mul as Mul
+from tux.stages.vectors import Nnz as Nnz
+from tux.stages.vectors import Norm2 as Norm2
+from tux.stages.vectors import Sub as Sub
+from tux.stages.vectors import Sum as Sum
+from tux.stages.vectors import Zip as Zip

@@ -44,7 +44,11 @@ class GlobalSync(CallingStage):
     `aggregate` names its vertex type as a parameter, or calls it `v` and the type is given as
     `over`. `f` runs once a clock on one row, so it is never compiled: it may use all of Python and
     numpy. Without `f` totals stay where they are, and only changes are sent.
+
+    `takes`: the totals that `f` takes and that are cleared behind it; None: all.
     """
+
+    takes: tuple[str, ...] | None = None
 
     def __init__(self, f: Udf | None = None, aggregate: Udf | None = None, over: str = "") -> None:
         self.f, self.aggregate, self.over = f, aggregate, over
@@ -55,7 +59,9 @@ class GlobalSync(CallingStage):
         over = self.aggregated(worker.program)
         aggregate = self._compile(worker, over) if over else None
         if worker.workers == 1:
-            return LocalGlobalSync(worker, self.bound(worker, worker.tables["tau"]), aggregate)
+            return LocalGlobalSync(
+                worker, self.bound(worker, worker.tables["tau"]), aggregate, self.takes
+            )
         at_home = bool(over) and worker.graph.vertices[over].cut
         return ContextSync(
             worker,
@@ -63,6 +69,7 @@ class GlobalSync(CallingStage):
             aggregate,
             over,
             at_home=at_home,
+            takes=self.takes,
         )
 
     def bound(self, worker: Worker, tau: Table) -> Callable[[], None] | None:
@@ -105,8 +112,12 @@ class GlobalSync(CallingStage):
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""
     ) -> dict[str, Added]:
-        """None with `f`, which takes all."""
-        return {} if self.f is not None else super().totals_after(program, before, role)
+        """With `f`, those that it does not take."""
+        if self.f is None:
+            return super().totals_after(program, before, role)
+        if self.takes is None:
+            return {}
+        return {name: added for name, added in before.items() if name not in self.takes}
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """The aggregate, on masters. `f` runs once."""
@@ -145,9 +156,13 @@ class LocalGlobalSync(Step):
     """A GlobalSync of a single worker."""
 
     def __init__(
-        self, worker: Worker, f: Callable[[], None] | None, aggregate: Aggregation | None
+        self,
+        worker: Worker,
+        f: Callable[[], None] | None,
+        aggregate: Aggregation | None,
+        takes: tuple[str, ...] | None,
     ) -> None:
-        self._worker, self._f, self._aggregate = worker, f, aggregate
+        self._worker, self._f, self._aggregate, self._takes = worker, f, aggregate, takes
 
     def run(self, block: Block | None = None) -> None:
         """Aggregate, run `f`, clear the totals."""
@@ -156,7 +171,7 @@ class LocalGlobalSync(Step):
                 self._aggregate(None)
             if self._f:
                 self._f()
-                self._worker.tables["tau"].clear_deltas()
+                self._worker.tables["tau"].clear_deltas(only=self._takes)
 
 
 class ContextSync(Fold[Totals]):
@@ -174,8 +189,10 @@ class ContextSync(Fold[Totals]):
         over: str,
         *,
         at_home: bool,
+        takes: tuple[str, ...] | None,
     ) -> None:
         self._worker, self._f, self._aggregate, self._at_home = worker, f, aggregate, at_home
+        self._takes = takes
         self.has_function, self.aggregated, self.reads_masters = f is not None, over, bool(over)
         # by clock: the server aggregates while the worker may be in a later repetition
         self._passes: dict[int, int] = {}
@@ -210,12 +227,14 @@ class ContextSync(Fold[Totals]):
         return Totals.read(message, server.special.up)
 
     def serve(self, server: Server, clock: int, contributions: list[Totals]) -> list[Arrays]:
-        """On the special worker's server: combine in worker order, run `f`, answer all."""
+        """On the special worker's server: combine in worker order, run `f`, answer all. Totals
+        that `f` does not take stay here.
+        """
         server.special.fold((ROW, totals.fields, None) for totals in contributions)
         if self._f:
             with server.special.changing(ROW):
                 self._f()
-            server.special.table.clear_deltas()
+            server.special.table.clear_deltas(only=self._takes)
         answers = [server.special.read(ROW) for _ in contributions]
         server.special.clear_dirty()
         return answers

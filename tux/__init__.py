@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tux.program.fields import master as master
     from tux.program.fields import metric as metric
     from tux.program.fields import mirror as mirror
+    from tux.program.fields import reduction as reduction
     from tux.program.fields import shared as shared
     from tux.program.fields import total as total
     from tux.program.fields import value as value
@@ -71,14 +72,26 @@ if TYPE_CHECKING:
     from tux.program.types import Edge as Edge
     from tux.program.types import Vertex as Vertex
     from tux.program.vertex_params import vertex_param as vertex_param
+    from tux.stages import Add as Add
     from tux.stages import Apply as Apply
+    from tux.stages import Axpy as Axpy
     from tux.stages import Barrier as Barrier
+    from tux.stages import Copy as Copy
+    from tux.stages import Div as Div
+    from tux.stages import Dot as Dot
     from tux.stages import Exchange as Exchange
+    from tux.stages import Fill as Fill
     from tux.stages import Generate as Generate
     from tux.stages import GlobalSync as GlobalSync
     from tux.stages import MiniBatch as MiniBatch
+    from tux.stages import Mul as Mul
+    from tux.stages import Nnz as Nnz
+    from tux.stages import Norm2 as Norm2
     from tux.stages import Repeat as Repeat
     from tux.stages import Score as Score
+    from tux.stages import Sub as Sub
+    from tux.stages import Sum as Sum
+    from tux.stages import Zip as Zip
 
 __version__ = "0.2.0"
 
@@ -124,6 +137,7 @@ _NAMES = {
         "master",
         "metric",
         "mirror",
+        "reduction",
         "shared",
         "total",
         "value",
@@ -147,14 +161,26 @@ _NAMES = {
     ),
     "tux.program.vertex_params": ("vertex_param",),
     "tux.stages": (
+        "Add",
         "Apply",
+        "Axpy",
         "Barrier",
+        "Copy",
+        "Div",
+        "Dot",
         "Exchange",
+        "Fill",
         "Generate",
         "GlobalSync",
         "MiniBatch",
+        "Mul",
+        "Nnz",
+        "Norm2",
         "Repeat",
         "Score",
+        "Sub",
+        "Sum",
+        "Zip",
     ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

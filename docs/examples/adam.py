@@ -4,9 +4,10 @@
 
 Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1, with the step
 size step / sqrt(t) of its section 4. A block of samples is a mini-batch. The features gather its
-gradient, and each takes a step of its own; those without an entry in the block too, as in the
-paper. At slack 0 all workers share one mini-batch at a time, so the weights are the same on any
-number of workers; with slack, gradients are those of weights of some steps ago.
+gradient, and `adam` is called with their vectors (docs/vectors.md), for those without an entry in
+the block too, as in the paper. At slack 0 all workers share one mini-batch at a time, so the
+weights are the same on any number of workers; with slack, gradients are those of weights of some
+steps ago.
 
 The file holds samples, each with one of two labels: libsvm, a table or `.npz`. Give the samples a
 feature that is always 1 if you want an intercept; it is penalised like the others.
@@ -33,7 +34,7 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
+from tux.stages import Exchange, GlobalSync, MiniBatch, Score, Zip
 
 SMALL = 1e-8  # the epsilon of the paper
 
@@ -108,7 +109,7 @@ class Adam(Program):
 
     def stages(self):
         gradient = Exchange(differentiate, over="sample")
-        return [MiniBatch(gradient, Apply("feature", adam, all=True), vertices=self.batch)]
+        return [MiniBatch(gradient, Zip("feature", adam, gather=True), vertices=self.batch)]
 
     def evaluate(self, cluster):
         judged = [Exchange(judge, over="sample"), GlobalSync(train)]

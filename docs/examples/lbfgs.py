@@ -2,12 +2,11 @@
 
     min F(w) = sum_i log(1 + exp(-y_i w.x_i)) + l2/2 |w|^2
 
-Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation 35, 1980.
-The two loops of the method need only dot products of 2m + 1 vectors: the last m steps s, the m
-changes y of the gradient, and the gradient g. So features are visited for these products, and the
-loops are ordinary Python on a small matrix (Chen, Wang and Zhou, "Large-scale L-BFGS using
-MapReduce", NIPS 2014). The weights w are one more vector here, for the penalty along a line.
-Gradients and margins are sums over edges, so both samples and features may be cut.
+Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 7.5, with steps of 1, 1/2, 1/4, ...
+The weights w, the gradient g, the direction d, and the last m steps s and changes y of the gradient
+are vectors of features (docs/vectors.md); s and y are fields of m numbers, where the newest pair
+takes the place of the oldest. Both are old less new. Gradients and margins are sums over edges, so
+both samples and features may be cut.
 
 The file holds samples, each with one of two labels: libsvm, a table or `.npz`. Give the samples a
 feature that is always 1 if you want an intercept; it is penalised like the others.
@@ -31,12 +30,13 @@ from tux import (
     master,
     metric,
     param,
+    reduction,
     total,
     value,
 )
-from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
+from tux.stages import Apply, Axpy, Copy, Dot, Exchange, GlobalSync, Mul, Norm2, Repeat, Score, Sub
 
-# A step is accepted if F falls by the share DESCENT of step * slope (Armijo), but for the rounding
+# A step is accepted if F falls by the share DESCENT of step * g.d (Armijo), but for the rounding
 # of F, which is a share of F itself.
 DESCENT, ROUNDING = 1e-4, 1e-13
 
@@ -52,59 +52,39 @@ def begin(tau):
 
 
 def differentiate(sample, feature, entry):
-    feature.gradient += entry.value * sample.derivative
+    feature.gathered += entry.value * sample.derivative
 
 
-def remember(feature, tau, p):
-    """The newest pair of vectors takes the first places; the oldest is forgotten."""
-    m, v = p.memory, feature.vectors
-    for i in range(m - 1, 0, -1):
-        v[i], v[m + i] = v[i - 1], v[m + i - 1]
-    gradient = feature.gradient + p.l2 * feature.w
-    v[0] = tau.step * feature.direction
-    v[m] = gradient - v[2 * m]
-    v[2 * m], v[2 * m + 1] = gradient, feature.w
+def gradient(feature, p):
+    feature.g = feature.gathered + p.l2 * feature.w
 
 
-def multiply(feature, tau):
-    for i in range(len(feature.vectors)):
-        for j in range(len(feature.vectors)):
-            tau.product[i, j] += feature.vectors[i] * feature.vectors[j]
+def remember(tau):
+    """A pair along which the gradient has not grown is left out: its rho is 0."""
+    tau.rho[tau.i] = 1 / tau.sy if tau.sy > 0 else 0
+    tau.gamma = tau.sy / tau.yy if tau.sy > 0 else tau.gamma
+    tau.step = 1
 
 
-def two_loops(tau, p):
-    """The direction -H g, as coefficients of the vectors."""
-    m, product = p.memory, np.array(tau.product)
-    pairs = [i for i in range(m) if product[i, m + i] > 0]  # the newest first
-    direction, alpha = np.zeros(2 * m + 2), np.zeros(m)
-    direction[2 * m] = -1
-    for i in pairs:
-        alpha[i] = product[i] @ direction / product[i, m + i]
-        direction[m + i] -= alpha[i]
-    if pairs:
-        i = pairs[0]
-        direction *= product[i, m + i] / product[m + i, m + i]
-    for i in reversed(pairs):
-        beta = product[m + i] @ direction / product[i, m + i]
-        direction[i] += alpha[i] - beta
-    tau.direction[:] = direction
-    tau.gradient = math.sqrt(product[2 * m, 2 * m])
-    tau.slope = product[2 * m] @ direction
-    tau.ww, tau.wd = product[2 * m + 1, 2 * m + 1], product[2 * m + 1] @ direction
-    tau.dd = direction @ product @ direction
-    tau.step, tau.accepted = 1, False
+def first_loop(tau):
+    tau.alpha[tau.i] = tau.rho[tau.i] * tau.sd
 
 
-def aim(feature, tau):
-    d = 0.0
-    for i in range(len(feature.vectors)):
-        d += tau.direction[i] * feature.vectors[i]
-    feature.direction = d
+def second_loop(tau):
+    tau.excess = tau.alpha[tau.i] - tau.rho[tau.i] * tau.yd
+
+
+def newer(tau, p):
+    tau.i = (tau.i + 1) % p.memory
+
+
+def older(tau, p):
+    tau.i = (tau.i - 1) % p.memory
 
 
 def project(sample, feature, entry):
-    """What a step along the direction adds to the margin of a sample."""
-    sample.gathered += entry.value * feature.direction
+    """What a step against d takes from the margin of a sample."""
+    sample.gathered += entry.value * feature.d
 
 
 def follow(sample):
@@ -112,15 +92,14 @@ def follow(sample):
 
 
 def attempt(sample, tau):
-    margin = sample.margin + tau.step * sample.along
+    margin = sample.margin - tau.step * sample.along
     tau.loss += np.logaddexp(0.0, -sample.label * margin)
 
 
 def search(tau, p):
     """F after the step; a step that is too long is halved."""
-    penalty = p.l2 / 2 * (tau.ww + 2 * tau.step * tau.wd + tau.step**2 * tau.dd)
-    F = tau.loss + penalty
-    tau.accepted = F <= tau.F * (1 + ROUNDING) + DESCENT * tau.step * tau.slope
+    F = tau.loss + p.l2 / 2 * (tau.ww - 2 * tau.step * tau.wd + tau.step**2 * tau.dd)
+    tau.accepted = F <= tau.F * (1 + ROUNDING) - DESCENT * tau.step * tau.gd
     if tau.accepted:
         tau.F = tau.objective = F
     else:
@@ -131,12 +110,8 @@ def accepted(tau):
     return bool(tau.accepted)
 
 
-def move(feature, tau):
-    feature.w += tau.step * feature.direction
-
-
 def settle(sample, tau):
-    sample.margin += tau.step * sample.along
+    sample.margin -= tau.step * sample.along
     # 1 / (1 + exp(z)), without an overflow
     sample.derivative = -sample.label * (1 - math.tanh(sample.label * sample.margin / 2)) / 2
 
@@ -146,11 +121,6 @@ def margin(edges):
     for edge in edges:
         z += edge.value * edge.feature.w
     return z
-
-
-def vectors(p):
-    """The last steps s, the last changes y of the gradient, the gradient, the weights."""
-    return 2 * p.memory + 2
 
 
 class LBFGS(Program):
@@ -171,24 +141,23 @@ class LBFGS(Program):
     )
     feature = Vertex(
         w=value("f8"),
-        direction=value("f8", kept=False),
-        gradient=delta("f8"),
-        vectors=master("f8", vectors, kept=False),
+        d=value("f8", kept=False),
+        gathered=delta("f8"),
+        g=master("f8", kept=False),
+        s=master("f8", "memory", kept=False),
+        y=master("f8", "memory", kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
-        product=total(lambda p: (vectors(p), vectors(p))),
-        direction=value("f8", vectors, kept=False),
-        loss=total(),
-        F=value("f8"),
-        step=value("f8"),
-        slope=value("f8"),
-        ww=value("f8"),
-        wd=value("f8"),
-        dd=value("f8"),
+        i=value("i8"),
+        rho=value("f8", "memory"),
+        alpha=value("f8", "memory"),
+        **{name: reduction() for name in ("sy", "yy", "sd", "yd", "gd", "ww", "wd", "dd")},
+        **{name: value("f8", init=1) for name in ("gamma", "excess", "F", "step")},
         accepted=value("b1"),
+        loss=total(),
         objective=metric(),
-        gradient=metric(),
+        gradient=reduction(reported=True),
     )
     input = Samples()
     epochs = 1000
@@ -199,13 +168,41 @@ class LBFGS(Program):
     def stages(self):
         return [
             Exchange(differentiate),
-            Apply("feature", remember),
-            GlobalSync(two_loops, aggregate=multiply),
-            Apply("feature", aim),
+            Apply("feature", gradient),
+            Norm2("feature", "g", into="gradient"),
+            # the newest pair
+            Sub("feature", "y[i]", "g"),
+            Dot("feature", "s[i]", "y[i]", into="sy"),
+            Dot("feature", "y[i]", "y[i]", into="yy"),
+            GlobalSync(remember),
+            # d = H g: from the newest pair to the oldest, and back
+            Copy("feature", "d", "g"),
+            Repeat(
+                Dot("feature", "s[i]", "d", into="sd"),
+                GlobalSync(first_loop),
+                Axpy("feature", "d", "y[i]", by="-alpha[i]"),
+                GlobalSync(older),
+                times="memory",
+            ),
+            Mul("feature", "d", by="gamma"),
+            Repeat(
+                GlobalSync(newer),
+                Dot("feature", "y[i]", "d", into="yd"),
+                GlobalSync(second_loop),
+                Axpy("feature", "d", "s[i]", by="excess"),
+                times="memory",
+            ),
+            # a step along -d
+            *[Dot("feature", x, "d", into=f"{x}d") for x in ("g", "w", "d")],
+            Dot("feature", "w", "w", into="ww"),
             Exchange(project),
             Apply("sample", follow),
             Repeat(GlobalSync(search, aggregate=attempt), until=accepted),
-            Apply("feature", move),
+            GlobalSync(newer),
+            Copy("feature", "s[i]", "d"),
+            Mul("feature", "s[i]", by="step"),
+            Copy("feature", "y[i]", "g"),
+            Sub("feature", "w", "s[i]"),
             Apply("sample", settle),
         ]
 

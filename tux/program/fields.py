@@ -166,6 +166,15 @@ class Field:
         return int(limits.max if self.combine == "min" else limits.min)
 
 
+class Reduction(Field):
+    """A number of the context with a total that gathers it, which is named so."""
+
+    @staticmethod
+    def total_of(name: str) -> str:
+        """The name of the total."""
+        return f"{name}_total"
+
+
 def _returned(lengths: Any) -> list[int]:
     """What the function of a shape has returned, as lengths. ProgramError for anything else."""
     given = lengths if isinstance(lengths, tuple | list) else [lengths]
@@ -341,3 +350,12 @@ def metric() -> Field:
     name, unless it is NaN, as at the start.
     """
     return replace(_field("value", ("f8",), float("nan"), "sum"), reported=True)
+
+
+def reduction(*, reported: bool = False) -> Field:
+    """A number (f8) of the context that a stage such as Dot sets: ``Context(slope=reduction())``.
+    A total that gathers it, here `slope_total`, is declared with it. `reported`: it is a metric
+    too.
+    """
+    like = metric() if reported else value("f8")
+    return Reduction(like.kind, like.dtype, like.shape, like.init, reported=like.reported)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.program.fields import ID, MEANS, PAIRED, Field
+from tux.program.fields import ID, MEANS, PAIRED, Field, Reduction, total
 
 
 class Fields:
@@ -24,6 +24,12 @@ class Fields:
                 raise ProgramError(
                     f"{type(self).__name__} field {name} is a {field.kind}",
                     do=f"it can be: {', '.join(self.allowed)}",
+                )
+            if isinstance(field, Reduction) and not isinstance(self, Context):
+                raise ProgramError(
+                    f"{type(self).__name__} field {name} is a reduction, which only the context "
+                    "has",
+                    do=f"declare it in tau = Context({name}=reduction())",
                 )
         self.fields = fields
 
@@ -154,7 +160,7 @@ class Edge(Fields):
 
 class Context(Fields):
     """The worker's context tau: `total` fields are combined by GlobalSync, `value` fields hold
-    its result and are the run's metrics.
+    its result and are the run's metrics. A `reduction` is one of each.
     """
 
     allowed = ("value", "shared", "delta")
@@ -168,3 +174,13 @@ class Context(Fields):
                     "no edges to it",
                     do="use a sum",
                 )
+            gathering = Reduction.total_of(name)
+            declared = fields.get(gathering)
+            # that of another context, whose fields these are, may well be there
+            if isinstance(field, Reduction) and declared and declared.kind != "delta":
+                raise ProgramError(
+                    f"context field {name} is a reduction, and {gathering} is declared too",
+                    do=f"rename {gathering}: the total of the reduction has this name",
+                )
+        reductions = [name for name, field in fields.items() if isinstance(field, Reduction)]
+        self.fields = fields | {Reduction.total_of(name): total() for name in reductions}

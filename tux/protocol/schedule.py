@@ -19,7 +19,8 @@ A GlobalSync after a mini-batch takes the totals of all blocks. Where some of th
 second segments, or from Applies at the masters), or where it aggregates masters that the blocks
 change, its clock waits until all blocks are finished. So does that of an Exchange outside
 mini-batches which adds to totals and reads what the Applies of the blocks change; as behind a
-Barrier, no later clock starts beside it.
+Barrier, no later clock starts beside it. The clock of operators on vectors (`Step.in_order`) waits
+too, outside mini-batches, as each of them reads what those before it have left on all masters.
 
 Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
 clocks so far are finished, before the first repetition too.
@@ -168,7 +169,8 @@ def _outside(
     cuts = [*batches.values()]
     changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
-    waits = alone or _takes_late_totals(steps, cuts)
+    in_order = any(step.in_order for step in steps)
+    waits = alone or in_order or _takes_late_totals(steps, cuts)
     return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
 
 

@@ -56,6 +56,9 @@ class Step(ABC):
     measures: frozenset[str] = frozenset()
     """Vertex types of which it reads what Applies change, and adds to totals of the context."""
 
+    in_order = False
+    """Whether, outside mini-batches, its clock starts when all earlier ones are finished."""
+
     @abstractmethod
     def run(self, block: Block | None = None) -> None:
         """Do the stage for one block of a mini-batch, or for everything (None), on this worker

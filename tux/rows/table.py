@@ -172,10 +172,10 @@ class Table:
             ]
         return [(name, self.arrays[name], self.declared[name]) for name in kept]
 
-    def clear_deltas(self, rows: Any = slice(None)) -> None:
-        """Set the delta fields of `rows` back to their identities."""
+    def clear_deltas(self, rows: Any = slice(None), only: Container[str] | None = None) -> None:
+        """Set the delta fields of `rows` back to their identities; `only` some, or all."""
         for f, d in self.declared.items():
-            if d.kind == "delta":
+            if d.kind == "delta" and (only is None or f in only):
                 self.arrays[f][rows] = d.identity
 
     def row_bytes(self) -> int:
