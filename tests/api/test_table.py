@@ -1,6 +1,7 @@
 """Tables in memory: columns, rows, ids, what other libraries read, and how they look."""
 
 import copy
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +66,9 @@ def test_ids_of_dates():
     of = Vertices({"id": days})
     assert of.positions(["2026-01-01", "2026-01-02"]).tolist() == [1, -1]
     assert of.positions(days[::-1]).tolist() == [1, 0]
+    assert of.positions(days.astype("M8[s]") + np.timedelta64(1, "h")).tolist() == [-1, -1]
+    assert of.positions([20485, 20454]).tolist() == [-1, -1]
+    assert of.positions([datetime(2026, 1, 1), datetime(2026, 1, 1, 12)]).tolist() == [1, -1]
 
 
 def test_other_libraries(users):

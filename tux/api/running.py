@@ -91,13 +91,17 @@ def resume(
 
 
 def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
-    """The run that has ended so, and its folder if it has one."""
+    """The run that has ended so, and its folder if it has one. The worker of the result is given
+    up.
+    """
     assert (worker := result.worker) is not None and (record := result.record) is not None
     columns = dict(columns_of(worker, record.id_types))
     context = columns.pop("tau")
+    program = worker.program
+    worker.release()
     return Run(
         record,
-        worker.program,
+        program,
         History.of(result.records),
         {name: Vertices(each) for name, each in columns.items()},
         context,

@@ -11,6 +11,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING
+from tux.arrays.given import NANOSECONDS
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.arrays.ragged import Lists
@@ -177,14 +178,22 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
     inexact = asked.dtype.kind == "f" and among.dtype.kind != "f"
     if not len(among) or among.dtype == STRING or inexact:
         return none
+    dates = among.dtype.kind == "M"
     try:
-        asked = asked.astype(among.dtype)
+        if dates and asked.dtype.kind == "O":  # those of Python and pandas
+            asked = asked.astype(NANOSECONDS)
+        elif dates != (asked.dtype.kind == "M") and asked.dtype.kind not in "UT":
+            return none
+        sought = asked.astype(among.dtype)
     except (TypeError, ValueError):
         return none
     order = np.argsort(among, kind="stable")
-    at = np.searchsorted(among, asked, sorter=order).clip(max=len(among) - 1)
+    at = np.searchsorted(among, sought, sorter=order).clip(max=len(among) - 1)
     found = order[at]
-    return np.where(among[found] == asked, found, -1).astype(np.int64)
+    same = among[found] == sought
+    if asked.dtype.kind in "Miuf":  # what was rounded to a type of less precision is another one
+        same &= sought == asked
+    return np.where(same, found, -1).astype(np.int64)
 
 
 def html_table(columns: Mapping[str, Any], rows: int) -> str:

@@ -177,8 +177,20 @@ def _column(values: Any) -> Any:
         if values.dtype.kind == "T":
             return pa.array(values.tolist(), pa.large_string(), from_pandas=True)
         if values.dtype.kind != "O":
-            return pa.array(values)
-    return pa.array(values, from_pandas=True)
+            return pa.array(_known_to_arrow(values))
+    try:
+        return pa.array(values, from_pandas=True)
+    except OverflowError:  # integers of Python beyond int64
+        return pa.array(values, pa.uint64(), from_pandas=True)
+
+
+def _known_to_arrow(values: np.ndarray) -> np.ndarray:
+    """The same array, in the byte order of this machine; dates and times in a unit of Arrow."""
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    if values.dtype.kind != "M":
+        return values
+    unit = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}.get(np.datetime_data(values.dtype)[0])
+    return values.astype(f"M8[{unit}]") if unit else values
 
 
 def _aligned(columns: list[Any]) -> Iterator[list[Any]]:

@@ -92,7 +92,9 @@ def prepare(
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
     """Compile the kernels of all workers, as one of them does."""
     phase("layout and compile")
-    Training(job.worker(rank))
+    worker = job.worker(rank)
+    Training(worker)
+    worker.release()
 
 
 def crowded(workers: int) -> str:

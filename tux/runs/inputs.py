@@ -198,7 +198,7 @@ def _read(
     The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
-        return against(source, train, reading.vertices or ()) if train is not None else source
+        return source if train is None else against(source, train)
     if isinstance(source, Held):
         return _held(source, program, train, reading, warn)
     known = train.ids if train is not None else None
