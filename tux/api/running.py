@@ -18,10 +18,12 @@ from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
 from tux.runs.folder import columns_of
+from tux.runs.memory import in_python
 from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 
+@in_python()
 def run(
     program: Program,
     data: Any = None,
@@ -61,6 +63,7 @@ def run(
         return of_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
+@in_python()
 def resume(
     folder: str | os.PathLike[str],
     *,
