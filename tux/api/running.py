@@ -49,8 +49,8 @@ def run(
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
-    Interrupted. Raises TuxError: UsageError, ProgramError, DataError, DiskError, PeerLost,
-    DeadlinePassed.
+    Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
+    ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen = run_options(program, options)
     if on is not None:
