@@ -118,7 +118,7 @@ class Run:
         Columns that hold ratings or labels may be missing. With `ids` the result is a table of the
         ids and the scores, as ``tux predict`` writes it. `vertices` are tables of vertices, if
         others than training has read; `reading` says how files are read (columns=, form=, vocab=,
-        stop=, on_bad_row=). Raises DataError, and UsageError for a program that predicts nothing.
+        stop=, on_bad_row=). Raises DataError, and ProgramError for a program that predicts nothing.
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else found[self._score_name()]
@@ -158,9 +158,9 @@ class Run:
         return topics_of(found["word"], found["n"], topping.whole(n))
 
     def export(self, form: str) -> dict[str, Any]:
-        """The model for other programs, as arrays by name, in one of the formats of ``tux export``:
-        "arrays" has all fields as ``TYPE.FIELD``, and the program may have others. UsageError for a
-        format that it does not have.
+        """What the program makes of its model for other programs, as arrays by name: one of the
+        formats of ``tux export``, of which every model has "arrays", all of its fields. UsageError
+        for a format that it does not have.
         """
         formats = formats_of(self.program)
         if form not in formats:

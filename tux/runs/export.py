@@ -104,9 +104,7 @@ def _formats(
 
 
 def formats_of(program: Program) -> dict[str, Export]:
-    """What can be made of a program's model, by format: the arrays as they are, and what its report
-    says.
-    """
+    """What can be made of a program's model: what its report says, and the arrays as they are."""
     return {ARRAYS: _arrays, **check_exports(program)}
 
 
