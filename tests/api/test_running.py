@@ -64,6 +64,11 @@ def test_how_a_run_looks(ratings, tmp_path):
     assert lines[-1] == f"  in {tmp_path / 'out'}"
     html = run._repr_html_()
     assert "<svg" in html and "9 users" in html and "train_rmse" in html
+    best = {"epoch": 1, "test_rmse": 0.5}
+    run._record.results |= {"best": best, "model_epoch": 1, "last": {"test_rmse": 0.75}}
+    lines = repr(run).splitlines()
+    assert "  the model is that of epoch 1, the best: test_rmse 0.5" in lines
+    assert "  the last epoch: test_rmse 0.75" in lines
 
 
 def test_names_that_are_not_there_are_answered_by_the_closest(ratings):

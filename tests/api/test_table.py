@@ -47,7 +47,7 @@ def test_vertices_by_id(users):
     assert users.at("bob")["n"] == 1
     with pytest.raises(DataError, match="no vertex has the id dan"):
         users.at("dan")
-    with pytest.raises(DataError, match="no vertex has 2 ids of these; the first is dan"):
+    with pytest.raises(DataError, match="2 of these ids are of no vertex; the first is dan"):
         users.at(["ann", "dan", "eve"])
 
 
@@ -58,7 +58,7 @@ def test_ids_of_any_integers(ids):
     of = Vertices({"id": ids})
     assert of.positions([2, 5, 7]).tolist() == [1, 0, -1]
     assert of.positions(["2", "x"]).tolist() == [1, -1]  # as in files
-    assert of.positions([2.0]).tolist() == [-1] and of.positions([]).tolist() == []
+    assert of.positions([2.0, 2.5]).tolist() == [1, -1] and of.positions([]).tolist() == []
 
 
 def test_ids_of_dates():

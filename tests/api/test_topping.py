@@ -90,5 +90,5 @@ def test_a_program_without_inner_products(tmp_path):
 
 
 def test_a_program_without_topics(run):
-    with pytest.raises(tux.UsageError, match="MF has no format 'topics'"):
+    with pytest.raises(tux.UsageError, match="MF has no topics"):
         run.topics()

@@ -98,7 +98,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mg", "unknown app 'mg'", "did you mean mf?"),
         ("run mf --ranq 3", "unknown flag --ranq", "did you mean --rank?"),
         ("run mf ratings.csv more", "unknown argument more", "--help"),
-        ("run mf --rank 0", "rank = 0 is out of range", "--rank must be at least 1"),
+        ("run mf --rank 0", "rank = 0 is out of range", "rank must be at least 1"),
         ("run mf --rank x", "--rank: a whole number is needed, not 'x'", "--help"),
         ("run mf --step nan", "--step: a number is needed, not 'nan'", "--help"),
         ("run mf --epochs -1", "--epochs: at least 0 is needed", "--help"),

@@ -18,10 +18,12 @@ from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
 from tux.runs.folder import columns_of
+from tux.runs.memory import in_python
 from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 
+@in_python()
 def run(
     program: Program,
     data: Any = None,
@@ -47,8 +49,8 @@ def run(
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
-    Interrupted. Raises TuxError: UsageError, ProgramError, DataError, DiskError, PeerLost,
-    DeadlinePassed.
+    Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
+    ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen = run_options(program, options)
     if on is not None:
@@ -61,6 +63,7 @@ def run(
         return of_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
+@in_python()
 def resume(
     folder: str | os.PathLike[str],
     *,

@@ -20,6 +20,7 @@ from tux.base.text import closest, plural
 
 ROWS = 10  # that are shown of a longer table
 WIDTH = 100  # characters of a line that shows a row
+EXACT = 2**53  # up to which floats are the whole numbers that they stand for
 FEW = 3  # numbers that are shown of a longer vector
 
 
@@ -157,8 +158,10 @@ class Vertices(Table):
         rows = self.positions(asked)
         if (rows < 0).any():
             first = np.asarray(asked)[int(np.argmax(rows < 0))]
-            many = plural(int((rows < 0).sum()), "id") + " of these; the first is "
-            raise DataError(f"no vertex has {'the id ' if one else many}{first!s}")
+            what = f"no vertex has the id {first!s}"
+            if (many := int((rows < 0).sum())) > 1:
+                what = f"{many:,} of these ids are of no vertex; the first is {first!s}"
+            raise DataError(what, do="ids has those of all vertices")
         taken = {name: _taken(column, rows) for name, column in self._columns.items()}
         return {name: column[0] for name, column in taken.items()} if one else Vertices(taken)
 
@@ -168,6 +171,10 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
     are compared as the readers of files do it: 7 is "7".
     """
     asked = np.asarray(ids) if len(ids) else np.empty(0, np.int64)
+    if among.dtype.kind in "iuT" and asked.dtype.kind == "f":  # as pandas makes integers
+        whole = (np.abs(asked) <= EXACT) & (asked == np.floor(asked))
+        found = positions(among, np.where(whole, asked, 0).astype(np.int64))
+        return np.where(whole, found, -1)
     if among.dtype.kind in "iuT" and asked.dtype.kind in "iuUTO":
         values = among
         if among.dtype.kind in "iu":
@@ -175,7 +182,7 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
             values = among.astype(np.uint64 if large else np.int64, copy=False)
         return Ids(values).encode(asked).astype(np.int64)
     none = np.full(len(asked), -1, np.int64)
-    inexact = asked.dtype.kind == "f" and among.dtype.kind != "f"
+    inexact = asked.dtype.kind == "f" and among.dtype.kind != "f"  # as dates are
     if not len(among) or among.dtype == STRING or inexact:
         return none
     dates = among.dtype.kind == "M"
