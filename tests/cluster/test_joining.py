@@ -277,10 +277,14 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
 def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
     first = Answering("tcp://127.0.0.1:*", None)
     for address in (f"ipc://{tmp_path}/launcher", first._sockets.endpoint, ""):
-        answers = Answers(address)
+        warned = []
+        answers = Answers(address, None, warned.append)
         answers.begin()
         answers.begin(loaded=True)
         assert answers._answering is None
+        assert ["Address already in use; if this lasts" in text for text in warned] == (
+            [True] if address.startswith("tcp://") else []
+        )
         answers.end()
     first.close()
     answers = Answers("tcp://127.0.0.1:*")

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from tux.base.errors import Refused
 from tux.base.text import one_line
@@ -81,8 +80,8 @@ class Answering:
 
 class Answers:
     """What is told at an `address` of this machine while it has no launcher. Nothing is done where
-    all workers are of this machine, and where somebody else listens there: the launcher will say so
-    if that lasts. `warn(text)` tells the user, at the end, of machines that have ended meanwhile.
+    all workers are of this machine. Where somebody else listens there, only a warning is given, as
+    that may not last. `warn(text)` also tells, at the end, of machines that have ended meanwhile.
     """
 
     def __init__(
@@ -98,8 +97,11 @@ class Answers:
         """Answer from now on, as `Answering` does."""
         self.end()
         if self._address.startswith("tcp://"):
-            with suppress(Refused):
+            try:
                 self._answering = Answering(self._address, self._secret, loaded=loaded)
+            except Refused as error:
+                if not loaded:  # at the start: later, loaders of this run may have been there
+                    self._warn(f"{error.what}; if this lasts, the run ends when its data are read")
 
     def end(self) -> None:
         """Free the address, if it is answered there."""

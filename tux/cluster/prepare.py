@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ NONE = States()
 """No states are kept, and the job begins anew."""
 
 
+NO_SIZES: Mapping[str, str] = {}
+
+
 def prepare(
     app: str,
     parameters: dict[str, Any],
@@ -36,6 +39,7 @@ def prepare(
     threads: int = 1,
     place: Place | None = None,
     room: Path | None = None,
+    sizes: Mapping[str, str] = NO_SIZES,
     states: States = NONE,
     recovery: Recovery | None = None,
     phase: Callable[[str], None] = lambda name: None,
@@ -49,7 +53,8 @@ def prepare(
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
     0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as edges take in
     memory; they lie in the folder `room`, or with the job's files, or in `folders`, which are made
-    already. Machine 0 sends the others their `states`. `recovery` tells where to go on when workers
+    already. `sizes`: of the data, which must be the same on all machines,
+    by name. Machine 0 sends the others their `states`. `recovery` tells where to go on when workers
     are lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
@@ -63,7 +68,7 @@ def prepare(
             graph=str(parts_folder),
             app=app,
             parameters=parameters,
-            traits=_traits(app, parameters, alike, partitioned.digests),
+            traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
             workers=workers * machines,
             threads=threads,
             launcher_here=machine == 0,
