@@ -51,11 +51,11 @@ def prepare(
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
-    0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as edges take in
-    memory; they lie in the folder `room`, or with the job's files, or in `folders`, which are made
-    already. `sizes`: of the data, which must be the same on all machines,
-    by name. Machine 0 sends the others their `states`. `recovery` tells where to go on when workers
-    are lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
+    0 gets Incarnations, the others a FollowerLauncher. The parts take the disk that edges take in
+    memory; they lie in `room`, or with the job's files, or in `folders`, which are made already.
+    `sizes` of the data, by name, must be the same on all machines. Machine 0 sends its `states`.
+    `recovery` tells where to go on when workers are lost. `listens()` is called before machine 0
+    listens. `phase` and `warn` show a text.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
     alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
@@ -73,10 +73,8 @@ def prepare(
             threads=threads,
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
-            lists_folder=str(states.keeper.lists) if states.keeper else "",
             workers_here=workers,
-            checkpoint_every=states.every,
-            resume=[*states.resume],
+            **_kept(states),
             **_meeting(place, folder),
             **options,
         )
@@ -92,6 +90,16 @@ def prepare(
     except BaseException:
         job_folder.remove(folder)
         raise
+
+
+def _kept(states: States) -> dict[str, Any]:
+    """Which states the job keeps, where its lists are kept, and from which it goes on."""
+    lists = str(states.keeper.lists) if states.keeper else ""
+    return {
+        "lists_folder": lists,
+        "checkpoint_every": states.every,
+        "resume": [*states.resume],
+    }
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
