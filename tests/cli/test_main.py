@@ -112,6 +112,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
             "--node-rank 2 of --nnodes 2",
             "number the machines",
         ),
+        ("run mf --nnodes 2 --rdzv localhost:1", "--nnodes 2 without --node-rank", "from 0 to 1"),
         ("run mf --nnodes 2 --node-rank 0 --rdzv 10.0.0.1:1", "needs a key", "--key-file"),
         ("run mf --test ratings.csv", "--test without DATA", "name the file"),
         ("run mf ratings.csv --columns a,b", "columns 'a,b'", "Give 3"),
