@@ -23,6 +23,9 @@ from tux.engine.training import Training
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
 
+FEW = 1 << 16
+"""Edges of a part that kernels are compiled with."""
+
 NONE = States()
 """No states are kept, and the job begins anew."""
 
@@ -90,9 +93,11 @@ def prepare(
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, as one of them does."""
+    """Compile the kernels of all workers, as one of them does. A few edges are enough: the workers
+    lay all out again.
+    """
     phase("layout and compile")
-    Training(job.worker(rank))
+    Training(job.worker(rank, FEW))
 
 
 def crowded(workers: int) -> str:

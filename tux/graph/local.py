@@ -89,7 +89,7 @@ class Edges:
     """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
-    in which they were given.
+    in which they were given. `left_out`: edges of the worker beside these.
     """
 
     declared: Edge
@@ -97,6 +97,7 @@ class Edges:
     dst: np.ndarray
     fields: dict[str, np.ndarray]
     fixed: bool = False
+    left_out: int = 0
     layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
 
     def __len__(self) -> int:
