@@ -190,15 +190,15 @@ class Edges:
             src, dst, index = sorting.moved(self.src), sorting.moved(self.dst), sorting.order()
             if strips:
                 end = src if strips[0] == self.declared.roles[0] else dst
-                inner = InnerSorting(end // strips[1], bounds)
-                src, dst, index = inner.moved(src), inner.moved(dst), inner.moved(index)
+                InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
             return Layout(src, dst, index, bounds, blocks, across)
         self._arrange(sorting)
         if strips:
-            self._arrange(InnerSorting(self.end(strips[0]) // strips[1], bounds))
+            inner = InnerSorting(self.end(strips[0]), strips[1], bounds)
+            inner.arrange(self.src, self.dst, *self.fields.values())
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
-    def _arrange(self, sorting: Sorting | InnerSorting) -> None:
+    def _arrange(self, sorting: Sorting) -> None:
         """Put the edges in memory into an order: column by column, so that one at a time is there
         twice.
         """
