@@ -23,6 +23,9 @@ from tux.engine.training import Training
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
 
+FEW = 1 << 16
+"""Edges of a part that kernels are compiled with."""
+
 NONE = States()
 """No states are kept, and the job begins anew."""
 
@@ -103,9 +106,11 @@ def _kept(states: States) -> dict[str, Any]:
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, as one of them does."""
+    """Compile the kernels of all workers, as one of them does. A few edges are enough: the workers
+    lay all out again.
+    """
     phase("layout and compile")
-    worker = job.worker(rank)
+    worker = job.worker(rank, FEW)
     Training(worker)
     worker.release()
 

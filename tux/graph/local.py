@@ -89,7 +89,7 @@ class Edges:
     """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
-    in which they were given.
+    in which they were given. `left_out`: edges of the worker beside these.
     """
 
     declared: Edge
@@ -97,6 +97,7 @@ class Edges:
     dst: np.ndarray
     fields: dict[str, np.ndarray]
     fixed: bool = False
+    left_out: int = 0
     layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -189,15 +190,15 @@ class Edges:
             src, dst, index = sorting.moved(self.src), sorting.moved(self.dst), sorting.order()
             if strips:
                 end = src if strips[0] == self.declared.roles[0] else dst
-                inner = InnerSorting(end // strips[1], bounds)
-                src, dst, index = inner.moved(src), inner.moved(dst), inner.moved(index)
+                InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
             return Layout(src, dst, index, bounds, blocks, across)
         self._arrange(sorting)
         if strips:
-            self._arrange(InnerSorting(self.end(strips[0]) // strips[1], bounds))
+            inner = InnerSorting(self.end(strips[0]), strips[1], bounds)
+            inner.arrange(self.src, self.dst, *self.fields.values())
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
-    def _arrange(self, sorting: Sorting | InnerSorting) -> None:
+    def _arrange(self, sorting: Sorting) -> None:
         """Put the edges in memory into an order: column by column, so that one at a time is there
         twice.
         """
