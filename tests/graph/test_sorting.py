@@ -64,19 +64,29 @@ def test_index_dtype(m, dtype):
 
 
 @pytest.mark.parametrize("far", [1, 1000])  # keys side by side, and keys that are compared
-def test_the_order_within_groups_is_stable(far):
+@pytest.mark.parametrize("kind", ["i4", "i8", "i1"])
+def test_the_order_within_groups_is_stable(threads, far, kind):
     rng = np.random.default_rng(5)
-    keys = (rng.integers(0, 9, 300) * far).astype(np.int32)
-    bounds = np.array([0, 0, 1, 40, 40, 220, 300, 300])
-    sorting = InnerSorting(keys, bounds)
+    keys = (rng.integers(0, 9, 700) * (far if kind != "i1" else 1)).astype(kind)
+    bounds = np.array([0, 0, 1, 40, 40, 220, 700, 700])
     expected = np.concatenate(
         [
             lo + np.argsort(keys[lo:hi], kind="stable")
             for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
         ]
     )
-    for column in (np.arange(300), np.arange(600.0).reshape(300, 2), keys):
-        assert np.array_equal(sorting.moved(column), column[expected])
+    sorting = InnerSorting(keys.copy(), bounds)
+    numbers = [np.arange(700).astype(dtype) for dtype in ("f4", "f8", "i2", "u1", "c16")]
+    for given in (*numbers, np.arange(1400.0).reshape(700, 2), keys):
+        column = given.copy()
+        sorting.sort(column)
+        assert np.array_equal(column, given[expected])
+
+
+@pytest.mark.parametrize("bounds", [[0], [0, 0], [0, 0, 0]])
+def test_no_entries_have_an_order_too(bounds):
+    sorting = InnerSorting(np.empty(0, np.int32), np.array(bounds))
+    sorting.sort(np.empty(0, np.float32))
 
 
 def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):

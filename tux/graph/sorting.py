@@ -9,6 +9,7 @@ side.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -85,53 +86,66 @@ def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
 
 
 @compiled
-def _inside(keys, bounds, out):  # type: ignore[no-untyped-def]
-    """Write to `out` (m,) the stable order of `keys` within each group bounds[g]..bounds[g+1]."""
+def _inside(keys, bounds):  # type: ignore[no-untyped-def]
+    """Replace the keys of each group bounds[g]..bounds[g+1] by their stable order in it, from 0."""
+    own = np.empty(np.diff(bounds).max(), keys.dtype)
     for g in range(len(bounds) - 1):
-        lo, hi = bounds[g], bounds[g + 1]
-        if hi == lo:
+        lo, size = bounds[g], bounds[g + 1] - bounds[g]
+        if size == 0:
             continue
-        least = keys[lo:hi].min()
-        span = keys[lo:hi].max() - least + 1
-        if span > SPARSE * (hi - lo):  # to go through the keys that are not there takes longer
-            out[lo:hi] = lo + np.argsort(keys[lo:hi], kind="mergesort")
+        own[:size] = keys[lo : lo + size]
+        least = own[:size].min()
+        span = own[:size].max() - least + 1
+        if span > SPARSE * size:  # to go through the keys that are not there takes longer
+            keys[lo : lo + size] = np.argsort(own[:size], kind="mergesort")
             continue
         free = np.zeros(span + 1, np.int64)
-        for i in range(lo, hi):
-            free[keys[i] - least + 1] += 1
+        for i in range(size):
+            free[own[i] - least + 1] += 1
         for k in range(span):
             free[k + 1] += free[k]
-        for i in range(lo, hi):
-            at = keys[i] - least
-            out[lo + free[at]] = i
+        for i in range(size):
+            at = own[i] - least
+            keys[lo + free[at]] = i
             free[at] += 1
 
 
 @compiled
-def _gather(order, column, out):  # type: ignore[no-untyped-def]
-    """out = column[order]."""
-    for i in range(len(order)):
-        out[i] = column[order[i]]
+def _put(order, bounds, column):  # type: ignore[no-untyped-def]
+    """Put the entries of each group of `column` into the group's `order`."""
+    own = np.empty(np.diff(bounds).max(), column.dtype)
+    for g in range(len(bounds) - 1):
+        lo, size = bounds[g], bounds[g + 1] - bounds[g]
+        own[:size] = column[lo : lo + size]
+        for i in range(size):
+            column[lo + i] = own[order[lo + i]]
 
 
 class InnerSorting:
-    """The stable order of `keys` (m,), not negative, within each group bounds[g]..bounds[g+1]."""
+    """The stable order of `keys` (m,), not negative, within each group bounds[g]..bounds[g+1].
+
+    Keys and columns are overwritten: beside them only the largest group is held, once a thread.
+    """
 
     def __init__(self, keys: np.ndarray, bounds: np.ndarray) -> None:
-        self._order = np.empty(len(keys), index_dtype(len(keys)))
-        keys, order = frozen(keys), self._order
-        pieces = slices(len(bounds) - 1, 1)
-        spread(lambda at: _inside(keys, bounds[at.start : at.stop + 1], order), pieces)
+        most = index_dtype(int(np.diff(bounds).max(initial=0)))
+        self._bounds = frozen(bounds)
+        self._order = keys.astype(np.promote_types(keys.dtype, most), copy=False)
+        self._each(lambda bounds: _inside(self._order, bounds))
 
-    def moved(self, column: np.ndarray) -> np.ndarray:
-        """A new array with the entries or rows of a `column` (m, ...) in the order."""
-        column = frozen(np.ascontiguousarray(column))
+    def sort(self, column: np.ndarray) -> None:
+        """Put the entries or rows of a `column` (m, ...), which is in line, into the order."""
         if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
-            return column[self._order]
-        out = np.empty(len(column), column.dtype)
-        source, target, order = column.view(word), out.view(word), frozen(self._order)
-        spread(lambda at: _gather(order[at], source, target[at]), slices(len(order)))
-        return out
+            for lo, hi in pairwise(self._bounds.tolist()):
+                column[lo:hi] = column[lo:hi][self._order[lo:hi]]
+            return
+        entries, order = column.view(word), frozen(self._order)
+        self._each(lambda bounds: _put(order, bounds, entries))
+
+    def _each(self, work: Callable[[np.ndarray], None]) -> None:
+        """Let `work` do the groups between some bounds, and between all."""
+        pieces = slices(len(self._bounds) - 1, 1) if len(self._bounds) > 1 else []
+        spread(lambda at: work(self._bounds[at.start : at.stop + 1]), pieces)
 
 
 class Sorting:
