@@ -120,6 +120,14 @@ class EdgeData:
                     )
                 _finite(name, kind, values)
 
+    def bare(self) -> EdgeData:
+        """The same without the edges: what is known of the vertices, and of the reading."""
+        none = np.empty(0, np.int32)
+        fields = {
+            name: np.empty((0, *each.shape[1:]), each.dtype) for name, each in self.fields.items()
+        }
+        return replace(self, src=none, dst=none, fields=fields)
+
     def behind(self, kind: str, known: Ids) -> EdgeData:
         """The same edges, of which the vertices of type `kind` are other ones than `known`: their
         indices, and new ids, follow those.

@@ -167,10 +167,12 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
 
 
 def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
-    """One worker, in this process. What the kernels took to compile is told apart by it."""
+    """One worker, in this process, which gets the training edges of `inputs`. What the kernels took
+    to compile is told apart by it.
+    """
     options = plan.options
     with clock.phase("layout"):
-        graph = Graph.whole(program, inputs.train, inputs.test, options.seed)
+        graph = Graph.whole(program, inputs.handed_over(), inputs.test, options.seed)
         worker = Worker(
             program,
             graph,

@@ -42,7 +42,7 @@ Data = Source | EdgeData | Held | Any
 Warn = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Inputs:
     """Edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
     good the truth itself is, in words.
@@ -56,6 +56,13 @@ class Inputs:
     sizes: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
     loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
+
+    def handed_over(self) -> EdgeData:
+        """The training edges. Only what is known of their vertices stays here, so that whoever gets
+        them can give up their columns.
+        """
+        train, self.train = self.train, self.train.bare()
+        return train
 
     def digest(self) -> str:
         """Stands for the training edges."""
