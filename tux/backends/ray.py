@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,6 +37,12 @@ NOTICED = 90.0
 
 SIGN = 2.0
 """Seconds after which a machine that still writes its rows is asked for a sign of life."""
+
+REACHED = 10.0
+"""Seconds in which the head of a cluster can be reached."""
+
+QUIET = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+"""What Ray is told when this process connects."""
 
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
@@ -110,9 +118,7 @@ class Ray(Backend):
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         ray, self._wanted = self._ray, wanted
-        if not ray.is_initialized():
-            ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
-            self._connected = True
+        self._connect()
         if (missing := self._missing()) is not None:
             wanted.say(f"wait for Ray: {missing}")
         bundles = [{"CPU": wanted.cores}] * wanted.machines
@@ -158,6 +164,38 @@ class Ray(Backend):
         if self._connected:
             ray.shutdown()
             self._connected = False
+
+    def _connect(self) -> None:
+        """Connect to the cluster, if this process is connected to none. UsageError where there is
+        none, and this machine alone is too small.
+        """
+        ray = self._ray
+        if ray.is_initialized():
+            return
+        if os.environ.get("RAY_ADDRESS", "auto") in ("", "auto", "local"):
+            self._connect_here()
+        else:
+            address = os.environ["RAY_ADDRESS"]
+            _check_reached(address)
+            try:
+                ray.init(**QUIET)
+            except Exception as error:  # of many kinds
+                raise _no_cluster(address, cause(error)) from None
+        self._connected = True
+
+    def _connect_here(self) -> None:
+        """Connect to the cluster that runs on this machine; without one, Ray starts one here."""
+        try:
+            self._ray.init("auto", **QUIET)
+        except ConnectionError:
+            self._ray.init("local", include_dashboard=False, **QUIET)
+            self._connected = True
+            if (missing := self._missing()) is not None:  # and no node will join
+                raise UsageError(
+                    f"there is no Ray cluster, and this machine alone is too small: {missing}",
+                    do="start one: ray start --head, and ray start --address HOST:PORT on the "
+                    "others; or choose fewer machines, workers or threads",
+                ) from None
 
     def _actor(self, rank: int) -> Any:
         """A new actor in the bundle of a machine."""
@@ -212,6 +250,24 @@ class Ray(Backend):
             do="add nodes, choose smaller --nnodes, --workers or --threads, or wait longer: "
             "--timeout SECONDS",
         )
+
+
+def _check_reached(address: str) -> None:
+    """UsageError where nothing listens at HOST:PORT: Ray would look for it for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+    except OSError as error:
+        raise _no_cluster(address, str(error)) from None
+
+
+def _no_cluster(address: str, why: str) -> UsageError:
+    return UsageError(
+        f"no Ray cluster at RAY_ADDRESS={address}: {why}",
+        do="see that it runs, with ray status, or unset RAY_ADDRESS",
+    )
 
 
 class RayMachine(Machine):
