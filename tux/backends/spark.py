@@ -17,7 +17,7 @@ from tux.backends.calls import Calls, Line
 from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
 from tux.backends.machine_command import MachineCommand
 from tux.backends.remote_run import TEST, TRAIN
-from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, NO_JAVA, reason
+from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, NO_JAVA, STOPPED, reason
 from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.runs.machine_share import MachineShare
@@ -251,6 +251,8 @@ def _session(given: Any) -> tuple[Any, bool]:
         raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
     except Exception as error:
         do = "start tux with spark-submit, or name spark.master in spark-defaults.conf"
+        if STOPPED in str(error):
+            do = "see that the master of Spark is there; its own lines above say why it has stopped"
         if NO_JAVA in str(error):
             do = "install Java 17 or newer, and have java on the PATH, or name it in JAVA_HOME"
         raise UsageError(f"no Spark session: {reason(str(error))}", do=do) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
-NO_JAVA = "JAVA_GATEWAY"
+NO_JAVA, STOPPED = "JAVA_GATEWAY", "stopped SparkContext"
 
 
 def reason(text: str) -> str:
