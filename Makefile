@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# A file is run by one process; in the order of tests/conftest.py, where xdist's own puts those of few tests last.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Tests on real data find it here; without the folder they are skipped, saying so.
 # The path is tested as a relative one: make would take a blank in the path of the checkout for the end of a name.

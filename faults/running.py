@@ -137,9 +137,9 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
 
 
 def unwarned(err: str) -> str:
-    """Standard error without warnings: small machines have fewer cores than some runs here have
-    workers.
+    """Standard error without what a small or slow machine adds: warnings that there are fewer cores
+    than workers, and the lines that say what goes on where nothing else was shown for long.
     """
     return "".join(
-        line for line in err.splitlines(keepends=True) if not line.startswith("warning: ")
+        line for line in err.splitlines(keepends=True) if not line.startswith(("warning: ", "... "))
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tux.base.parallel import cores
 from tux.cli import show
 from tux.engine.threads import Threads, Work
 from tux.stages import shared_kernel
@@ -17,6 +18,21 @@ from tux.stages import shared_kernel
 # no test is about elapsed time: a loaded machine may take long for any example
 settings.register_profile("tux", deadline=None)
 settings.load_profile("tux")
+
+
+LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults/", "tests/cli/")
+"""Files that take long for their number of tests, as they start processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files come first, so that no process is alone with one of them at the end."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(begin) for begin in LONGEST])
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, as many tests wait for processes."""
+    return cores() + 1
 
 
 @pytest.fixture(scope="session", autouse=True)

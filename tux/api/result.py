@@ -21,7 +21,7 @@ from tux.base.text import closest, plural
 from tux.engine.records import metrics
 from tux.program.program import Program
 from tux.program.report import Model
-from tux.program.returns import check_exports
+from tux.runs.export import formats_of
 from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
 from tux.runs.saving import save
@@ -116,7 +116,7 @@ class Run:
         Columns that hold ratings or labels may be missing. With `ids` the result is a table of the
         ids and the scores, as ``tux predict`` writes it. `vertices` are tables of vertices, if
         others than training has read; `reading` says how files are read (columns=, form=, vocab=,
-        stop=, on_bad_row=). Raises DataError, and UsageError for a program that predicts nothing.
+        stop=, on_bad_row=). Raises DataError, and ProgramError for a program that predicts nothing.
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else found[self._score_name()]
@@ -152,14 +152,14 @@ class Run:
 
     def export(self, form: str) -> dict[str, Any]:
         """What the program makes of its model for other programs, as arrays by name: one of the
-        formats of ``tux export``. UsageError for a format that it does not have.
+        formats of ``tux export``, of which every model has "arrays", all of its fields. UsageError
+        for a format that it does not have.
         """
-        formats = check_exports(self.program)
+        formats = formats_of(self.program)
         if form not in formats:
-            known = ", ".join(formats) or "none"
             raise UsageError(
                 f"{type(self.program).__name__} has no format {form!r}",
-                do=f"{closest(form, formats)}formats of this model: {known}",
+                do=f"{closest(form, formats)}formats of this model: {', '.join(formats)}",
             )
         return dict(formats[form](self.program, self._model()))
 

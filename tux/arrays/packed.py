@@ -61,9 +61,10 @@ def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
         return False
     try:
         with zipfile.ZipFile(readable(path)) as archive:
-            return all(name.endswith(".npy") for name in archive.namelist())
+            names = archive.namelist()
     except _zip_faults():
         return True  # damaged, which reading it will tell
+    return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:

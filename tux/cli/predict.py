@@ -128,7 +128,7 @@ def _flags() -> Flags:
     flags = Flags(
         "tux predict",
         about,
-        "DIR (DATA | --pairs FILE | --top N | --nearest ID) [--out FILE]",
+        "DIR (DATA | --pairs FILE | --top N | --nearest ID) [flags]",
     )
     flags.add_argument("dir", metavar="DIR", help="folder of a run")
     flags.add_argument(

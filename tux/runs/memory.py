@@ -132,6 +132,11 @@ def read_held_edges(
         return read_network(given, ends, fields, data.what, against=known)
     if isinstance(given, np.ndarray) and reading.columns is None:
         _check_array(given, program)
+    if isinstance(given, tuple) and any(map(is_matrix, given)):
+        raise DataError(
+            f"{called(next(filter(is_matrix, given)))} is no column of a table",
+            do="Give the matrix alone, or a tuple of columns.",
+        )
     frame = frame_of(given)
     if frame is None:
         raise unreadable(data, program)

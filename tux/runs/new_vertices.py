@@ -40,6 +40,8 @@ from tux.runs.memory import (
 from tux.runs.options import Reading
 from tux.runs.samples import NAMED
 
+MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
+
 
 def read_rows(
     data: Any,
@@ -104,7 +106,7 @@ def _held(
 
 def _is_table(data: Any, format: Format, program: Program) -> bool:
     """Whether a file is a table of edges by its format, or by a first line that names both ends."""
-    if format in (Format.PARQUET, Format.MARKET, Format.MAT):
+    if format is Format.PARQUET or format in MATRICES:
         return True
     block = next(blocks(data), b"")
     first = next((line for line in lines_of(block) if is_row(line)), "")
@@ -191,8 +193,7 @@ def _read(
             against={other: known},
             format=format,
         )
-        matrix = format in (Format.MARKET, Format.MAT)
-        return _known_only(table, program, kind, other, known, numbered=matrix)
+        return _known_only(table, program, kind, other, known, numbered=format in MATRICES)
     if ends[0] != kind:
         raise UsageError(
             f"the rows of {data} are {other}s, but the model predicts for a {kind}",
