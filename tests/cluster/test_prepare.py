@@ -70,9 +70,11 @@ def test_each_worker_of_a_machine_has_its_threads(monkeypatch, threads):
         lambda k: Partitioned.of(edges, None, "source", k, 0, [], ""),
         workers=2,
         threads=threads,
+        sizes={"number of ratings": "12"},
         **OPTIONS,
     )
     try:
         assert Job.read(folder).threads == threads
+        assert Job.read(folder).traits["number of ratings"] == "12"
     finally:
         job_folder.remove(folder)

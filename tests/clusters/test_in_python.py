@@ -107,7 +107,7 @@ def test_no_cluster_of_ray(tmp_path):
     program = f"import tux; tux.run(tux.MF(), {str(ratings(tmp_path))!r}, on='ray', progress=False)"
     done = python(tmp_path, program, {"RAY_ADDRESS": "127.0.0.1:1"})
     assert done.returncode == 1, done.stdout
-    assert "UsageError: no Ray cluster at RAY_ADDRESS=127.0.0.1:1" in done.stderr, done.stderr
+    assert "UsageError" in done.stderr and "correct RAY_ADDRESS" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("engine", ["ray", "pyspark"])

@@ -18,8 +18,12 @@ from tux.base.errors import (
     Refused,
     StartsAgain,
 )
+from tux.cluster import joining
 from tux.cluster.attendance import Left
 from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
+from tux.cluster.meeting import Meeting
+from tux.cluster.place import Place
+from tux.cluster.refusals import Refusals
 from tux.runs import loading_launcher, local_loaders
 from tux.runs.loader_member import why_over
 from tux.runs.loader_process import job_folder
@@ -97,6 +101,26 @@ def test_what_a_machine_is_told_that_asks_to_load(launcher):
     assert launcher._joiners == {"tcp://there"}
     assert answer(nonce=b"two", lost="loader 1 was killed") == launcher._over
     assert not launcher._joiners
+
+
+def test_a_machine_that_ends_before_it_has_joined_does_not_end_the_others():
+    warned, answered = [], []
+    meeting = Meeting.at(Place(2, 0, "127.0.0.1", 1, None), 2, {}, 1.0)
+    sockets = SimpleNamespace(send_once=lambda address, frames: answered.append(address))
+    own = SimpleNamespace(sockets=sockets, refused=0, last_refused="")
+    launcher = SimpleNamespace(
+        meeting=meeting,
+        thread=SimpleNamespace(reactor=own),
+        _refusals=Refusals(warned.append),
+        _asked_for_job=None,
+    )
+    join = Join("tcp://there", lost="machine 1 has ended: no such file", leaves=True)
+    for _ in range(2):
+        assert LoadingLauncher._outside(launcher, joining.told(join, meeting.training))
+    launcher._refusals.warn(own)
+    (text,) = warned
+    assert text.startswith("machine 1 has ended: no such file; it is waited for")
+    assert answered == ["tcp://there"] * 2 and launcher._asked_for_job is None
 
 
 @pytest.mark.parametrize("nonce", [b"one", b"two", b"another run"])

@@ -21,9 +21,11 @@ from tux.base.text import closest, plural
 from tux.engine.records import metrics
 from tux.program.program import Program
 from tux.program.report import Model
+from tux.program.returns import check_exports
 from tux.runs.export import formats_of
 from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
+from tux.runs.memory import in_python
 from tux.runs.saving import save
 
 TOPICS = "topics"
@@ -147,8 +149,13 @@ class Run:
         `tokens` (of training), and the `n` most frequent `words` of each, (topics, n), with their
         `shares`. UsageError for a program without topics.
         """
+        if TOPICS not in check_exports(self.program):
+            raise UsageError(
+                f"{type(self.program).__name__} has no topics",
+                do="topics are of models of documents, such as those of tux.LDA",
+            )
         found = self.export(TOPICS)
-        return topics_of(found["word"], found["n"], n)
+        return topics_of(found["word"], found["n"], topping.whole(n))
 
     def export(self, form: str) -> dict[str, Any]:
         """What the program makes of its model for other programs, as arrays by name: one of the
@@ -172,7 +179,9 @@ class Run:
         """
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
-        save(folder, self._record, self.history.records, columns | {"tau": self.context}, tables)
+        with in_python():
+            model = columns | {"tau": self.context}
+            save(folder, self._record, self.history.records, model, tables)
 
     # ---- how it looks
 
@@ -207,9 +216,11 @@ class Run:
             epochs, seconds = results.get("epochs", 0), results.get("seconds", 0.0)
             lines.append(f"{plural(epochs, 'epoch')}{after}, {seconds:.2f} s")
             model, best = results.get("model_epoch"), results.get("best", {})
+            last = _listed(results.get("last", {}))
             if best and model == best.get("epoch") != epochs:
                 lines.append(f"the model is that of epoch {model}, the best: {_listed(best)}")
-            lines.append(_listed(results.get("last", {})))
+                last = last and f"the last epoch: {last}"
+            lines.append(last)
             lines.append(_listed({k: v for k, v in results.items() if k not in RESULTS}))
         if self.folder is not None:
             lines.append(f"in {self.folder}")

@@ -17,10 +17,12 @@ from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
 from tux.runs.folder import columns_of
+from tux.runs.memory import in_python
 from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 
+@in_python()
 def run(
     program: Program,
     data: Any = None,
@@ -47,8 +49,8 @@ def run(
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
-    Interrupted. Raises TuxError: UsageError, ProgramError, DataError, DiskError, PeerLost,
-    DeadlinePassed.
+    Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
+    ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen = run_options(program, options)
     if on is not None:
@@ -64,6 +66,7 @@ def run(
         return of_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
+@in_python()
 def resume(
     folder: str | os.PathLike[str],
     *,
@@ -94,13 +97,17 @@ def resume(
 
 
 def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
-    """The run that has ended so, and its folder if it has one."""
+    """The run that has ended so, and its folder if it has one. The worker of the result is given
+    up.
+    """
     assert (worker := result.worker) is not None and (record := result.record) is not None
     columns = dict(columns_of(worker, record.id_types))
     context = columns.pop("tau")
+    program = worker.program
+    worker.release()
     return Run(
         record,
-        worker.program,
+        program,
         History.of(result.records),
         {name: Vertices(each) for name, each in columns.items()},
         context,

@@ -147,6 +147,29 @@ class EdgeData:
         }
         return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
 
+    def against(self, known: Mapping[str, Ids]) -> EdgeData:
+        """The same edges with the indices of the `known` ids, by vertex type, and with new ids
+        after them, as `of` makes them: so that indices mean the same in both. Edges that have been
+        made so are not changed.
+
+        Where indices change, `vertex_fields` of the type are left out: they may not tell of all
+        that are known.
+        """
+        at = dict(zip(("src", "dst"), self.ends, strict=True))
+        changed: dict[str, Any] = {
+            "ids": {**self.ids},
+            "unseen": {**self.unseen},
+            "vertex_fields": {**self.vertex_fields},
+        }
+        for kind in dict.fromkeys(self.ends):
+            if kind not in known or self.ids[kind].begin_with(known[kind]):
+                continue
+            changed["ids"][kind], place = known[kind].extend(self.ids[kind].values)
+            changed["unseen"][kind] = len(changed["ids"][kind]) - len(known[kind])
+            changed["vertex_fields"].pop(kind, None)
+            changed |= {end: place[getattr(self, end)] for end, of in at.items() if of == kind}
+        return replace(self, **changed)
+
     def __len__(self) -> int:
         return len(self.src)
 

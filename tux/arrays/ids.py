@@ -91,6 +91,13 @@ class Ids:
         ids, (codes,) = Ids.over([column], self)
         return ids, codes
 
+    def begin_with(self, known: Ids) -> bool:
+        """Whether the `known` ids have the same indices here."""
+        if self is known:
+            return True
+        mine, theirs = _alike(self.values[: len(known)], known.values)
+        return np.array_equal(mine, theirs)
+
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """The ids of indices, in the shape of `codes`. Raises IndexError for an index, such as
         -1, that has none.

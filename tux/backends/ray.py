@@ -39,10 +39,7 @@ SIGN = 2.0
 """Seconds after which a machine that still writes its rows is asked for a sign of life."""
 
 REACHED = 10.0
-"""Seconds in which the head of a cluster can be reached."""
-
-QUIET = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
-"""What Ray is told when this process connects."""
+"""Seconds in which the address of a cluster must answer."""
 
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
@@ -57,6 +54,31 @@ def library() -> Any:
     except ImportError:
         raise UsageError("ray is not installed here", do="pip install 'tux[ray]'") from None
     return ray
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Connect this process to the cluster at HOST:PORT, which $RAY_ADDRESS names; to one that runs
+    here, or a new one, if it names none. UsageError if that cannot be.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:  # Ray would try for minutes, and not hear Ctrl-C
+            socket.create_connection((host, int(port)), REACHED).close()
+        except (OSError, OverflowError) as error:
+            raise UsageError(
+                f"no Ray cluster answers at {address}: {error}",
+                where="RAY_ADDRESS",
+                do="start one there (ray start --head), correct RAY_ADDRESS, or unset it",
+            ) from None
+    try:
+        ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise UsageError(
+            f"Ray does not connect: {cause(error)}",
+            where=f"RAY_ADDRESS={address}" if address else "the cluster that Ray found here",
+            do="see that it runs (ray status), with the same versions of Ray and Python; if it "
+            "asks for a token, set RAY_AUTH_MODE=token",
+        ) from None
 
 
 class Place:
@@ -118,7 +140,9 @@ class Ray(Backend):
     def start(self, wanted: Wanted) -> Sequence[Machine]:
         """See `Backend`."""
         ray, self._wanted = self._ray, wanted
-        self._connect()
+        if not ray.is_initialized():
+            _connect(ray, os.environ.get("RAY_ADDRESS", ""))
+            self._connected = True
         if (missing := self._missing()) is not None:
             wanted.say(f"wait for Ray: {missing}")
         bundles = [{"CPU": wanted.cores}] * wanted.machines
@@ -164,38 +188,6 @@ class Ray(Backend):
         if self._connected:
             ray.shutdown()
             self._connected = False
-
-    def _connect(self) -> None:
-        """Connect to the cluster, if this process is connected to none. UsageError where there is
-        none, and this machine alone is too small.
-        """
-        ray = self._ray
-        if ray.is_initialized():
-            return
-        if os.environ.get("RAY_ADDRESS", "auto") in ("", "auto", "local"):
-            self._connect_here()
-        else:
-            address = os.environ["RAY_ADDRESS"]
-            _check_reached(address)
-            try:
-                ray.init(**QUIET)
-            except Exception as error:  # of many kinds
-                raise _no_cluster(address, cause(error)) from None
-        self._connected = True
-
-    def _connect_here(self) -> None:
-        """Connect to the cluster that runs on this machine; without one, Ray starts one here."""
-        try:
-            self._ray.init("auto", **QUIET)
-        except ConnectionError:
-            self._ray.init("local", include_dashboard=False, **QUIET)
-            self._connected = True
-            if (missing := self._missing()) is not None:  # and no node will join
-                raise UsageError(
-                    f"there is no Ray cluster, and this machine alone is too small: {missing}",
-                    do="start one: ray start --head, and ray start --address HOST:PORT on the "
-                    "others; or choose fewer machines, workers or threads",
-                ) from None
 
     def _actor(self, rank: int) -> Any:
         """A new actor in the bundle of a machine."""
@@ -250,24 +242,6 @@ class Ray(Backend):
             do="add nodes, choose smaller --nnodes, --workers or --threads, or wait longer: "
             "--timeout SECONDS",
         )
-
-
-def _check_reached(address: str) -> None:
-    """UsageError where nothing listens at HOST:PORT: Ray would look for it for minutes."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if not port.isdigit():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
-    except OSError as error:
-        raise _no_cluster(address, str(error)) from None
-
-
-def _no_cluster(address: str, why: str) -> UsageError:
-    return UsageError(
-        f"no Ray cluster at RAY_ADDRESS={address}: {why}",
-        do="see that it runs, with ray status, or unset RAY_ADDRESS",
-    )
 
 
 class RayMachine(Machine):

@@ -16,7 +16,7 @@ import tux
 from tux.backends.contract import FOLDER, Backend, Order, Rows
 from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
-from tux.base.disk import check_new
+from tux.base.disk import check_new, check_writable
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
 from tux.program import sources
@@ -102,7 +102,7 @@ def remote_run(
 ) -> RemoteRun:
     """The run of a program on so many machines of a back-end. A worker has one thread where nothing
     else is said, as the machines' cores are not known. UsageError for what cannot be run elsewhere,
-    and DataError for rows that cannot be computed.
+    DiskError for a folder that cannot be made here, and DataError for rows that cannot be computed.
     """
     options.of(program)
     if options.place is not None:
@@ -110,6 +110,7 @@ def remote_run(
     out = Path(options.out).absolute() if options.out is not None else None
     if out is not None:
         check_new(out)
+        check_writable(out)  # it is brought back at the end, when it is too late to say so
     threads, source = options.threads or 1, sources.of(program)
     files: dict[str, bytes] = {}
     app, folder = source.name, ""

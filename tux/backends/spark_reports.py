@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
-NO_JAVA, STOPPED = "JAVA_GATEWAY", "stopped SparkContext"
 
 
 def reason(text: str) -> str:

@@ -122,7 +122,7 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
     from tux.backends.run import run
 
     def warned(line: str) -> None:
-        show.phase(f"go on by {args.on}")  # perhaps without it
+        show.phase(f"wait for machines of {args.on}")  # perhaps no longer
         streams.tell(f"{line}\n")
 
     show.phase(f"place machines by {args.on}")

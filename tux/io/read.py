@@ -23,7 +23,7 @@ from tux.io.market import Market, read_market
 from tux.io.mat import read_mat_edges
 from tux.io.metis import Metis, read_metis
 from tux.io.npz_edges import read_npz_edges
-from tux.io.text import OnBadRow
+from tux.io.text import NO_ROW, OnBadRow
 
 
 def _sized_graph(
@@ -66,7 +66,7 @@ def _sized_graph(
     if len(fields) > 1:
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not len(src):
-        raise DataError(f"{path} holds no edge")
+        raise DataError(f"{path} holds no edge", do=NO_ROW)
     if not metis and not believed(max(sizes), len(src)):  # a METIS graph has a line for each vertex
         raise DataError(
             f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",

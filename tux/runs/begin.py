@@ -189,6 +189,14 @@ def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch
     return training
 
 
+def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
+    """The numbers of vertices and edges, by what a user calls them: where machines have other data,
+    these say more than a digest does.
+    """
+    sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
+    return {f"number of {name}s": f"{size:,}" for name, size in sizes.items() if name}
+
+
 def start_workers(
     program: Program,
     inputs: Inputs,
@@ -229,6 +237,7 @@ def start_workers(
             patience=options.patience,
             keep_best=keeps_best(program, inputs, options),
             place=options.place,
+            sizes=sizes_to_compare(program, inputs),
             room=folder.path if folder else None,
             seed=options.seed,
             deadline=options.deadline,

@@ -58,6 +58,8 @@ def read_rows(
 
     `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
     """
+    if isinstance(data, EdgeData):
+        return _of_edges(data, program, kind, other, known)
     if isinstance(data, Held):
         with in_python():
             return _held(data, program, kind, other, known, options, reading)
@@ -247,6 +249,16 @@ def _known_only(
     total, left = _entries(table, program), _entries(kept, program)
     order = np.arange(len(table.ids[kind])) if numbered else np.argsort(first, kind="stable")
     return _in_order(kept, kind, order), total - left, total
+
+
+def _of_edges(
+    edges: EdgeData, program: Program, kind: str, other: str, known: Ids
+) -> tuple[EdgeData, int, int]:
+    """Edges that are in memory, whose rows are in the order of their ids."""
+    found = edges.against({other: known})
+    own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
+    found = replace(found, vertex_fields=own)
+    return _known_only(found, program, kind, other, known, numbered=True)
 
 
 def _entries(edges: EdgeData, program: Program) -> int:
