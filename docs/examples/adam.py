@@ -20,10 +20,15 @@ import math
 import numpy as np
 
 from tux import (
+    Apply,
     Context,
     Edge,
+    Exchange,
+    GlobalSync,
+    MiniBatch,
     Program,
     Samples,
+    Score,
     Vertex,
     data,
     delta,
@@ -33,7 +38,6 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 
 SMALL = 1e-8  # the epsilon of the paper
 

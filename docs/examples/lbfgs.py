@@ -21,10 +21,15 @@ import math
 import numpy as np
 
 from tux import (
+    Apply,
     Context,
     Edge,
+    Exchange,
+    GlobalSync,
     Program,
+    Repeat,
     Samples,
+    Score,
     Vertex,
     data,
     delta,
@@ -34,7 +39,6 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
 
 # A step is accepted if F falls by the share DESCENT of step * slope (Armijo), but for the rounding
 # of F, which is a share of F itself.

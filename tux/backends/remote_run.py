@@ -58,6 +58,7 @@ class RemoteRun:
     held: Mapping[str, Any] = field(default_factory=dict)
     # the same of TRAIN for each machine, by rank, where each gets a share of the rows
     dealt: Sequence[Any] = ()
+    json: bool = False  # whether machine 0 tells how it goes on as lines of JSON
 
     def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
         """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
@@ -68,6 +69,8 @@ class RemoteRun:
             words.append(f"--out={self.out if self.is_shared else f'{FOLDER}/{OUT}'}")
         if rank == 0 and resumes:
             words = ["run", "--resume", str(self.out), f"--timeout={math.ceil(self.deadline)}"]
+        if rank == 0 and self.json:
+            words.append("--json")
         words += ["--nnodes", str(self.machines), "--node-rank", str(rank), "--rdzv", meeting]
         columns = shutil.get_terminal_size((COLUMNS, 24)).columns
         files = dict(self.files)
@@ -94,6 +97,8 @@ def remote_run(
     options: RunOptions,
     machines: int,
     backend: Backend,
+    *,
+    json: bool = False,
 ) -> RemoteRun:
     """The run of a program on so many machines of a back-end. A worker has one thread where nothing
     else is said, as the machines' cores are not known. UsageError for what cannot be run elsewhere,
@@ -140,6 +145,7 @@ def remote_run(
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
+        json=json,
         rows=rows,
         held=held,
         dealt=dealt,
