@@ -347,7 +347,7 @@ def test_an_unknown_partitioner():
         run(MF(), options=RunOptions(partitioner="bicuts"))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_epochs_write_the_initial_state(tmp_path, workers):
     options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
     result = run(Degrees(), options=options)
