@@ -42,6 +42,8 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
         data = data.to_frame("value" if data.name is None else data.name)
     if _is_pandas(data):
         return _of_pandas(data, index=index)
+    if len(getattr(data, "shape", (0, 0))) == 1 and has_arrow(data):  # a Series is one column
+        return None
     if hasattr(data, "__arrow_c_stream__"):
         return _of_stream(data)
     if hasattr(data, "__arrow_c_array__"):
