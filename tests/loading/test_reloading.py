@@ -192,7 +192,7 @@ def test_more_loaders_and_machines_are_lost(tmp_path, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [300, 1700])
+@pytest.mark.parametrize("line", [300, pytest.param(1700, marks=pytest.mark.long)])
 def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
     """That which has lost its loader is told when it asks to join again."""
     machines = start(tmp_path, port, lines(tmp_path, {line: "die"}))
@@ -205,7 +205,7 @@ def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stopped", [0, 1])
+@pytest.mark.parametrize("stopped", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, monkeypatch):
     monkeypatch.setattr(local_loaders, "SILENCE", 1.0)
     path = lines(tmp_path)
@@ -217,7 +217,7 @@ def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_fault_of_the_input_is_met_again_and_ends_all(tmp_path, port, killed):
     path = lines(tmp_path, {1700: "no"})
     order(path, "die", killed)
@@ -258,7 +258,7 @@ def machine(tmp_path, port, rank, path, restarts=1):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, port, begin, killed):
     """As a scheduler does it, at once."""
     path = lines(tmp_path)
@@ -277,7 +277,7 @@ def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ended", [0, 1])
+@pytest.mark.parametrize("ended", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_ctrl_c_ends_all_machines_while_they_load(tmp_path, port, begin, ended):
     """Nobody loads anew."""
     path = lines(tmp_path)
