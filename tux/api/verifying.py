@@ -8,10 +8,12 @@ from tux.api.options import run_options
 from tux.api.progress import watching
 from tux.program.program import Program
 from tux.runs import verify as runs
+from tux.runs.memory import in_python
 from tux.runs.verify import Verified
 from tux.runs.watcher import Watcher
 
 
+@in_python()
 def verify(
     program: Program,
     data: Any = None,

@@ -29,8 +29,8 @@ FEW = 1 << 16
 NONE = States()
 """No states are kept, and the job begins anew."""
 
-
 NO_SIZES: Mapping[str, str] = {}
+"""No sizes are compared between machines."""
 
 
 def prepare(

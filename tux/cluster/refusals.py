@@ -15,7 +15,7 @@ INTERVAL = 60.0
 
 
 MOST_ENDED = 100
-"""Machines that have ended before they joined, of which as many are known."""
+"""How many of the machines that ended before they joined are remembered."""
 
 AGAIN = "it is waited for: correct this, and start it there again"
 """What to do about a machine that has ended before it joined."""
