@@ -25,7 +25,7 @@ test: $(VENV)/installed-test
 
 # What takes long and rarely tells more than the rest.
 test-slow: $(VENV)/installed-test
-	$(PYTEST) -m slow
+	$(PYTEST) -m 'slow and not long'
 
 # What takes longest; CI leaves it out.
 test-long: $(VENV)/installed-test

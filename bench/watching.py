@@ -92,7 +92,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     seconds: dict[bool, list[float]] = {False: [], True: []}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "ratings.parquet")
-        write_ratings(ratings(asked.ratings // 100, asked.ratings // 500, asked.ratings), data)
+        write_ratings(
+            ratings(asked.ratings // 100, max(asked.ratings // 500, 400), asked.ratings), data
+        )
         for pair in range(asked.pairs + 1):
             for is_watched in (False, True) if pair % 2 else (True, False):
                 out = Path(folder, f"run-{pair}-{is_watched}")

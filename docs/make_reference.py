@@ -13,13 +13,14 @@ PAGE = Path(__file__).parent / "reference.md"
 
 HEAD = """# Reference
 
-All public names are in `tux`. This page is made by `docs/make_reference.py` from their docstrings;
-on the site, each name has its whole text below the table.
+All public names are in `tux`: a program imports nothing else. This page is made by
+`docs/make_reference.py` from their docstrings; on the site, each name has its whole text below the
+table.
 """
 
 SECTIONS = {
-    "Running": ("run", "load", "resume"),
-    "What a run returns": ("Run", "History", "Vertices", "Table", "Lists"),
+    "Running": ("run", "load", "resume", "verify", "Watcher"),
+    "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
     "Programs that come with tux": ("MF", "LDA", "WarpLDA", "BlockPG", "DeepWalk", "Walks"),
     "Estimators, which need scikit-learn": (
         *("MatrixFactorization", "LatentDirichletAllocation"),
@@ -44,7 +45,8 @@ SECTIONS = {
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth"),
-    "What hooks get": ("Cluster", "EdgeData", "points"),
+    "What hooks get": ("Cluster", "EdgeData", "points", "vertex_labels"),
+    "Cutting graphs": ("partition",),
     "Errors": (
         *("TuxError", "UsageError", "ProgramError", "DataError", "DiskError"),
         *("PeerLost", "DeadlinePassed", "Refused", "Interrupted"),

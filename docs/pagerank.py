@@ -2,8 +2,20 @@
 rank / links out + dangling / n).
 """
 
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def count(src):

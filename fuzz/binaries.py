@@ -298,6 +298,10 @@ def parsers(folder: Path) -> dict[str, Parser]:
         needed = content not in matrices and choice(content, 2) == 0
         return read_samples(path, on_bad_row=skipping(content), require_labels=needed)
 
+    def network(path: Path, content: bytes) -> object:
+        ends = TWO if content in matrices or choice(content, 2, "ends") else ONE
+        return read_edges(path, ends, {"value": "f4"})
+
     def table(path: Path, content: bytes) -> object:
         return vertices(path, content) if content not in tables else points(path, content)
 
@@ -306,6 +310,9 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "npy": Parser(_NPYS, from_file(folder / "input.npy", _read_npy), mutations.binary),
         "npz-samples": Parser(
             matrices, from_file(folder / "matrix.npz", matrix), _npz_input(archives)
+        ),
+        "npz-edges": Parser(
+            matrices, from_file(folder / "edges.npz", network), _npz_input(archives)
         ),
         "npz-vertices": Parser(tables, from_file(folder / "table.npz", table), _npz_input(columns)),
         "parquet": Parser(

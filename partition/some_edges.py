@@ -33,40 +33,51 @@ class SomeEdges(NamedTuple):
     favourite: str
 
 
-def _random(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
-    return of_pairs(edges.number[edges.src], edges.number[edges.dst], k, seed)
+Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""The parts (m,) int16 of edges between the vertices `src` and `dst`, (m,) each."""
 
 
-def _source(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
-    return by_hash(edges.number, k, seed)[edges.src]
+def _random(edges: SomeEdges, k: int, seed: int) -> Rule:
+    number = edges.number
+    return lambda src, dst: of_pairs(number[src], number[dst], k, seed)
 
 
-def _target(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
-    return by_hash(edges.number, k, seed)[edges.dst]
+def _source(edges: SomeEdges, k: int, seed: int) -> Rule:
+    home = by_hash(edges.number, k, seed)
+    return lambda src, dst: home[src]
 
 
-def _bicut(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
+def _target(edges: SomeEdges, k: int, seed: int) -> Rule:
+    home = by_hash(edges.number, k, seed)
+    return lambda src, dst: home[dst]
+
+
+def _bicut(edges: SomeEdges, k: int, seed: int) -> Rule:
     return (_source if edges.favourite == "source" else _target)(edges, k, seed)
 
 
-def _grid(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
-    return cells_of(edges.number, k, seed).parts(edges.src, edges.dst)
+def _grid(edges: SomeEdges, k: int, seed: int) -> Rule:
+    return cells_of(edges.number, k, seed).parts
 
 
-def _dbh(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
-    parts = np.empty(len(edges.src), np.int16)
-    home = by_hash(edges.number, k, seed)
-    by_lower_degree(edges.src, edges.dst, edges.degree, home, parts)
-    return parts
+def _dbh(edges: SomeEdges, k: int, seed: int) -> Rule:
+    degree, home = edges.degree, by_hash(edges.number, k, seed)
+
+    def placed(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        parts = np.empty(len(src), np.int16)
+        by_lower_degree(src, dst, degree, home, parts)
+        return parts
+
+    return placed
 
 
-def _hybrid(edges: SomeEdges, k: int, seed: int) -> np.ndarray:
+def _hybrid(edges: SomeEdges, k: int, seed: int) -> Rule:
     n = len(edges.number)
     home, low = by_hash(edges.number, k, seed), edges.into <= THETA
-    return with_low_targets(Ends(edges.src, edges.dst, n, n), home, low, None)
+    return lambda src, dst: with_low_targets(Ends(src, dst, n, n), home, low, None)
 
 
-BY_ENDS: dict[str, Callable[[SomeEdges, int, int], np.ndarray]] = {
+BY_ENDS: dict[str, Callable[[SomeEdges, int, int], Rule]] = {
     "random": _random,
     "source": _source,
     "target": _target,
@@ -75,4 +86,6 @@ BY_ENDS: dict[str, Callable[[SomeEdges, int, int], np.ndarray]] = {
     "hybrid": _hybrid,
     "bicut": _bicut,
 }
-"""By the names of the command line: ``(edges, k, seed) -> parts`` (m,) int16, without a cap."""
+"""By the names of the command line: ``(edges, k, seed) -> rule``, without a cap. What each vertex
+takes is computed once; the rule can be asked about some of the edges at a time.
+"""

@@ -146,7 +146,7 @@ class Exchange(CallingStage):
         if plan.form == "cells":
             parts = self.split
             if not worker.cuts_few:
-                parts = _shares(len(edges), len(vertices), self.split)
+                parts = _shares(len(edges) + edges.left_out, len(vertices), self.split)
         return Walk.by_vertex(worker, edges, role, along_edges=self.f is not None, parts=parts)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ExchangeStep:

@@ -4,11 +4,12 @@ there is one.
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from tux.base.parallel import cores
 from tux.cli import show
@@ -45,6 +46,15 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(exist_ok=True)
     os.environ["TUX_CACHE_DIR"] = str(folder)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_of_blas() -> Iterator[None]:
+    """As several processes of tests share the cores: threads of BLAS that wait for each other would
+    take them from the others.
+    """
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session")

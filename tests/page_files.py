@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 OUTSIDE = '''"""Its index goes beyond the end of a field."""
 
 from tux import Edge, Program, Vertex, delta, param, value
-from tux.stages import Apply, Exchange
+from tux import Apply, Exchange
 
 
 def count(item, p):
@@ -36,7 +36,7 @@ class Histogram(Program):
 EARLY = '''"""It reads what is being gathered."""
 
 from tux import Edge, Program, Vertex, delta, value
-from tux.stages import Apply, Exchange
+from tux import Apply, Exchange
 
 
 def count(dst):
@@ -60,7 +60,7 @@ class Pages(Program):
 '''
 
 POPULAR = """from tux import Context, Edge, Program, Vertex, delta, metric, mirror, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import Apply, Exchange, GlobalSync
 
 
 def count(src):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from shown import shown
 
+import tux
 from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import to_networkx
 from tux.cli.main import main
@@ -106,6 +107,31 @@ def test_each_dependency_has_a_reason():
     names = {re.match(r"[\w-]+", each)[0] for each in wanted}
     rows = re.findall(r"^\| ([\w, -]+) \|", PAGES["docs/dependencies.md"], re.MULTILINE)
     assert names == set(", ".join(rows[1:]).split(", "))
+
+
+def programs_for_readers():
+    """The Python that pages show, and the programs beside them."""
+    for page, text in PAGES.items():
+        if page == "README.md" or page.startswith("docs/"):
+            for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+                yield page, block
+    for path in [ROOT / PROGRAM, *sorted(ROOT.glob("docs/examples/*.py"))]:
+        yield path.name, path.read_text(encoding="utf-8")
+
+
+def test_pages_and_examples_use_public_names_alone():
+    for place, code in programs_for_readers():
+        found = re.findall(r"^ *(?:from|import) +(tux[.\w]*)", code, re.MULTILINE)
+        assert {*found} <= {"tux"}, place
+        for name in re.findall(r"\btux\.(\w+)", code):
+            assert name in dir(tux) and not name.startswith("_"), (place, name)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
+def test_pages_name_public_names_alone(page):
+    for name in quoted(PAGES[page]):
+        if found := re.fullmatch(r"tux\.(\w+)[.\w]*(\(.*)?", name):
+            assert found[1] in tux._MODULES, f"{page} names {name}"
 
 
 def ranks(folder):

@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tux import partition as partition
+    from tux.api.labels import vertex_labels as vertex_labels
     from tux.api.loading import load as load
     from tux.api.result import Run as Run
     from tux.api.running import resume as resume
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tux.api.table import History as History
     from tux.api.table import Table as Table
     from tux.api.table import Vertices as Vertices
+    from tux.api.verifying import verify as verify
     from tux.apps.blockpg import BlockPG as BlockPG
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
@@ -72,6 +75,8 @@ if TYPE_CHECKING:
     from tux.program.types import Edge as Edge
     from tux.program.types import Vertex as Vertex
     from tux.program.vertex_params import vertex_param as vertex_param
+    from tux.runs.verify import Verified as Verified
+    from tux.runs.watcher import Watcher as Watcher
     from tux.stages import Add as Add
     from tux.stages import Apply as Apply
     from tux.stages import Axpy as Axpy
@@ -96,10 +101,12 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
+    "tux.api.labels": ("vertex_labels",),
     "tux.api.loading": ("load",),
     "tux.api.result": ("Run",),
     "tux.api.running": ("resume", "run"),
     "tux.api.table": ("History", "Table", "Vertices"),
+    "tux.api.verifying": ("verify",),
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
@@ -122,12 +129,6 @@ _NAMES = {
         "constant",
         "normal",
         "uniform",
-    ),
-    "tux.estimators": (
-        "DeepWalkEmbedding",
-        "LatentDirichletAllocation",
-        "MatrixFactorization",
-        "SparseLogisticRegression",
     ),
     "tux.program.fields": (
         "argmax",
@@ -160,6 +161,8 @@ _NAMES = {
         "Vertex",
     ),
     "tux.program.vertex_params": ("vertex_param",),
+    "tux.runs.verify": ("Verified",),
+    "tux.runs.watcher": ("Watcher",),
     "tux.stages": (
         "Add",
         "Apply",
@@ -183,15 +186,33 @@ _NAMES = {
         "Zip",
     ),
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+_PACKAGES = ("partition",)
+"""Public names that are packages."""
 
-__all__ = [*_MODULES]
+_ESTIMATORS = {
+    "tux.estimators": (
+        "DeepWalkEmbedding",
+        "LatentDirichletAllocation",
+        "MatrixFactorization",
+        "SparseLogisticRegression",
+    ),
+}
+"""Public names that need scikit-learn."""
+
+_MODULES = {name: module for module, names in (_NAMES | _ESTIMATORS).items() for name in names} | {
+    name: f"tux.{name}" for name in _PACKAGES
+}
+
+# without the estimators: who writes a program with `from tux import *` needs no scikit-learn, whose
+# import takes longer than that of all of tux
+__all__ = [name for name, module in _MODULES.items() if module not in _ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    module = import_module(_MODULES[name])
+    found = globals()[name] = module if name in _PACKAGES else getattr(module, name)
     return found
 
 

@@ -41,8 +41,8 @@ class Walking(Program):
     weighted: bool = param(False, "read a third column, and walk in proportion to it")
     input = WalkInput()
 
-    def __init__(self, **parameters):
-        super().__init__(**parameters)
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
         if self.weighted:
             self.edge = Edge("node", "node", weight=data("f4"))
 

@@ -14,7 +14,7 @@ from tux.apps.lda.likelihood import (
 )
 from tux.apps.lda.priors import optimised
 from tux.apps.lda.report import TopicReport
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.program.fields import Field, mirror, shared
 from tux.program.input import Bags
 from tux.program.params import param
@@ -34,7 +34,23 @@ class Corpus(Bags):
     """Documents as bags of words."""
 
     def specialise(self, program, edges):
-        """The same program. UsageError where priors are to be asymmetric and stay as they are."""
+        """The same program. UsageError where priors are to be asymmetric and stay as they are;
+        DataError where a word is less than 0 times in a document, or no word is in any.
+        """
+        if len(counts := edges.fields.get("count", ())):
+            least = int(counts.argmin())
+            if counts[least] < 0:
+                ends = zip(edges.ends, (edges.src, edges.dst), strict=True)
+                names = [f"{end} {edges.ids[end].decode(at[[least]])[0]}" for end, at in ends]
+                raise DataError(
+                    f"a count is {counts[least]}",
+                    where=", ".join(names),
+                    do="Correct it: a count is 0 or more.",
+                )
+            if not counts.any():
+                raise DataError(
+                    "all counts are 0", do="A word that occurs has a count of 1 or more."
+                )
         if program.asymmetric and not program.optimise:
             raise UsageError(
                 "an alpha for each topic is asked for, but no estimate of it",

@@ -23,9 +23,14 @@ import numpy as np
 from tux import (
     Context,
     Edge,
+    Exchange,
+    GlobalSync,
+    MiniBatch,
     Program,
     Samples,
+    Score,
     Vertex,
+    Zip,
     data,
     delta,
     master,
@@ -34,7 +39,6 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Exchange, GlobalSync, MiniBatch, Score, Zip
 
 SMALL = 1e-8  # the epsilon of the paper
 

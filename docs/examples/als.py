@@ -20,10 +20,14 @@ workers, so its sums are deltas, and its master solves.
 import numpy as np
 
 from tux import (
+    Apply,
     Context,
     Edge,
+    Exchange,
+    GlobalSync,
     Program,
     Ratings,
+    Score,
     Vertex,
     data,
     delta,
@@ -33,7 +37,6 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Exchange, GlobalSync, Score
 
 
 def add(a, b, y, r):

@@ -12,8 +12,22 @@ each line. There must be an assignment that gives everyone a task, or prices ris
 
 import numpy as np
 
-from tux import Context, Edge, Program, Vertex, data, delta, metric, mirror, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    data,
+    delta,
+    metric,
+    mirror,
+    param,
+    total,
+    value,
+)
 
 
 def begin(task):

@@ -26,8 +26,21 @@ import math
 
 import numpy as np
 
-from tux import Context, Points, Program, Report, Vertex, data, metric, param, total, value
-from tux.stages import Apply, GlobalSync, Repeat
+from tux import (
+    Apply,
+    Context,
+    GlobalSync,
+    Points,
+    Program,
+    Repeat,
+    Report,
+    Vertex,
+    data,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def look(point, tau, p):

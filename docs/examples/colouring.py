@@ -11,8 +11,19 @@ Jones and Plassmann, "A parallel graph coloring heuristic", SIAM Journal on Scie
 
 import numpy as np
 
-from tux import Context, Edge, Program, Vertex, delta, metric, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    total,
+    value,
+)
 
 
 def draw(node, rng):

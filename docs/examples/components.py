@@ -11,8 +11,20 @@ The number of a component is that of its first vertex, which is a row of `model/
 
 import numpy as np
 
-from tux import Context, Edge, Program, Report, Vertex, delta, total, value
-from tux.stages import Apply, Exchange, GlobalSync, Repeat
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Repeat,
+    Report,
+    Vertex,
+    delta,
+    total,
+    value,
+)
 
 MOST = 10**9  # repetitions: as many as the longest path needs
 

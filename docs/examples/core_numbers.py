@@ -11,8 +11,20 @@ no neighbour of itself.
 Epoch k finds the k-core, and reports how many vertices it has.
 """
 
-from tux import Context, Edge, Program, Vertex, delta, metric, total, value
-from tux.stages import Apply, Exchange, GlobalSync, Repeat
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Repeat,
+    Vertex,
+    delta,
+    metric,
+    total,
+    value,
+)
 
 MOST = 10**9  # repetitions: as many as the longest path needs
 

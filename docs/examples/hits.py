@@ -9,8 +9,21 @@ file holds a link on each line: two ids, from and to.
 
 from math import sqrt
 
-from tux import Context, Edge, Program, Vertex, delta, master, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    master,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def to_authority(src, dst):

@@ -10,8 +10,19 @@ Computing 15, 1986. The file holds an edge on each line: two ids, in any order.
 
 import numpy as np
 
-from tux import Context, Edge, Program, Vertex, delta, metric, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    total,
+    value,
+)
 
 UNDECIDED, IN, OUT = 0, 1, 2
 

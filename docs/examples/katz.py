@@ -8,8 +8,20 @@ of the graph, or the scores grow without end.
     tux run docs/examples/katz.py links.txt --alpha 0.05 --out scores
 """
 
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def give(src, dst):

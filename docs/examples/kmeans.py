@@ -4,8 +4,20 @@ Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information The
 points are vertices without edges; the centers are in the context.
 """
 
-from tux import Context, Points, Program, Report, Vertex, data, metric, param, total, value
-from tux.stages import Apply, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    GlobalSync,
+    Points,
+    Program,
+    Report,
+    Vertex,
+    data,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def draw(point, tau, p, rng):

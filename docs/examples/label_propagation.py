@@ -14,8 +14,20 @@ The label of a community is the number of one vertex, which is a row of `model/n
 
 import numpy as np
 
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def begin(node):

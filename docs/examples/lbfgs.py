@@ -20,10 +20,21 @@ import math
 import numpy as np
 
 from tux import (
+    Apply,
+    Axpy,
     Context,
+    Copy,
+    Dot,
     Edge,
+    Exchange,
+    GlobalSync,
+    Mul,
+    Norm2,
     Program,
+    Repeat,
     Samples,
+    Score,
+    Sub,
     Vertex,
     data,
     delta,
@@ -34,7 +45,6 @@ from tux import (
     total,
     value,
 )
-from tux.stages import Apply, Axpy, Copy, Dot, Exchange, GlobalSync, Mul, Norm2, Repeat, Score, Sub
 
 # A step is accepted if F falls by the share DESCENT of step * g.d (Armijo), but for the rounding
 # of F, which is a share of F itself.

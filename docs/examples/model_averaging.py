@@ -24,8 +24,23 @@ import math
 
 import numpy as np
 
-from tux import Context, Edge, Program, Samples, Vertex, data, metric, param, shared, total, value
-from tux.stages import Apply, Exchange, GlobalSync, Score
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Samples,
+    Score,
+    Vertex,
+    data,
+    metric,
+    param,
+    shared,
+    total,
+    value,
+)
 
 
 def count(sample, feature):

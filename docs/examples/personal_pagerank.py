@@ -8,8 +8,21 @@ and to.
     tux run docs/examples/personal_pagerank.py links.txt --source 42 --out near
 """
 
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value, vertex_param
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    param,
+    total,
+    value,
+    vertex_param,
+)
 
 
 def count(src):

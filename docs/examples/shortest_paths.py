@@ -13,8 +13,11 @@ no path is the shortest, and distances change until the last epoch.
 import numpy as np
 
 from tux import (
+    Apply,
     Context,
     Edge,
+    Exchange,
+    GlobalSync,
     Program,
     Report,
     Vertex,
@@ -25,7 +28,6 @@ from tux import (
     value,
     vertex_param,
 )
-from tux.stages import Apply, Exchange, GlobalSync
 
 
 def begin(place, p):

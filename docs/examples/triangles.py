@@ -10,8 +10,20 @@ itself.
     tux run docs/examples/triangles.py edges.txt --out triangles
 """
 
-from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
-from tux.stages import Apply, Exchange, GlobalSync
+from tux import (
+    Apply,
+    Context,
+    Edge,
+    Exchange,
+    GlobalSync,
+    Program,
+    Vertex,
+    delta,
+    metric,
+    param,
+    total,
+    value,
+)
 
 
 def mark(src, dst, tau, p):

@@ -7,6 +7,7 @@ from watchers import Told
 import tux
 from tux.backends import run as backend
 from tux.backends.run import error_told
+from tux.runs.json_lines import JsonLines
 
 
 def test_errors_are_those_that_machine_0_tells():
@@ -26,9 +27,13 @@ class Engine:
     def __init__(self, code=0, lines=()):
         self.code, self.lines, self.given = code, lines, {}
 
-    def run(self, program, data, test, options, *, on, machines, say, warn):
+    def run(self, program, data, test, options, *, on, machines, say, warn, json):
         self.given = {"on": on, "machines": machines, "out": options.out}
+        lines = JsonLines(say)
         say("machine 0 at work")
+        lines.warn("odd")
+        lines.phase("load")
+        lines.epoch({"epoch": 1, "seconds": 0.5, "train_rmse": float("nan")}, 2)
         for line in self.lines:
             warn(line)
         if self.code in (0, 130):
@@ -43,7 +48,8 @@ def test_the_folder_of_machine_0_is_the_run(tmp_path, ratings, monkeypatch):
     assert (engine.given["on"], engine.given["machines"]) == ("ray", 3)
     assert run.folder is None and not engine.given["out"].exists()
     assert len(run.history) == 2 and run.vertices["user"]["f"].shape == (9, 4)
-    assert "machine 0 at work" in watch.lines
+    assert watch.lines == ["machine 0 at work"] and watch.warnings == ["odd"]
+    assert watch.phases == ["place machines by ray", "load"] and watch.records == [(1, 2)]
     kept = tux.run(tux.MF(rank=4), ratings, on="ray", out=tmp_path / "out", progress=False)
     assert kept.folder == tmp_path / "out" and (tmp_path / "out" / "run.json").exists()
 
@@ -72,3 +78,14 @@ def test_a_run_on_another_machine(tmp_path):
 def test_an_engine_that_is_none():
     with pytest.raises(tux.UsageError, match="no back-end 'kubernetes'"):
         tux.run(tux.MF(rank=4), "ratings.csv", on="kubernetes", progress=False)
+
+
+def test_ctrl_c_twice_and_a_number_of_machines_that_is_none(ratings, monkeypatch):
+    def stopped(*_, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(backend, "run", stopped)
+    with pytest.raises(tux.Interrupted, match="no model has come back"):
+        tux.run(tux.MF(rank=4), ratings, on="ray", progress=False)
+    with pytest.raises(tux.UsageError, match="machines is 0"):
+        tux.run(tux.MF(rank=4), ratings, on="ray", machines=0, progress=False)

@@ -46,6 +46,29 @@ def test_tables_of_pairs(run, data):
     assert np.array_equal(run.predict(data), run.predict((PAIRS[0][:2], PAIRS[1][:2])))
 
 
+def test_edges_of_other_ids(run):
+    """The indices of edges in memory are their own, and not those of the model."""
+    edges = tux.EdgeData.of(("user", "item"), *PAIRS, {})
+    assert len(edges.ids["user"]) < len(run.vertices["user"])
+    assert np.array_equal(run.predict(edges), run.predict(PAIRS))
+    assert run.predict(edges, ids=True)["user"].tolist() == PAIRS[0]
+    users = run.vertices["user"].ids
+    shifted = users + 1  # as many as the model has
+    edges = tux.EdgeData.of(("user", "item"), shifted, ["item 3"] * len(users), {})
+    assert np.array_equal(run.predict(edges), run.predict((shifted, ["item 3"] * len(users))))
+
+
+def test_held_out_edges_of_other_ids(ratings):
+    held_out = [12, 10, 99], ["item 3", "item 0", "item 1"], np.float32([1, 2, 3])
+    how = {"progress": False, "jit": False, "epochs": 2}
+    edges = tux.EdgeData.of(("user", "item"), *held_out[:2], {"value": held_out[2]})
+    expected = tux.run(tux.MF(rank=4), ratings, held_out, **how).results["last"]
+    assert tux.run(tux.MF(rank=4), ratings, edges, **how).results["last"] == expected
+    others = tux.EdgeData.of(("item", "user"), *held_out[1::-1], {"value": held_out[2]})
+    with pytest.raises(tux.DataError, match="held-out edges from item to user do not fit"):
+        tux.run(tux.MF(rank=4), ratings, others, **how)
+
+
 def test_what_holds_no_pairs(run):
     with pytest.raises(tux.DataError):
         run.predict({"user": [1]})
@@ -70,5 +93,8 @@ def test_new_samples_in_memory():
     found = run.predict(x[:10])
     assert found.shape == (10,) and np.isfinite(found).all()
     assert np.array_equal(run.predict(x[:10].toarray()), found)
+    rows, columns = x[:10].nonzero()
+    edges = tux.EdgeData.of(("sample", "feature"), rows, columns, {"value": x[rows, columns].A1})
+    assert np.array_equal(run.predict(edges), found)
     every = run.predict(x)
     assert every[y == "yes"].mean() > every[y == "no"].mean()

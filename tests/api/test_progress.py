@@ -71,6 +71,7 @@ def test_a_bar_in_a_notebook(monkeypatch):
     assert type(play(None)) is Notebook
     assert shown[0]["text/plain"] == "load ..." and "<progress" in shown[0]["text/html"]
     assert shown[-1]["text/plain"].startswith("epoch 4 of 4: ")
+    assert 'value="1.000"' in shown[-1]["text/html"]
 
 
 def test_a_watcher_of_ones_own():

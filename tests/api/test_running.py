@@ -1,6 +1,7 @@
 """`tux.run`: what it returns, what it refuses, and how it ends when the user ends it."""
 
 import copy
+import gc
 import signal
 
 import numpy as np
@@ -9,6 +10,7 @@ from watchers import Told
 
 import tux
 from tux.arrays.arrow import read_parquet
+from tux.graph.local import Graph
 from tux.runs.folder import read_metrics
 
 
@@ -62,6 +64,11 @@ def test_how_a_run_looks(ratings, tmp_path):
     assert lines[-1] == f"  in {tmp_path / 'out'}"
     html = run._repr_html_()
     assert "<svg" in html and "9 users" in html and "train_rmse" in html
+    best = {"epoch": 1, "test_rmse": 0.5}
+    run._record.results |= {"best": best, "model_epoch": 1, "last": {"test_rmse": 0.75}}
+    lines = repr(run).splitlines()
+    assert "  the model is that of epoch 1, the best: test_rmse 0.5" in lines
+    assert "  the last epoch: test_rmse 0.75" in lines
 
 
 def test_names_that_are_not_there_are_answered_by_the_closest(ratings):
@@ -163,3 +170,17 @@ def test_ids_come_back_as_they_were_given(users, tmp_path):
     assert scores.shape == (4,) and np.array_equal(other.predict(data), scores)
     assert run.recommend(users[:1], 1)["user"].tolist() == users[:1].tolist()
     assert run.vertices["user"].at(users[:2])["id"].tolist() == users[:2].tolist()
+
+
+def test_of_the_run_only_the_model_stays_in_memory(ratings):
+    """Without the help of Python's collector of cycles, which may come by some runs later."""
+    gc.collect()
+    before = {id(each) for each in gc.get_objects() if type(each) is Graph}
+    gc.disable()
+    try:
+        run = mf(ratings)
+        held = [each for each in gc.get_objects() if type(each) is Graph]
+    finally:
+        gc.enable()
+    assert all(id(each) in before for each in held)
+    assert len(run.recommend(n=1)) == len(run.vertices["user"])

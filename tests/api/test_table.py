@@ -1,6 +1,7 @@
 """Tables in memory: columns, rows, ids, what other libraries read, and how they look."""
 
 import copy
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +47,7 @@ def test_vertices_by_id(users):
     assert users.at("bob")["n"] == 1
     with pytest.raises(DataError, match="no vertex has the id dan"):
         users.at("dan")
-    with pytest.raises(DataError, match="no vertex has 2 ids of these; the first is dan"):
+    with pytest.raises(DataError, match="2 of these ids are of no vertex; the first is dan"):
         users.at(["ann", "dan", "eve"])
 
 
@@ -57,7 +58,7 @@ def test_ids_of_any_integers(ids):
     of = Vertices({"id": ids})
     assert of.positions([2, 5, 7]).tolist() == [1, 0, -1]
     assert of.positions(["2", "x"]).tolist() == [1, -1]  # as in files
-    assert of.positions([2.0]).tolist() == [-1] and of.positions([]).tolist() == []
+    assert of.positions([2.0, 2.5]).tolist() == [1, -1] and of.positions([]).tolist() == []
 
 
 def test_ids_of_dates():
@@ -65,6 +66,9 @@ def test_ids_of_dates():
     of = Vertices({"id": days})
     assert of.positions(["2026-01-01", "2026-01-02"]).tolist() == [1, -1]
     assert of.positions(days[::-1]).tolist() == [1, 0]
+    assert of.positions(days.astype("M8[s]") + np.timedelta64(1, "h")).tolist() == [-1, -1]
+    assert of.positions([20485, 20454]).tolist() == [-1, -1]
+    assert of.positions([datetime(2026, 1, 1), datetime(2026, 1, 1, 12)]).tolist() == [1, -1]
 
 
 def test_other_libraries(users):

@@ -48,6 +48,11 @@ def test_what_is_excluded_is_not_recommended(run, ratings, tmp_path):
             seen.write_text(f"user,item\n{user},{best[0]}\n")
         left = by_user(run.recommend([user], 2, exclude=seen))[user][0]
         assert left == best[1:]
+    other = run.vertices["user"].ids[1].item()  # the first of other edges
+    edges = tux.EdgeData.of(("user", "item"), [user, other], [best[0], best[1]], {})
+    apart = tux.EdgeData.of(("user", "item"), [other, other], [best[0], best[1]], {})
+    assert by_user(run.recommend([user], 2, exclude=edges))[user][0] == best[1:]
+    assert by_user(run.recommend([user], 2, exclude=apart))[user][0] == best[:2]
     everything = ([user] * 7, run.vertices["item"].ids.tolist())
     assert len(run.recommend([user], 2, exclude=everything)) == 0
 
@@ -85,5 +90,5 @@ def test_a_program_without_inner_products(tmp_path):
 
 
 def test_a_program_without_topics(run):
-    with pytest.raises(tux.UsageError, match="MF has no format 'topics'"):
+    with pytest.raises(tux.UsageError, match="MF has no topics"):
         run.topics()

@@ -184,7 +184,7 @@ def told_apart(u, edges=EDGES, half=HALF):
     return (half[near.argmax(axis=1)] == half).mean()
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_communities_are_told_apart(k, slack):
     team = Team(DeepWalk(**SMALL, batch=8 * k), EDGES, k=k, slack=slack, jit=True).train(1)

@@ -193,6 +193,7 @@ def test_labels_of_another_file_and_weights_of_one(samples, tux):
         fit(BlockPG(), "none")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [["1", "2", "3"], ["7", "7", "7"]])
 def test_labels_that_are_not_of_two_kinds_are_left_out(here, tux, labels):
     (here / "x.svm").write_text(
@@ -232,6 +233,7 @@ def test_samples_that_are_cut_are_refused(samples, tux):
     assert "--method bicut" in caught.value.do
 
 
+@pytest.mark.slow
 def test_features_that_are_hashes(here, tux):
     ids = np.sort(RNG.integers(2**62, 2**64 - 1, 12, dtype=np.uint64))
     (here / "h.svm").write_text(

@@ -116,9 +116,8 @@ def movielens(folder, to):
     return folder / "u1.base.gz", folder / "u1.test.gz"
 
 
-@pytest.mark.parametrize(
-    ("files", "workers"), [pytest.param(epinions, 2, marks=pytest.mark.slow), (movielens, 3)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("files", "workers"), [(epinions, 2), (movielens, 3)])
 def test_real_ratings(files, workers, real_data, tmp_path):
     train, test = files(real_data, tmp_path)
     best = []

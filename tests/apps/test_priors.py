@@ -86,7 +86,7 @@ def test_digamma_rises_as_it_should(x):
 
 
 @either
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("asymmetric", [True, False])
 def test_steps_are_those_of_the_formula(kind, k, asymmetric):
     """Every second epoch, by counts that stay exact."""

@@ -207,6 +207,7 @@ def test_nothing_half_written(graph, tmp_path, monkeypatch):
     assert read_run(tmp_path / "out").results is None
 
 
+@pytest.mark.slow
 def test_without_a_folder_walks_are_only_counted(graph, capsys):
     for workers in ("1", "2"):
         assert (
@@ -235,6 +236,7 @@ def test_gensim_reads_them(graph, tmp_path, home):
     )
 
 
+@pytest.mark.slow
 def test_a_real_graph(tmp_path, real_data):
     graph = real_data / "graphs" / "wiki-Vote.txt.gz"
     run(

@@ -299,7 +299,10 @@ def test_an_automatic_choice_is_told(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(("workers", "sampler"), [(1, "sparse"), (1, "warp"), (2, "warp")])
+@pytest.mark.parametrize(
+    ("workers", "sampler"),
+    [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.slow)],
+)
 def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     said = Said()
     result = run(
@@ -329,6 +332,7 @@ def test_held_out_documents_are_judged():
     assert 1 < records[-1]["test_perplexity"] < 8
 
 
+@pytest.mark.slow
 def test_processes_count_the_same():
     edges, program = drawn(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
     result, team = (

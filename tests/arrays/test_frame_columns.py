@@ -83,3 +83,18 @@ def test_numbers_that_do_not_fit(value, dtype, kind, why):
     found, bad = fitting(values, np.dtype(kind))
     assert bad.tolist() == [False, True] and found.tolist() == [1, 0]
     assert unfit(values[1], np.dtype(kind)) == why
+
+
+def test_arrays_that_arrow_does_not_know():
+    """In the byte order of another machine, dates in other units, integers beyond int64."""
+    large = [2**63, 2**64 - 1, 5]
+    given = [np.array([3, 1, 3], ">i8"), large, np.array([1, 2, 3], ">f8")]
+    user, item, value = columns(tuple(given))
+    assert user.tolist() == [3, 1, 3] and user.dtype.isnative
+    assert item.dtype == np.uint64 and item.tolist() == large and value.tolist() == [1, 2, 3]
+    item = columns((given[0], np.array(large, object), given[2]))[1]
+    assert item.tolist() == large
+    for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"):
+        days = np.array([0, 40, 3], f"M8[{unit}]")
+        held = columns((given[0], days, given[2]))[1]
+        assert held.tolist() == days.astype("M8[ns]").astype(np.int64).tolist(), unit

@@ -1,12 +1,13 @@
 """Ids: dense indices for any ids, and the ids back exactly."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tux.arrays import ids as module
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, Coded, ColumnPieces, _ids
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.parallel import slices
@@ -240,3 +241,29 @@ def test_long_columns_of_any_number_of_threads(monkeypatch, threads, dtype):
         assert ids.values.dtype == np.int64
         more, codes = Ids.of(np.arange(50, 60)[:3])[0].extend(given_column)
         assert more.decode(codes).tolist() == given_column.tolist()
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [
+        ([5, 2], pa.int64()),
+        ([-3, 2**40], pa.int64()),
+        ([2**63, 1], pa.uint64()),
+        (["x", "5"], pa.string()),
+        ([], pa.int64()),
+    ],
+)
+def test_a_column_in_pieces_has_the_ids_of_the_whole(monkeypatch, last, kind):
+    monkeypatch.setattr(module, "LONG", 10)
+
+    def column():
+        pieces = ColumnPieces(None)
+        for integers in (np.arange(9, dtype=np.int32)[::-1], np.array([4, 4], np.int64)):
+            pieces.append(integers)
+        pieces.append(_ids(pa.array(last, kind)))
+        return pieces
+
+    ids, codes = Ids.of(pieces := column())
+    whole, expected = Ids.of(column().whole())
+    assert ids == whole and codes.dtype == np.int32 and np.array_equal(codes, expected)
+    assert len(pieces.whole()) == 0  # given up

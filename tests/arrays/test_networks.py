@@ -108,6 +108,26 @@ def test_an_absent_attribute_and_an_empty_graph():
     assert to_networkx(from_networkx(nx.Graph())).number_of_nodes() == 0
 
 
+@pytest.mark.parametrize(
+    ("value", "kind", "why"),
+    [
+        (2.7, "i4", "2.7, not whole"),  # and not 2
+        (2**40, "i4", "beyond int32"),
+        (1e39, "f4", "beyond float32"),
+        (None, "f4", "nan, not a finite number"),
+        ("x", "f4", "not always a number"),
+        ([1], "f4", "not always a number"),
+    ],
+)
+def test_attributes_that_do_not_fit(value, kind, why):
+    graph = nx.DiGraph()
+    graph.add_edge(1, 2, cost=1)
+    assert from_networkx(graph, fields={"cost": kind}).fields["cost"].tolist() == [1]
+    graph.add_edge(2, 3, cost=value)
+    with pytest.raises(DataError, match=why):
+        from_networkx(graph, fields={"cost": kind})
+
+
 def test_scipy_entries_are_edges_and_empty_rows_are_vertices():
     matrix = sp.csr_matrix(np.array([[0, 2, 0], [0, 0, 0]]))
     edges = from_scipy(matrix, ("user", "item"))

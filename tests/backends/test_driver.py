@@ -132,6 +132,16 @@ def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
         Said().started(backend, restarts=2)
 
 
+def test_a_folder_that_cannot_be_made_here_is_told_before_the_machines_are_placed(tmp_path):
+    (tmp_path / "file").write_text("")
+    backend = Scripted({0: [ENDS], 1: [ENDS]})
+    with pytest.raises(DiskError, match="run1 cannot be written"):
+        Said().started(backend, out=str(tmp_path / "file" / "run1"))
+    assert backend.started == 0
+    assert Said().started(backend, out=str(tmp_path / "new" / "run1")) == 0
+    assert [each.name for each in (tmp_path / "new").iterdir()] == []
+
+
 def test_machine_0_is_lost():
     backend = Scripted({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
     assert Said().started(backend, restarts=1) == 0

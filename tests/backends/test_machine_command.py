@@ -78,7 +78,10 @@ def until(true):
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux alone ends it")
 def test_a_command_ends_with_a_guard_that_is_killed(machine):
     ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
-    [guard] = [pid for pid, (words, _) in processes().items() if str(machine.folder) in words]
+    named = {pid: up for pid, (words, up) in processes().items() if str(machine.folder) in words}
+    [guard] = named.keys() - {
+        pid for pid, up in named.items() if up in named
+    }  # not yet its command
 
     def commands():
         return [pid for pid, (_, parent) in processes().items() if parent == guard]

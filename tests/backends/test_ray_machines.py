@@ -1,5 +1,6 @@
 """What the Ray back-end does without Ray: calls to an actor, and the tables of its rows."""
 
+import socket
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from tux.backends.local import Local
 from tux.backends.ray import RayMachine
 from tux.backends.ray_rows import DataSet, alike
 from tux.backends.remote_run import remote_run
-from tux.base.errors import DataError, DiskError
+from tux.base.errors import DataError, DiskError, UsageError
 from tux.runs.options import RunOptions
 
 
@@ -98,6 +99,40 @@ def test_the_error_of_an_actor_that_writes_rows_is_raised():
         takes(Actor(error=DiskError("the disk is full")))
     with pytest.raises(MachineLost, match="its actor is gone: the node has ended"):
         takes(Actor(looks=1, error=RayError("report\nthe node has ended")))
+
+
+class Connects(Looks):
+    """It notes that it was asked to connect, and answers so."""
+
+    def __init__(self, error=None):
+        self.error, self.asked = error, 0
+
+    def init(self, **options):
+        self.asked += 1
+        if self.error:
+            raise self.error
+
+
+def test_an_address_where_nobody_listens_is_told_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        there = Connects()
+        module._connect(there, address)
+        assert there.asked == 1
+    gone = Connects()
+    for given in (address, f"ray://{address}"):
+        with pytest.raises(UsageError, match=f"no Ray cluster answers at {given}") as caught:
+            module._connect(gone, given)
+        assert "ray start --head" in caught.value.do and gone.asked == 0
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionError("failed to connect"), RayError("report\nfailed to connect")]
+)
+def test_a_cluster_that_refuses_is_an_error_of_usage(error):
+    with pytest.raises(UsageError, match="Ray does not connect: failed to connect") as caught:
+        module._connect(Connects(error), "")
+    assert "RAY_AUTH_MODE=token" in caught.value.do
 
 
 def tables(*columns):

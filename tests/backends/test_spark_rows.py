@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tux.arrays.arrow import read_parquet
-from tux.backends import spark_reports, spark_rows
+from tux.backends import spark, spark_reports, spark_rows
 from tux.backends.contract import Wanted
 from tux.backends.spark import Spark, SparkMachine
 from tux.base.errors import DataError, UsageError
@@ -121,6 +121,35 @@ def test_the_reason_why_there_is_no_session():
     where = "\tat scala.Predef$.require(Predef.scala:337)"
     report = f"An error occurred while calling None.JavaSparkContext.\n: {cause}\n{where}\n"
     assert spark_reports.reason(report) == cause
+
+
+def test_a_machine_without_java_is_told_to_install_it(monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert not spark._has_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert not spark._has_java()
+
+
+class Gone:
+    """A session whose process has ended."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def stop(self):
+        raise self.error
+
+
+def test_a_process_of_spark_that_is_gone_is_no_error_at_the_end():
+    backend = Spark()
+    backend._session, backend._owns = Gone(ConnectionRefusedError("refused")), True
+    backend.close()
+    backend._session = Gone(type("Py4JNetworkError", (Exception,), {"__module__": "py4j.x"})())
+    backend.close()
+    backend._session = Gone(ValueError("a mistake"))
+    with pytest.raises(ValueError, match="a mistake"):
+        backend.close()
 
 
 def test_a_report_without_words_has_a_reason():

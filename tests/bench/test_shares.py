@@ -1,19 +1,33 @@
 """bench/shares.py: its table, on a few ratings."""
 
 import re
+import subprocess
 import sys
 
 import pytest
+from members import until
 
+from bench.memory import Peaks
 from bench.shares import main, run
 
 
 def test_what_a_command_takes_and_why_it_fails():
-    taken = run([sys.executable, "-c", "import time; time.sleep(0.2)"], 0)
+    taken = run([sys.executable, "-c", "pass"], 0)
     assert taken.error == "" and taken.seconds > 0
-    assert taken.peaks.largest("sleep", "resident") > 0
     assert taken.peaks.largest("no such word", "resident") == 0
     assert "out of" in run([sys.executable, "-c", "raise SystemExit('out of it')"], 0).error
+
+
+def test_what_a_process_holds():
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        peaks = Peaks(process.pid)
+
+        def seen():
+            peaks.look()
+            return peaks.largest("cat", "resident") > 0
+
+        until(seen, "its memory is seen")
+        assert peaks.largest("no such word", "resident") == 0
 
 
 @pytest.mark.slow

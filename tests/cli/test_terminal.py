@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+from argparse import Namespace
 
 import pytest
 
@@ -156,7 +157,7 @@ def test_a_run_fits(runs, screen, app, columns):
             getattr(watch, name)(*given)
             watch.share(0.5)
             watch._screen.refresh()
-    command._tell(result, out)
+    command._tell(result, out, Namespace(json=False))
     assert not too_wide(terminal.lines(), columns)
     shown = terminal.getvalue()
     epochs = [given for name, *given in calls if name == "epoch"]

@@ -52,7 +52,7 @@ class Degrees(Program):
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        (1, "tau.edges += 1 if"),
+        pytest.param(1, "tau.edges += 1 if", marks=pytest.mark.slow),
         pytest.param(2, "v.degree = ", marks=pytest.mark.slow),
         pytest.param(3, "tau.objective = ", marks=pytest.mark.slow),
         (4, "broken = "),
@@ -131,6 +131,7 @@ def test_a_killed_worker_ends_the_job(start, files):
     intact(running)
 
 
+@pytest.mark.slow
 def test_a_crash_of_a_worker_is_told_with_advice(start, files):
     running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
     workers = at_work(running)
@@ -183,6 +184,7 @@ def test_a_stopped_worker_ends_the_job(start, files):
     intact(working)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_job(start, files):
     numbers = (signal.SIGTERM, signal.SIGINT)
     runs = [

@@ -1,5 +1,6 @@
 """How other machines learn the number of a job, and that nothing of an older job disturbs it."""
 
+import socket
 import threading
 from types import SimpleNamespace
 
@@ -7,7 +8,7 @@ import msgspec
 import pytest
 from members import SMALL, SOON, job_in, until, up, value_of
 
-from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, Refused
+from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining
 from tux.cluster.answering import Answering, Answers
 from tux.cluster.control import Bye, Failed, Join, NotYet, ReadWhole, Welcome
@@ -15,6 +16,8 @@ from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
 from tux.cluster.meeting import Meeting
+from tux.cluster.place import Place
+from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
@@ -23,11 +26,12 @@ from tux.engine.shard import Digest
 @pytest.fixture
 def machine0():
     """Machine 0, listening: ``machine0(job)``. All its workers are there, or not."""
-    threads = []
+    threads, warned = [], []
 
     def start(job, *, complete=False):
         attendance = SimpleNamespace(is_complete=complete)
         launcher = SimpleNamespace(job=job, _attendance=attendance)
+        launcher._refusals = Refusals(warned.append)
         launcher.socket_thread = SocketThread(
             job.workers,
             [""] * job.workers + [job.launcher],
@@ -39,6 +43,7 @@ def machine0():
         )
         launcher.socket_thread.start()
         threads.append(launcher.socket_thread)
+        start.warned = lambda: launcher._refusals.warn(launcher.socket_thread.reactor) or [*warned]
         return launcher.socket_thread
 
     yield start
@@ -272,10 +277,14 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
 def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
     first = Answering("tcp://127.0.0.1:*", None)
     for address in (f"ipc://{tmp_path}/launcher", first._sockets.endpoint, ""):
-        answers = Answers(address)
+        warned = []
+        answers = Answers(address, None, warned.append)
         answers.begin()
         answers.begin(loaded=True)
         assert answers._answering is None
+        assert ["Address already in use; if this lasts" in text for text in warned] == (
+            [True] if address.startswith("tcp://") else []
+        )
         answers.end()
     first.close()
     answers = Answers("tcp://127.0.0.1:*")
@@ -297,6 +306,62 @@ def test_a_machine_that_leaves_says_so_at_once(tmp_path, machine0, nonce):
         joining.leave(msgspec.structs.replace(leaving, nonce=b"one"), "the right one")
         with pytest.raises(PeerLost, match="the right one"):
             launcher.receive(SOON, "a message")
+
+
+TOLD = "machine 1 (here) has ended: no such file: r.csv; it is waited for"
+
+
+def ends_early(place, error):
+    """It ends before it has joined."""
+    with pytest.raises(type(error)), joining.telling_machine_0(place):
+        raise error
+
+
+def at(launcher, listen, rank=1):
+    return SimpleNamespace(rank=rank, launcher=launcher, secret=None, own=lambda: listen)
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_machine_0_warns_once_of_a_machine_that_ends_before_it_has_joined(
+    tmp_path, machine0, monkeypatch, complete
+):
+    monkeypatch.setattr(joining, "gethostname", lambda: "here")
+    monkeypatch.setattr(joining, "TELLS", 50)
+    job = job_in(tmp_path, nonce=b"one")
+    launcher = machine0(job, complete=complete)
+    place = at(job.launcher, f"ipc://{tmp_path}/command")
+    ends_early(place, DataError("no such file: r.csv"))
+    assert [text.startswith(TOLD) for text in machine0.warned()] == [True]
+    for quiet, error in (
+        (at(job.launcher, place.own(), rank=0), DataError("of machine 0 itself")),
+        (None, DataError("of a job on one machine")),
+        (place, Refused("machine 0 has said so")),
+    ):
+        ends_early(quiet, error)
+    assert len(machine0.warned()) == 1 and not launcher.reactor.refused
+
+
+def test_a_machine_that_ends_while_machine_0_reads_its_data_is_told_of_then(monkeypatch):
+    monkeypatch.setattr(joining, "gethostname", lambda: "here")
+    monkeypatch.setattr(joining, "TELLS", 50)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        place = Place(2, 1, "127.0.0.1", free.getsockname()[1], bytes(32))
+    warned = []
+    answers = Answers(place.launcher, place.secret, warned.append)
+    answers.begin()
+    ends_early(place, DataError("no such file: r.csv"))
+    ends_early(place, KeyboardInterrupt())
+    assert not warned
+    answers.end()
+    assert warned[0].startswith(TOLD)
+    assert warned[1].startswith("machine 1 (here) has ended: the user has ended it there; ")
+    answers.end()
+    assert len(warned) == 2
+
+
+def test_nobody_waits_long_to_tell_a_machine_0_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
+    ends_early(at(f"ipc://{tmp_path}/nobody", f"ipc://{tmp_path}/command"), DataError("alone"))
 
 
 @pytest.mark.parametrize("complete", [False, True])

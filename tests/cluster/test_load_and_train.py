@@ -105,7 +105,7 @@ def goes_on(here, rank):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_loader_has_both_machines_load_anew(start, here, rank):
     (here / f"hold-{rank}").touch()
     flags = "--epochs", 3, "--restarts", 1
@@ -123,7 +123,7 @@ def test_a_killed_loader_has_both_machines_load_anew(start, here, rank):
     assert f"{noted.why}; this machine joins again" in machines[1].output()[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, here):
     """Its command is started again at once, before machine 0 has noticed."""
     (here / "hold-1").touch()
@@ -147,7 +147,7 @@ def shares():
         write_tables(f"{rank}.parquet", [half], MachineShare(rank, 2).notes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machines_that_have_their_own_rows_load_anew(start, here):
     shares()
     (here / "hold-1").touch()
@@ -187,7 +187,7 @@ def kill(running):
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_comes_back_reads_all_by_itself(start):
     """The others have their parts, so nobody loads shares with it."""
     first = start(0, *LONG, "--out", Path.cwd() / "out")
@@ -215,7 +215,7 @@ def test_machine_0_that_comes_back_reads_all_by_itself(start):
     is_the_same("out")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machines_that_go_on_load_their_shares_again(start):
     machines = start(0, *LONG, "--out", Path.cwd() / "out"), start(1, *LONG)
     assert machines[0].until(lambda: trains("out"), HARD), machines[0].output()

@@ -197,7 +197,7 @@ def whole(folder, why):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("lost", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
     """As soon as the machine that has lost it tells the other one."""
     running = two_that_train(start, "--out", "out", "--restarts", 1)

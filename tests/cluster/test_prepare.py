@@ -11,7 +11,9 @@ from tux.cluster import prepare as module
 from tux.cluster.agreement import differences
 from tux.cluster.job import Job
 from tux.cluster.prepare import prepare
+from tux.engine.training import Training
 from tux.graph.partitioned import Partitioned
+from tux.stages import compile as compiling
 
 OPTIONS = {
     "seed": 0,
@@ -70,9 +72,72 @@ def test_each_worker_of_a_machine_has_its_threads(monkeypatch, threads):
         lambda k: Partitioned.of(edges, None, "source", k, 0, [], ""),
         workers=2,
         threads=threads,
+        sizes={"number of ratings": "12"},
         **OPTIONS,
     )
     try:
         assert Job.read(folder).threads == threads
+        assert Job.read(folder).traits["number of ratings"] == "12"
+    finally:
+        job_folder.remove(folder)
+
+
+WALKS = """
+from tux import Apply, Edge, Exchange, Program, Vertex, data, delta, value
+
+
+def each(first, second, link):
+    second.sum += first.own * link.weight
+
+
+def lists(first, edges):
+    for e in edges:
+        e.second.sum += first.own
+
+
+def add(v):
+    v.all += v.sum
+
+
+class Walks(Program):
+    first = Vertex(own=value("f4"))
+    second = Vertex(all=value("f4"), sum=delta("f4"))
+    link = Edge("first", "second", weight=data("f4"))
+
+    def stages(self):
+        return [Exchange(each), Exchange(lists, split=8), Apply("second", add)]
+"""
+
+
+def test_kernels_are_compiled_with_few_edges_and_are_those_of_the_workers(tmp_path, monkeypatch):
+    """A kernel's text has the number of shares that a vertex's edges are cut into, which depends on
+    how many edges there are.
+    """
+    (tmp_path / "walks.py").write_text(WALKS)
+    src, dst = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
+    edges = from_arrays(src, dst, ends=("first", "second"), weight=np.ones(800, np.float32))
+    seen = []
+
+    def training(worker):
+        seen.append(len(worker.graph.edges))
+        return Training(worker)
+
+    monkeypatch.setattr(module, "FEW", 10)
+    monkeypatch.setattr(module, "Training", training)
+    monkeypatch.setattr(module, "Incarnations", lambda job, folder, *rest: folder)
+    monkeypatch.setattr(compiling, "_LOADED", {})
+    folder = prepare(
+        f"{tmp_path}/walks.py:Walks",
+        {},
+        lambda k: Partitioned.of(edges, None, "source", k, 0, [], ""),
+        workers=2,
+        **{**OPTIONS, "jit": True},
+    )
+    try:
+        known = set(compiling._LOADED)
+        assert seen == [10] and known
+        job = Job.read(folder)
+        assert sum(len(Training(job.worker(rank)).worker.graph.edges) for rank in (0, 1)) == 800
+        assert set(compiling._LOADED) == known
     finally:
         job_folder.remove(folder)

@@ -127,6 +127,7 @@ def test_the_record_of_a_run(mf):
     )
 
 
+@pytest.mark.slow
 def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
     for flags in (("--workers", 2), ("--workers", 2, "--slack", 2)):
         for number, (mine, other) in enumerate(

@@ -127,14 +127,12 @@ import random
 
 from pyspark.sql import SparkSession
 
-from tux.apps.mf.mf import MF
+import tux
+from tux import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
-from tux.backends.dataframes import train
 from tux.backends.spark_rows import counted, cuts, placed
 from tux.runs import why_whole
-from tux.runs.options import RunOptions
-from tux.runs.session import run
 
 spark = SparkSession.builder.getOrCreate()
 rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(30) for i in range(10)]
@@ -142,6 +140,7 @@ both = spark.createDataFrame(rows, "user int, item string, rating double")
 both = both.repartition(5, "user").where("user * rating != 20").persist()
 first, held_out = both.where("user + rating != 9"), both.where("user + rating = 9")
 how = dict(epochs=6, jit=False, threads=1)
+on_two = dict(on="spark", machines=2)
 check = backend.DataFrame.check
 
 
@@ -152,12 +151,12 @@ def told(self, rows):
 
 backend.DataFrame.check = told
 why_whole.SMALL = 0
-train(MF(rank=2), first, held_out, RunOptions(**how, out="spark"), machines=2)
-train(MF(rank=2), first, held_out, RunOptions(**how, partitioner="hdrf"), machines=2)
+tux.run(MF(rank=2), first, held_out, **how, **on_two, out="spark")
+tux.run(MF(rank=2), first, held_out, **how, **on_two, partitioner="hdrf")
 why_whole.SMALL = 1 << 20
 for name, frame in (("train", first), ("test", held_out)):
     write_tables(f"{name}.parquet", frame.toArrow().to_batches())
-run(MF(rank=2), "train.parquet", "test.parquet", RunOptions(**how, workers=2, out="local"))
+tux.run(MF(rank=2), "train.parquet", "test.parquet", **how, workers=2, out="local")
 # with all columns, Spark makes more partitions of what it shuffles
 adaptive = "spark.sql.adaptive."
 spark.conf.set(adaptive + "advisoryPartitionSizeInBytes", "4k")

@@ -1,5 +1,7 @@
 """Matrix factorization as an estimator: ratings in any form, ids as given, recommendations."""
 
+import signal
+
 import joblib
 import numpy as np
 import pytest
@@ -9,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 
 from tux.apps.mf import MF
 from tux.arrays.edges import EdgeData
-from tux.base.errors import DataError
-from tux.estimators import MatrixFactorization
+from tux.base.errors import DataError, UsageError
+from tux.estimators import MatrixFactorization, fitting
 from tux.runs.options import RunOptions
 from tux.runs.session import run
 
@@ -109,7 +111,10 @@ def test_ids_come_back_as_given(ratings, made):
 
 def test_pairs_that_are_unknown_get_the_mean(model):
     expected = [model.mean_] * 3
-    assert model.predict([(999, 0), (0, 999), (-1, -1)]).tolist() == expected
+    assert model.predict([(999, 0), (0, 999), (-1, -1), (0, 0)])[:3].tolist() == expected
+    with pytest.warns(UserWarning, match="no pair has a user and an item that training") as warned:
+        assert model.predict([(999, 0), (0, 999), (-1, -1)]).tolist() == expected
+    assert warned[0].filename == __file__
     assert model.score([(999, 0, 3.0), (0, 999, 4.0)]) < 1
 
 
@@ -150,6 +155,29 @@ def test_a_search_over_pairs(ratings):
     assert search.fit(np.column_stack([users, items]), values).best_params_ == {"reg": 0.001}
 
 
+def test_ctrl_c_ends_a_search_too(ratings, monkeypatch):
+    users, items, values = ratings
+    fits = []
+
+    def ends(watch, record, most):
+        fits.append(watch)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(fitting._Warnings, "epoch", ends)
+    search = GridSearchCV(small(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(np.column_stack([users, items]), values)
+    assert len(fits) == 1
+
+
+def test_errors_and_warnings_are_of_the_callers_terms(ratings):
+    with pytest.raises(UsageError, match="n_components = 0 is out of range\n  n_components must"):
+        small(n_components=0).fit(ratings)
+    with pytest.warns(UserWarning, match="repeats a") as warned:
+        small(max_iter=1).fit([(1, 2, 3.0), (1, 2, 4.0), (2, 2, 1.0)])
+    assert warned[0].filename == __file__
+
+
 def test_a_fitted_model_is_plain_arrays(model, ratings, tmp_path):
     joblib.dump(model, tmp_path / "model")
     again = joblib.load(tmp_path / "model")
@@ -175,5 +203,7 @@ def test_tables_that_do_not_fit(ratings):
         small().fit([(1, 2, 3.0), (1, 2)])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         small().fit(np.column_stack([users, items]), values[1:])
-    with pytest.raises(DataError, match="give a finite number for each pair"):
+    with pytest.raises(DataError, match="y holds text, not a number for each pair"):
+        small().fit(np.column_stack([users, items]), ["good"] * 360)
+    with pytest.raises(DataError, match="y has nan, not a finite number\n  at row 0\n  give a fin"):
         small().fit(np.column_stack([users, items]), np.full(360, np.nan))

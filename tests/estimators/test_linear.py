@@ -112,3 +112,15 @@ def test_what_cannot_be_fitted(clicks):
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):
     check("SparseLogisticRegression", small())
+
+
+def test_entries_that_stand_twice_are_added_up(clicks):
+    x, y = clicks
+    rows = sparse.csr_array(x)
+    pieces = np.stack([rows.data + 3e4, np.full(rows.nnz, -3e4)], axis=1)
+    twice = sparse.csr_array(
+        (pieces.ravel(), np.repeat(rows.indices, 2), 2 * rows.indptr), shape=rows.shape
+    )
+    model = SparseLogisticRegression().fit(twice, y)
+    assert twice.nnz == 2 * rows.nnz  # those of the caller are not changed
+    assert np.allclose(model.coef_, SparseLogisticRegression().fit(x, y).coef_, atol=1e-5)

@@ -64,19 +64,24 @@ def test_index_dtype(m, dtype):
 
 
 @pytest.mark.parametrize("far", [1, 1000])  # keys side by side, and keys that are compared
-def test_the_order_within_groups_is_stable(far):
+@pytest.mark.parametrize("width", [1, 3])
+def test_the_order_within_groups_is_stable(threads, monkeypatch, far, width):
+    monkeypatch.setattr(sorting, "ENTRIES", 50)
     rng = np.random.default_rng(5)
     keys = (rng.integers(0, 9, 300) * far).astype(np.int32)
     bounds = np.array([0, 0, 1, 40, 40, 220, 300, 300])
-    sorting = InnerSorting(keys, bounds)
     expected = np.concatenate(
         [
-            lo + np.argsort(keys[lo:hi], kind="stable")
+            lo + np.argsort(keys[lo:hi] // width, kind="stable")
             for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
         ]
     )
-    for column in (np.arange(300), np.arange(600.0).reshape(300, 2), keys):
-        assert np.array_equal(sorting.moved(column), column[expected])
+    kinds = ("i8", "f4", "u1", "?", "i2", "S3")
+    columns = [np.arange(300).astype(kind) for kind in kinds]
+    columns += [np.arange(600.0).reshape(300, 2), keys, rng.random(300)]
+    wanted = [column[expected] for column in columns]
+    InnerSorting(keys, width, bounds).arrange(*columns)
+    assert all(np.array_equal(*pair) for pair in zip(columns, wanted, strict=True))
 
 
 def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):

@@ -58,6 +58,12 @@ def test_what_differs_is_named(tmp_path):
     cut = msgspec.structs.replace(job(paths[0], 2), pieces=[[Piece(str(paths[0]), 0, 9)], []])
     told = differences(first, traits_of(cut, listed(paths[0])))
     assert told.startswith("ends of lines in the input is ") and ";" not in told
+    for at in (0, -1):
+        text = bytearray(paths[0].read_bytes())
+        text[at] = ord("x")
+        paths[1].write_bytes(text)
+        told = differences(first, traits_of(job(paths[0], 2), listed(paths[1])))
+        assert told.startswith("beginning and end of file 0 (edges) is ") and ";" not in told
 
 
 @pytest.mark.slow

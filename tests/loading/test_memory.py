@@ -16,11 +16,11 @@ CONSTANT = 10_000_000
 """Bytes that do not grow with the edges: blocks, and the vertices, which are few here."""
 
 
-def share(users, items):
+def share(users, items, edges=EDGES):
     """A share as it is read: columns in pieces, 12 bytes an edge."""
     rng = np.random.default_rng(5)
     columns = [ColumnPieces(kind) for kind in (None, None, np.dtype("f4"))]
-    for _ in range(EDGES // PIECE):
+    for _ in range(edges // PIECE):
         for column, n in zip(columns, (users, items, 5), strict=True):
             numbers = rng.integers(0, n, PIECE, np.int32)
             column.append(numbers if column.kind is None else numbers.astype("f4"))
@@ -33,10 +33,11 @@ def test_a_loader_holds_little_beside_its_share(tmp_path, partitioner):
     """Of 12 bytes an edge, it never holds more than half of these again; messages and fields lie
     on the disk.
     """
-    (tmp_path / "graph").mkdir()
+    keep = Spool(tmp_path, tmp_path / "spool")
     (tmp_path / "spool").mkdir()
-    keep = Spool(tmp_path / "graph", tmp_path / "spool")
     plan = Plan(("user", "item"), 1, 2, partitioner, 0, bipartite=True)
+    # what is imported at the first use is no edge's
+    Mailbox(tmp_path, 1, 0).carry(loader(plan, 0, share(9000, 700, PIECE), keep))
     tracemalloc.start()
     try:
         loaded = Mailbox(tmp_path, 1, 0).carry(loader(plan, 0, share(9000, 700), keep))

@@ -18,8 +18,12 @@ from tux.base.errors import (
     Refused,
     StartsAgain,
 )
+from tux.cluster import joining
 from tux.cluster.attendance import Left
 from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
+from tux.cluster.meeting import Meeting
+from tux.cluster.place import Place
+from tux.cluster.refusals import Refusals
 from tux.runs import loading_launcher, local_loaders
 from tux.runs.loader_member import why_over
 from tux.runs.loader_process import job_folder
@@ -99,6 +103,26 @@ def test_what_a_machine_is_told_that_asks_to_load(launcher):
     assert not launcher._joiners
 
 
+def test_a_machine_that_ends_before_it_has_joined_does_not_end_the_others():
+    warned, answered = [], []
+    meeting = Meeting.at(Place(2, 0, "127.0.0.1", 1, None), 2, {}, 1.0)
+    sockets = SimpleNamespace(send_once=lambda address, frames: answered.append(address))
+    own = SimpleNamespace(sockets=sockets, refused=0, last_refused="")
+    launcher = SimpleNamespace(
+        meeting=meeting,
+        thread=SimpleNamespace(reactor=own),
+        _refusals=Refusals(warned.append),
+        _asked_for_job=None,
+    )
+    join = Join("tcp://there", lost="machine 1 has ended: no such file", leaves=True)
+    for _ in range(2):
+        assert LoadingLauncher._outside(launcher, joining.told(join, meeting.training))
+    launcher._refusals.warn(own)
+    (text,) = warned
+    assert text.startswith("machine 1 has ended: no such file; it is waited for")
+    assert answered == ["tcp://there"] * 2 and launcher._asked_for_job is None
+
+
 @pytest.mark.parametrize("nonce", [b"one", b"two", b"another run"])
 def test_a_machine_that_leaves_ends_the_run_whichever_meeting_it_has_joined(launcher, nonce):
     join = Join("tcp://there", nonce, "its disk is full", leaves=True)
@@ -168,7 +192,7 @@ def test_more_loaders_and_machines_are_lost(tmp_path, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [300, 1700])
+@pytest.mark.parametrize("line", [300, pytest.param(1700, marks=pytest.mark.long)])
 def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
     """That which has lost its loader is told when it asks to join again."""
     machines = start(tmp_path, port, lines(tmp_path, {line: "die"}))
@@ -181,7 +205,7 @@ def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stopped", [0, 1])
+@pytest.mark.parametrize("stopped", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, monkeypatch):
     monkeypatch.setattr(local_loaders, "SILENCE", 1.0)
     path = lines(tmp_path)
@@ -193,7 +217,7 @@ def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_fault_of_the_input_is_met_again_and_ends_all(tmp_path, port, killed):
     path = lines(tmp_path, {1700: "no"})
     order(path, "die", killed)
@@ -234,7 +258,7 @@ def machine(tmp_path, port, rank, path, restarts=1):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, port, begin, killed):
     """As a scheduler does it, at once."""
     path = lines(tmp_path)
@@ -253,7 +277,7 @@ def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ended", [0, 1])
+@pytest.mark.parametrize("ended", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_ctrl_c_ends_all_machines_while_they_load(tmp_path, port, begin, ended):
     """Nobody loads anew."""
     path = lines(tmp_path)

@@ -18,13 +18,16 @@ from tux.base.errors import Interrupted, UsageError
 from tux.base.text import plural
 from tux.cli.info import info
 from tux.cli.main import main
+from tux.cluster.agreement import differences
 from tux.engine.records import metrics
 from tux.program.sources import builtin, find, of
+from tux.runs.begin import sizes_to_compare
 from tux.runs.folder import read_metrics
 from tux.runs.generated import generated
-from tux.runs.inputs import load
+from tux.runs.inputs import Inputs, load
 from tux.runs.options import Reading, RunOptions
 from tux.runs.session import run
+from tux.runs.sizes import sizes_of
 from tux.stages import Apply, Exchange, GlobalSync
 from tux.synthetic.graph import graph
 
@@ -81,6 +84,15 @@ def test_what_is_told_in_which_order():
         result.results["last"] == {"objective": 1 / 20_000} and result.results["best"]["epoch"] == 1
     )
     assert result.setup_seconds.keys() == {"load", "layout", "compile"}
+
+
+def test_machines_with_other_data_are_told_how_much_each_has(small):
+    fewer = EdgeData(small.ends, small.ids, small.src[1:], small.dst[1:], {})
+    here, there = (
+        sizes_to_compare(MF(), Inputs(each, None, sizes=sizes_of(each, None)))
+        for each in (small, fewer)
+    )
+    assert differences(here, there) == "number of ratings is 59, and 60 on machine 0"
 
 
 def test_data_in_memory(small, tmp_path):
@@ -335,7 +347,7 @@ def test_an_unknown_partitioner():
         run(MF(), options=RunOptions(partitioner="bicuts"))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_epochs_write_the_initial_state(tmp_path, workers):
     options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
     result = run(Degrees(), options=options)

@@ -75,6 +75,7 @@ def test_the_flag_takes_an_id_and_run_json_keeps_it(reach, capsys):
     assert "source d" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_several_processes_and_a_partitioned_folder(reach):
     assert main(["partition", "roads.csv", "--parts", "2", "--one-type", "--out", "parts"]) == 0
     result = run(reach(source="d"), "parts", options=RunOptions(jit=False))

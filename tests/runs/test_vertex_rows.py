@@ -5,6 +5,7 @@ import pytest
 
 from tux import Edge, Program, Vertex, data, shared
 from tux.arrays.edges import EdgeData
+from tux.base.errors import DataError
 from tux.cli.main import main
 from tux.program.sources import find
 from tux.runs.export import export
@@ -113,3 +114,16 @@ def test_held_out_edges_in_memory_meet_the_vertices_that_a_table_adds():
     assert inputs.train.ids["user"].values.tolist() == ids[:4].tolist() == [1, 5, 3, 4]
     assert ids[inputs.test.src].tolist() == [7, 5, 3]
     assert ages[inputs.test.src].tolist() == [-1, 50, 30]
+
+
+def test_what_held_out_edges_of_other_ids_tell_of_vertices():
+    ages = {"user": {"age": np.float32([10, 50])}}
+    train = EdgeData.of(("user", "item"), [1, 5], ["a", "b"], {}, vertex_fields=ages)
+    others = {"user": {"age": np.float32([51, 70])}}
+    test = EdgeData.of(("user", "item"), [7, 5], ["b", "a"], {}, vertex_fields=others)
+    inputs = load(Pairs(), train, test)
+    assert inputs.test.ids["user"].values.tolist() == [1, 5, 7]
+    assert inputs.test.vertex_fields["user"]["age"].tolist() == [10, 51, 70]
+    bare = EdgeData.of(("user", "item"), [1, 5], ["a", "b"], {})
+    with pytest.raises(DataError, match=r"tell user\.age, of which training tells nothing"):
+        load(Pairs(), bare, test)

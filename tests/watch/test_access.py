@@ -44,7 +44,7 @@ def test_names_of_hosts(header, name):
 
 def test_on_the_loopback_interface_the_name_must_be_its_own():
     access = Access("")
-    for good in ("127.0.0.1:1", "localhost:9999", "[::1]:2"):
+    for good in ("127.0.0.1:1", "localhost:9999", "[::1]:2", "127.0.0.2:8170"):
         assert access.path("/data", good) == "data"
     for bad in ("evil.example:8170", "", "127.0.0.1.evil.example", "localhost:1@evil.example"):
         assert access.path("/data", bad) is None

@@ -1,6 +1,8 @@
 """The server on the loopback interface: what it answers, and to whom."""
 
+import socket
 import threading
+import time
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 
@@ -63,6 +65,22 @@ def test_a_page_of_another_site_gets_nothing(ask):
         status, headers, body = ask("GET", target, Host="evil.example")
         assert status == 403 and b"run1" not in body
         assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_a_client_that_dawdles_is_hung_up_on(tmp_path, monkeypatch):
+    """Though each of its bytes comes soon after the one before."""
+    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    with serving(write(tmp_path / "run1")) as made:
+        with socket.create_connection(("127.0.0.1", made.server_port), timeout=30) as client:
+            with pytest.raises(OSError, match="[Bb]roken pipe|reset"):
+                while True:
+                    client.sendall(b"G")
+                    time.sleep(0.01)
+        monkeypatch.setattr(server, "PATIENCE", 20.0)
+        connection = HTTPConnection("127.0.0.1", made.server_port, timeout=30)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        connection.close()
 
 
 def test_requests_beyond_the_limit_are_turned_away(tmp_path, monkeypatch):

@@ -72,6 +72,4 @@ def pairs_of(model: Trained, data: Any) -> EdgeData:
     """Pairs of ids, of a file or in memory, as edges that have the model's ids first. Raises
     DataError.
     """
-    if isinstance(data, EdgeData):
-        return data
     return read_pairs(data, model.run, model.program, dict(model.ids), None, warn)

@@ -81,6 +81,7 @@ class Pictures(Quiet):
 
     def __init__(self) -> None:
         self._now, self._epoch, self._share, self._shown = "", "", 0.0, 0.0
+        self._trained = 0.0  # the share of epochs that are done
 
     def phase(self, name: str) -> None:
         """What goes on from now."""
@@ -97,7 +98,8 @@ class Pictures(Quiet):
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """One epoch of at most `most` is done."""
-        self._epoch, self._share = told(record, most), record["epoch"] / max(most, 1)
+        self._epoch, self._trained = told(record, most), record["epoch"] / max(most, 1)
+        self._share = self._trained
         self._show()
 
     def _show(self, *, at_once: bool = False) -> None:
@@ -147,8 +149,8 @@ class Notebook(Pictures):
         self._handle: Any = None
 
     def close(self) -> None:
-        """The last epoch stays."""
-        self._now = ""
+        """The last epoch stays, and how many of them are done."""
+        self._now, self._share = "", self._trained
         self._draw()
 
     def _draw(self) -> None:

@@ -22,8 +22,10 @@ from tux.engine.records import metrics
 from tux.program.program import Program
 from tux.program.report import Model
 from tux.program.returns import check_exports
+from tux.runs.export import formats_of
 from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
+from tux.runs.memory import in_python
 from tux.runs.saving import save
 
 TOPICS = "topics"
@@ -116,7 +118,7 @@ class Run:
         Columns that hold ratings or labels may be missing. With `ids` the result is a table of the
         ids and the scores, as ``tux predict`` writes it. `vertices` are tables of vertices, if
         others than training has read; `reading` says how files are read (columns=, form=, vocab=,
-        stop=, on_bad_row=). Raises DataError, and UsageError for a program that predicts nothing.
+        stop=, on_bad_row=). Raises DataError, and ProgramError for a program that predicts nothing.
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else found[self._score_name()]
@@ -147,19 +149,24 @@ class Run:
         `tokens` (of training), and the `n` most frequent `words` of each, (topics, n), with their
         `shares`. UsageError for a program without topics.
         """
+        if TOPICS not in check_exports(self.program):
+            raise UsageError(
+                f"{type(self.program).__name__} has no topics",
+                do="topics are of models of documents, such as those of tux.LDA",
+            )
         found = self.export(TOPICS)
-        return topics_of(found["word"], found["n"], n)
+        return topics_of(found["word"], found["n"], topping.whole(n))
 
     def export(self, form: str) -> dict[str, Any]:
         """What the program makes of its model for other programs, as arrays by name: one of the
-        formats of ``tux export``. UsageError for a format that it does not have.
+        formats of ``tux export``, of which every model has "arrays", all of its fields. UsageError
+        for a format that it does not have.
         """
-        formats = check_exports(self.program)
+        formats = formats_of(self.program)
         if form not in formats:
-            known = ", ".join(formats) or "none"
             raise UsageError(
                 f"{type(self.program).__name__} has no format {form!r}",
-                do=f"{closest(form, formats)}formats of this model: {known}",
+                do=f"{closest(form, formats)}formats of this model: {', '.join(formats)}",
             )
         return dict(formats[form](self.program, self._model()))
 
@@ -172,7 +179,9 @@ class Run:
         """
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
-        save(folder, self._record, self.history.records, columns | {"tau": self.context}, tables)
+        with in_python():
+            model = columns | {"tau": self.context}
+            save(folder, self._record, self.history.records, model, tables)
 
     # ---- how it looks
 
@@ -207,9 +216,11 @@ class Run:
             epochs, seconds = results.get("epochs", 0), results.get("seconds", 0.0)
             lines.append(f"{plural(epochs, 'epoch')}{after}, {seconds:.2f} s")
             model, best = results.get("model_epoch"), results.get("best", {})
+            last = _listed(results.get("last", {}))
             if best and model == best.get("epoch") != epochs:
                 lines.append(f"the model is that of epoch {model}, the best: {_listed(best)}")
-            lines.append(_listed(results.get("last", {})))
+                last = last and f"the last epoch: {last}"
+            lines.append(last)
             lines.append(_listed({k: v for k, v in results.items() if k not in RESULTS}))
         if self.folder is not None:
             lines.append(f"in {self.folder}")

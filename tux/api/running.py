@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tux.api.elsewhere import run_elsewhere
 from tux.api.loading import load as load
 from tux.api.options import run_options
 from tux.api.progress import watching
 from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
-from tux.base.errors import Interrupted, UsageError
+from tux.base.errors import UsageError
 from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
 from tux.runs.folder import columns_of
+from tux.runs.memory import in_python
 from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 
+@in_python()
 def run(
     program: Program,
     data: Any = None,
@@ -41,18 +42,22 @@ def run(
 
     `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
     `workers` (processes), `threads`, `slack`, `columns`, `patience`, `every`, `checkpoint_every`,
-    and others. `on` names an engine that places `machines`: "ray", "spark" or "local". `progress`
+    and others. `on` names an engine that places `machines`: "ray", "spark" or "local"; then data
+    are files that each machine can read, a `ray.data.Dataset`, or a DataFrame of Spark. `progress`
     shows how the run goes on: a bar in a notebook, one line on a terminal, lines elsewhere; False
     shows nothing.
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
-    Interrupted. Raises TuxError: UsageError, ProgramError, DataError, DiskError, PeerLost,
-    DeadlinePassed.
+    Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
+    ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen = run_options(program, options)
     if on is not None:
-        return _elsewhere(program, data, test, chosen, on, machines, progress)
+        return run_elsewhere(program, data, test, chosen, on, machines, progress)
+    if type(data).__module__.startswith("ray.data"):
+        do = 'add on="ray", and machines=N'
+        raise UsageError("a Dataset of Ray is read by the machines of a Ray cluster", do=do)
     if machines != 1:
         do = 'name one with on=: "ray", "spark" or "local"'
         raise UsageError(f"{machines} machines, and no engine that places them", do=do)
@@ -61,6 +66,7 @@ def run(
         return of_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
+@in_python()
 def resume(
     folder: str | os.PathLike[str],
     *,
@@ -91,13 +97,17 @@ def resume(
 
 
 def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
-    """The run that has ended so, and its folder if it has one."""
+    """The run that has ended so, and its folder if it has one. The worker of the result is given
+    up.
+    """
     assert (worker := result.worker) is not None and (record := result.record) is not None
     columns = dict(columns_of(worker, record.id_types))
     context = columns.pop("tau")
+    program = worker.program
+    worker.release()
     return Run(
         record,
-        worker.program,
+        program,
         History.of(result.records),
         {name: Vertices(each) for name, each in columns.items()},
         context,
@@ -117,38 +127,3 @@ def _check_file(program: Program, options: RunOptions) -> None:
             do=f"write it to a file and import it from there, or leave workers={options.workers} "
             "out: one process uses all cores",
         )
-
-
-def _elsewhere(
-    program: Program,
-    data: Any,
-    test: Any,
-    options: RunOptions,
-    on: Any,
-    machines: int,
-    progress: bool | Watcher | None,
-) -> Run:
-    """A run on machines that an engine places. Its folder comes back, and is loaded."""
-    from tux.backends.run import error_told
-    from tux.backends.run import run as run_on
-
-    told: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="tux-") as folder, watching(progress) as watch:
-        out = Path(folder, "run") if options.out is None else Path(options.out)
-
-        def warn(line: str) -> None:
-            told.append(line)
-            watch.say(line)
-
-        options = replace(options, out=out)
-        code = run_on(
-            program, data, test, options, on=on, machines=machines, say=watch.say, warn=warn
-        )
-        if code:
-            error = error_told(told, code)
-            if not isinstance(error, Interrupted) or not Path(out, "model").is_dir():
-                raise error
-        found = load(out)
-        if out.parent == Path(folder):
-            found.folder = None
-        return found

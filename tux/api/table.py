@@ -11,6 +11,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING
+from tux.arrays.given import NANOSECONDS
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.arrays.ragged import Lists
@@ -19,6 +20,7 @@ from tux.base.text import closest, plural
 
 ROWS = 10  # that are shown of a longer table
 WIDTH = 100  # characters of a line that shows a row
+EXACT = 2**53  # up to which floats are the whole numbers that they stand for
 FEW = 3  # numbers that are shown of a longer vector
 
 
@@ -156,8 +158,10 @@ class Vertices(Table):
         rows = self.positions(asked)
         if (rows < 0).any():
             first = np.asarray(asked)[int(np.argmax(rows < 0))]
-            many = plural(int((rows < 0).sum()), "id") + " of these; the first is "
-            raise DataError(f"no vertex has {'the id ' if one else many}{first!s}")
+            what = f"no vertex has the id {first!s}"
+            if (many := int((rows < 0).sum())) > 1:
+                what = f"{many:,} of these ids are of no vertex; the first is {first!s}"
+            raise DataError(what, do="ids has those of all vertices")
         taken = {name: _taken(column, rows) for name, column in self._columns.items()}
         return {name: column[0] for name, column in taken.items()} if one else Vertices(taken)
 
@@ -167,6 +171,10 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
     are compared as the readers of files do it: 7 is "7".
     """
     asked = np.asarray(ids) if len(ids) else np.empty(0, np.int64)
+    if among.dtype.kind in "iuT" and asked.dtype.kind == "f":  # as pandas makes integers
+        whole = (np.abs(asked) <= EXACT) & (asked == np.floor(asked))
+        found = positions(among, np.where(whole, asked, 0).astype(np.int64))
+        return np.where(whole, found, -1)
     if among.dtype.kind in "iuT" and asked.dtype.kind in "iuUTO":
         values = among
         if among.dtype.kind in "iu":
@@ -174,17 +182,25 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
             values = among.astype(np.uint64 if large else np.int64, copy=False)
         return Ids(values).encode(asked).astype(np.int64)
     none = np.full(len(asked), -1, np.int64)
-    inexact = asked.dtype.kind == "f" and among.dtype.kind != "f"
+    inexact = asked.dtype.kind == "f" and among.dtype.kind != "f"  # as dates are
     if not len(among) or among.dtype == STRING or inexact:
         return none
+    dates = among.dtype.kind == "M"
     try:
-        asked = asked.astype(among.dtype)
+        if dates and asked.dtype.kind == "O":  # those of Python and pandas
+            asked = asked.astype(NANOSECONDS)
+        elif dates != (asked.dtype.kind == "M") and asked.dtype.kind not in "UT":
+            return none
+        sought = asked.astype(among.dtype)
     except (TypeError, ValueError):
         return none
     order = np.argsort(among, kind="stable")
-    at = np.searchsorted(among, asked, sorter=order).clip(max=len(among) - 1)
+    at = np.searchsorted(among, sought, sorter=order).clip(max=len(among) - 1)
     found = order[at]
-    return np.where(among[found] == asked, found, -1).astype(np.int64)
+    same = among[found] == sought
+    if asked.dtype.kind in "Miuf":  # what was rounded to a type of less precision is another one
+        same &= sought == asked
+    return np.where(same, found, -1).astype(np.int64)
 
 
 def html_table(columns: Mapping[str, Any], rows: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tux.runs.recommend import similar as nearest_rows
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""
 
+KNOWN = 3  # ids that an error about an unknown one names
+
 
 def recommend(
     model: Trained,
@@ -35,7 +38,7 @@ def recommend(
     first, second = (vertices[kind] for kind in program.edge.ends)
     rows = _rows(first, users, program.edge.ends[0])
     seen = None if exclude is None else _seen(exclude, model, len(first), len(second))
-    places, scores = factors.best(rows, n, seen)
+    places, scores = factors.best(rows, whole(n), seen)
     return _ranked(user, first.ids[rows], item, second.ids, places, {model.stage.name: scores})
 
 
@@ -55,9 +58,17 @@ def similar(
         raise UsageError(f"the model has no vectors {field!r}", do=do)
     kind, name = vectors[field]
     rows = _rows(vertices[kind], ids, kind)
-    places, cosines = nearest_rows(fields[kind][name], rows, n)
+    places, cosines = nearest_rows(fields[kind][name], rows, whole(n))
     known = vertices[kind].ids
     return _ranked(kind, known[rows], "similar", known, places, {"cosine": cosines})
+
+
+def whole(n: Any) -> int:
+    """How many are asked for. UsageError for what is no whole number."""
+    try:
+        return index(n)
+    except TypeError:
+        raise UsageError(f"the best {n!r} are asked for", do="give a whole number") from None
 
 
 def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
@@ -73,8 +84,9 @@ def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
         what = f"the {kind} {first!s}"
         if len(unknown) > 1:
             what = f"{plural(len(unknown), kind)}; the first is {first!s}"
-        do = f"vertices[{kind!r}].ids has those that the model knows"
-        raise DataError(f"training has not seen {what}", do=do)
+        known, more = vertices.ids[:KNOWN], len(vertices) - KNOWN
+        told = ", ".join(map(str, known)) + (f" and {plural(more, 'other')}" if more > 0 else "")
+        raise DataError(f"training has not seen {what}", do=f"the model knows {told}")
     return rows
 
 

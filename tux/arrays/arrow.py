@@ -99,10 +99,26 @@ class ColumnPieces:
         self._pieces = []
         return column
 
+    def integer_bounds(self) -> tuple[int, int] | None:
+        """The least and the largest id, if all pieces hold signed integers."""
+        arrays = [piece for piece in self._pieces if isinstance(piece, np.ndarray)]
+        if len(arrays) < len(self._pieces) or any(piece.dtype.kind != "i" for piece in arrays):
+            return None
+        some = [piece for piece in arrays if len(piece)]
+        return (
+            (min(int(piece.min()) for piece in some), max(int(piece.max()) for piece in some))
+            if some
+            else None
+        )
+
+    def taken(self) -> list[np.ndarray]:
+        """The pieces, which are arrays; it gives them up."""
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
     def pieced(self) -> Pieced:
         """The numbers of a column of numbers, piece by piece; it gives each up as it is taken."""
-        pieces, self._pieces = self._pieces, []
-        return Pieced(np.dtype(self.kind), self.rows, drained(pieces))
+        return Pieced(np.dtype(self.kind), self.rows, drained(self.taken()))
 
     def _wait(self, at: int) -> None:
         self._waiting.append(at)

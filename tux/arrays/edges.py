@@ -120,6 +120,14 @@ class EdgeData:
                     )
                 _finite(name, kind, values)
 
+    def bare(self) -> EdgeData:
+        """The same without the edges: what is known of the vertices, and of the reading."""
+        none = np.empty(0, np.int32)
+        fields = {
+            name: np.empty((0, *each.shape[1:]), each.dtype) for name, each in self.fields.items()
+        }
+        return replace(self, src=none, dst=none, fields=fields)
+
     def behind(self, kind: str, known: Ids) -> EdgeData:
         """The same edges, of which the vertices of type `kind` are other ones than `known`: their
         indices, and new ids, follow those.
@@ -146,6 +154,29 @@ class EdgeData:
             end: getattr(self, end) + np.int32(len(known)) for end, of in at.items() if of == kind
         }
         return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
+
+    def against(self, known: Mapping[str, Ids]) -> EdgeData:
+        """The same edges with the indices of the `known` ids, by vertex type, and with new ids
+        after them, as `of` makes them: so that indices mean the same in both. Edges that have been
+        made so are not changed.
+
+        Where indices change, `vertex_fields` of the type are left out: they may not tell of all
+        that are known.
+        """
+        at = dict(zip(("src", "dst"), self.ends, strict=True))
+        changed: dict[str, Any] = {
+            "ids": {**self.ids},
+            "unseen": {**self.unseen},
+            "vertex_fields": {**self.vertex_fields},
+        }
+        for kind in dict.fromkeys(self.ends):
+            if kind not in known or self.ids[kind].begin_with(known[kind]):
+                continue
+            changed["ids"][kind], place = known[kind].extend(self.ids[kind].values)
+            changed["unseen"][kind] = len(changed["ids"][kind]) - len(known[kind])
+            changed["vertex_fields"].pop(kind, None)
+            changed |= {end: place[getattr(self, end)] for end, of in at.items() if of == kind}
+        return replace(self, **changed)
 
     def __len__(self) -> int:
         return len(self.src)

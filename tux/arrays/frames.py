@@ -38,8 +38,12 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
 
     Raises `DataError` for a table whose columns cannot be told.
     """
+    if index and _is_indexed(data):  # as groupby and stack make them
+        data = data.to_frame("value" if data.name is None else data.name)
     if _is_pandas(data):
         return _of_pandas(data, index=index)
+    if len(getattr(data, "shape", (0, 0))) == 1 and has_arrow(data):  # a Series is one column
+        return None
     if hasattr(data, "__arrow_c_stream__"):
         return _of_stream(data)
     if hasattr(data, "__arrow_c_array__"):
@@ -55,6 +59,8 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
         return None
     if isinstance(data, Mapping):
         return _of_columns({str(name): column for name, column in data.items()}, "the columns")
+    if isinstance(data, list):
+        return _of_rows(data)
     return _of_columns(list(data), "the columns") if isinstance(data, tuple) and data else None
 
 
@@ -101,6 +107,14 @@ def held_dates(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
 def _is_pandas(data: Any) -> bool:
     library = type(data).__module__.partition(".")[0]
     return library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc")
+
+
+def _is_indexed(data: Any) -> bool:
+    """Whether an object is a Series of pandas whose index has a name for each of several levels."""
+    library, names = type(data).__module__.partition(".")[0], getattr(data, "index", data)
+    if library != "pandas" or not hasattr(data, "to_frame") or not hasattr(data, "iloc"):
+        return False
+    return len(names.names) > 1 and None not in names.names
 
 
 def _of_pandas(data: Any, *, index: bool) -> Frame:
@@ -163,6 +177,37 @@ def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
     return Frame(what, names, titled, batches)
 
 
+def _of_rows(rows: list[Any]) -> Frame | None:
+    """A list of tuples, of which each is a row, or of dicts by the names of columns; None of
+    anything else. Numbers of numpy and of Python may stand in one column.
+    """
+    what = called(rows)
+    if not rows:
+        raise DataError(f"{what} holds no row", do="Give one row at least.")
+    if all(isinstance(row, Mapping) for row in rows):
+        if other := next((row for row in rows if row.keys() != rows[0].keys()), None):
+            raise DataError(
+                f"rows have several sets of columns: {', '.join(map(str, rows[0]))}, and "
+                f"{', '.join(map(str, other))}",
+                where=what,
+                do="Give all rows the same columns; None stands for a value that is missing.",
+            )
+        return _of_columns({str(name): [row[name] for row in rows] for name in rows[0]}, what)
+    if not all(isinstance(row, tuple | list | np.ndarray) and np.ndim(row) == 1 for row in rows):
+        return None
+    if len(lengths := {len(row) for row in rows}) > 1:
+        told = " and ".join(map(str, sorted(lengths)))
+        raise DataError(
+            f"the rows of a list have several lengths: {told}", do="Give rows of one length."
+        )
+    return _of_columns([[_plain_number(x) for x in each] for each in zip(*rows, strict=True)], what)
+
+
+def _plain_number(value: Any) -> Any:
+    """A number of numpy as one of Python, which pyarrow takes together with others."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _column(values: Any) -> Any:
     """A column of any library as an Arrow array."""
     import pyarrow as pa
@@ -177,8 +222,20 @@ def _column(values: Any) -> Any:
         if values.dtype.kind == "T":
             return pa.array(values.tolist(), pa.large_string(), from_pandas=True)
         if values.dtype.kind != "O":
-            return pa.array(values)
-    return pa.array(values, from_pandas=True)
+            return pa.array(_known_to_arrow(values))
+    try:
+        return pa.array(values, from_pandas=True)
+    except OverflowError:  # integers of Python beyond int64
+        return pa.array(values, pa.uint64(), from_pandas=True)
+
+
+def _known_to_arrow(values: np.ndarray) -> np.ndarray:
+    """The same array, in the byte order of this machine; dates and times in a unit of Arrow."""
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    if values.dtype.kind != "M":
+        return values
+    unit = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}.get(np.datetime_data(values.dtype)[0])
+    return values.astype(f"M8[{unit}]") if unit else values
 
 
 def _aligned(columns: list[Any]) -> Iterator[list[Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING, Coded, Column
+from tux.arrays.arrow import STRING, Coded, Column, ColumnPieces
 from tux.arrays.integers import LAST, distinct, of_python
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
@@ -46,8 +46,8 @@ class Ids:
     def of(cls, column: Any) -> tuple[Ids, np.ndarray]:
         """Ids in ascending order and each row's index, (m,) int32.
 
-        `column` is an array or list of integers or of strings, or `Coded`. Raises `DataError` for
-        anything else.
+        `column` is an array or list of integers or of strings, `Coded`, or `ColumnPieces`, which
+        are given up. Raises `DataError` for anything else.
         """
         ids, (codes,) = cls.over([column])
         return ids, codes
@@ -90,6 +90,13 @@ class Ids:
         """
         ids, (codes,) = Ids.over([column], self)
         return ids, codes
+
+    def begin_with(self, known: Ids) -> bool:
+        """Whether the `known` ids have the same indices here."""
+        if self is known:
+            return True
+        mine, theirs = _alike(self.values[: len(known)], known.values)
+        return np.array_equal(mine, theirs)
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """The ids of indices, in the shape of `codes`. Raises IndexError for an index, such as
@@ -139,6 +146,8 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values of a column, ascending, and each row's place among them: int32, and
     nobody else's array.
     """
+    if isinstance(column, ColumnPieces):
+        return _distinct_of_pieces(column)
     if isinstance(column, Coded):
         values, rank = np.unique(_whole(_checked(column.values)), return_inverse=True)
         return values, looked_up(rank.astype(np.int32), column.codes)
@@ -152,6 +161,19 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
     return _distinct(arrow.encode(array))
 
 
+def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
+    """`_distinct`, which gives the pieces up; those of a long column of integers of a narrow range
+    are not put together.
+    """
+    if column.rows >= LONG and (bounds := column.integer_bounds()):
+        low, high = bounds
+        if high - low <= column.rows:
+            from tux.arrays.ranks import ranked  # which needs the compiler
+
+            return ranked(column.taken(), low, high)
+    return _distinct(column.whole())
+
+
 def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
     nothing is sorted.
@@ -159,7 +181,7 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     if len(array) >= LONG:
         from tux.arrays.ranks import ranked  # which needs the compiler
 
-        return ranked(array, low, high)
+        return ranked([array], low, high)
     present = np.zeros(high - low + 1, np.bool_)
     places = array.astype(np.int64) - low
     present[places] = True

@@ -6,8 +6,8 @@ import numpy as np
 
 from tux.base.parallel import slices, spread
 
-CHUNK = 1 << 18
-"""Entries looked up at a time, so that numpy's 64-bit copies of indices stay small."""
+CHUNK = 1 << 15
+"""Entries looked up at a time, so that numpy's 64-bit copies of indices stay in the cache."""
 
 
 def looked_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

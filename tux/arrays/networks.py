@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
+from tux.arrays.frame_columns import fitting, unfit
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 
@@ -90,7 +91,8 @@ def from_networkx(
         for name, column in values.items():
             column.extend([_attribute(u, v, attributes, name, weight)] * (1 + twice))
     columns = {
-        name: np.array(column, kinds.get(name, np.float32)) for name, column in values.items()
+        name: _numbers(name, column, kinds.get(name, np.dtype(np.float32)))
+        for name, column in values.items()
     }
     return EdgeData.of(
         ends,
@@ -125,6 +127,24 @@ def _attribute(
     if name not in attributes:
         raise DataError(f"edge {u!r} - {v!r} has no attribute {name!r}")
     return attributes[name]
+
+
+def _numbers(name: str, column: list[Any], kind: np.dtype) -> np.ndarray:
+    """An attribute of edges as numbers of a kind. DataError for one that the kind cannot hold."""
+    try:
+        given = np.array(column)
+        given = given if given.dtype.kind in "biuf" else np.array(column, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the attribute {name!r} of edges is not always a number", do="Give each edge a number."
+        ) from None
+    values, bad = fitting(given, kind)
+    if bad is not None:
+        raise DataError(
+            f"the attribute {name!r} of an edge is {unfit(given[bad][0], kind)}",
+            do="Give numbers that the program's field can hold.",
+        )
+    return values
 
 
 def _column(nodes: list[Any]) -> np.ndarray:

@@ -73,6 +73,10 @@ def read_npz(
                     arrays[name] = _array(file, info.file_size, where, most)
             return arrays
     except DAMAGED as error:
+        if not os.fspath(path).lower().endswith(".npz"):  # it may be packed text, too
+            raise DataError(
+                f"{path} is no readable zip file ({error})", do="Fetch or write the file again."
+            ) from None
         raise DataError(
             f"{path} is no readable .npz file ({error})",
             do="Write it again, as numpy.savez or scipy.sparse.save_npz does.",

@@ -7,7 +7,9 @@ and a file need not have the usual ending.
 
 from __future__ import annotations
 
+import difflib
 import os
+from itertools import islice
 from typing import IO, Any
 
 from tux.arrays.piped import STANDARD, openable, opened, readable
@@ -21,6 +23,7 @@ MAGIC = {
 }
 XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
 ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
+LOOKED_AT = 10_000  # names of a folder among which one like a wrong one is looked for
 ENCRYPTED = 1  # a bit of a zip member's flags
 
 
@@ -33,10 +36,23 @@ def head_of(path: str | os.PathLike[str], size: int) -> bytes:
             return bytes(file.read(size))
     except FileNotFoundError:
         raise DataError(
-            f"no such file: {path}", do="Check the name, and the folder you are in."
+            f"no such file: {path}",
+            do=f"{_guess(path)}Check the name, and the folder you are in.",
         ) from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _guess(path: str | os.PathLike[str]) -> str:
+    """``Did you mean X?`` for the file of the same folder that is called most like it."""
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [each.name for each in islice(entries, LOOKED_AT) if each.is_file()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(name, names, 1, 0.8)
+    return f"Did you mean {os.path.join(folder, near[0])}? " if near else ""
 
 
 def packing(head: bytes) -> str | None:
@@ -61,9 +77,10 @@ def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
         return False
     try:
         with zipfile.ZipFile(readable(path)) as archive:
-            return all(name.endswith(".npy") for name in archive.namelist())
+            names = archive.namelist()
     except _zip_faults():
         return True  # damaged, which reading it will tell
+    return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:

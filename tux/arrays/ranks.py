@@ -4,8 +4,11 @@ all threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from tux.arrays.pieced import drained
 from tux.base.parallel import slices, spread
 from tux.partition.compiled import compiled
 
@@ -23,17 +26,41 @@ def _look_up(column, low, rank, out):  # type: ignore[no-untyped-def]
         out[i] = rank[column[i] - low]
 
 
-def ranked(column: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of `column` (m,), which are from `low` to `high`, ascending, and each
-    row's place among them, (m,) int32. A table of the range, of 5 bytes a value, is used.
+def ranked(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a column (m,) in pieces, which are from `low` to `high`, ascending,
+    and each row's place among them, (m,) int32. The list is emptied, so that a piece can be given
+    back when its places are known. A table of the range, of 5 bytes a value, is used.
     """
-    column = column.astype(np.int64 if column.itemsize == 8 else np.int32, order="C", copy=False)
-    column = column.view()
-    column.flags.writeable = False  # one kind of array is one compilation
-    pieces = slices(len(column))
-    present, codes = np.zeros(high - low + 1, np.bool_), np.empty(len(column), np.int32)
-    spread(lambda piece: _mark(column[piece], low, present), pieces)
+    present, codes = np.zeros(high - low + 1, np.bool_), np.empty(sum(map(len, pieces)), np.int32)
+    for each in pieces:
+        _spread(_mark, _plain(each), low, present)
     rank = np.cumsum(present, dtype=np.int32)
     rank -= 1
-    spread(lambda piece: _look_up(column[piece], low, rank, codes[piece]), pieces)
+    done = 0
+    for each in drained(pieces):
+        _spread(_look_up, _plain(each), low, rank, codes[done : done + len(each)])
+        done += len(each)
     return np.flatnonzero(present) + low, codes
+
+
+def _spread(
+    work: Callable[..., None],
+    column: np.ndarray,
+    low: int,
+    table: np.ndarray,
+    out: np.ndarray | None = None,
+) -> None:
+    """Do a work on a column by all threads; each writes its rows of `out`, if there is one."""
+
+    def some(rows: slice) -> None:
+        work(column[rows], low, table, *(() if out is None else (out[rows],)))
+
+    spread(some, slices(len(column)))
+
+
+def _plain(column: np.ndarray) -> np.ndarray:
+    """The same integers as one of two kinds of array: each is one compilation."""
+    plain = column.astype(np.int64 if column.itemsize == 8 else np.int32, order="C", copy=False)
+    plain = plain.view()
+    plain.flags.writeable = False
+    return plain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +38,9 @@ NOTICED = 90.0
 SIGN = 2.0
 """Seconds after which a machine that still writes its rows is asked for a sign of life."""
 
+REACHED = 10.0
+"""Seconds in which the address of a cluster must answer."""
+
 LOOK = 0.2
 """Seconds between two looks at what Ray has placed."""
 
@@ -49,6 +54,31 @@ def library() -> Any:
     except ImportError:
         raise UsageError("ray is not installed here", do="pip install 'tux[ray]'") from None
     return ray
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Connect this process to the cluster at HOST:PORT, which $RAY_ADDRESS names; to one that runs
+    here, or a new one, if it names none. UsageError if that cannot be.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:  # Ray would try for minutes, and not hear Ctrl-C
+            socket.create_connection((host, int(port)), REACHED).close()
+        except (OSError, OverflowError) as error:
+            raise UsageError(
+                f"no Ray cluster answers at {address}: {error}",
+                where="RAY_ADDRESS",
+                do="start one there (ray start --head), correct RAY_ADDRESS, or unset it",
+            ) from None
+    try:
+        ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise UsageError(
+            f"Ray does not connect: {cause(error)}",
+            where=f"RAY_ADDRESS={address}" if address else "the cluster that Ray found here",
+            do="see that it runs (ray status), with the same versions of Ray and Python; if it "
+            "asks for a token, set RAY_AUTH_MODE=token",
+        ) from None
 
 
 class Place:
@@ -111,7 +141,7 @@ class Ray(Backend):
         """See `Backend`."""
         ray, self._wanted = self._ray, wanted
         if not ray.is_initialized():
-            ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
+            _connect(ray, os.environ.get("RAY_ADDRESS", ""))
             self._connected = True
         if (missing := self._missing()) is not None:
             wanted.say(f"wait for Ray: {missing}")

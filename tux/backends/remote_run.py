@@ -16,7 +16,7 @@ import tux
 from tux.backends.contract import FOLDER, Backend, Order, Rows
 from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
-from tux.base.disk import check_new
+from tux.base.disk import check_new, check_writable
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
 from tux.program import sources
@@ -58,6 +58,7 @@ class RemoteRun:
     held: Mapping[str, Any] = field(default_factory=dict)
     # the same of TRAIN for each machine, by rank, where each gets a share of the rows
     dealt: Sequence[Any] = ()
+    json: bool = False  # whether machine 0 tells how it goes on as lines of JSON
 
     def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
         """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
@@ -68,6 +69,8 @@ class RemoteRun:
             words.append(f"--out={self.out if self.is_shared else f'{FOLDER}/{OUT}'}")
         if rank == 0 and resumes:
             words = ["run", "--resume", str(self.out), f"--timeout={math.ceil(self.deadline)}"]
+        if rank == 0 and self.json:
+            words.append("--json")
         words += ["--nnodes", str(self.machines), "--node-rank", str(rank), "--rdzv", meeting]
         columns = shutil.get_terminal_size((COLUMNS, 24)).columns
         files = dict(self.files)
@@ -94,10 +97,12 @@ def remote_run(
     options: RunOptions,
     machines: int,
     backend: Backend,
+    *,
+    json: bool = False,
 ) -> RemoteRun:
     """The run of a program on so many machines of a back-end. A worker has one thread where nothing
     else is said, as the machines' cores are not known. UsageError for what cannot be run elsewhere,
-    and DataError for rows that cannot be computed.
+    DiskError for a folder that cannot be made here, and DataError for rows that cannot be computed.
     """
     options.of(program)
     if options.place is not None:
@@ -105,6 +110,7 @@ def remote_run(
     out = Path(options.out).absolute() if options.out is not None else None
     if out is not None:
         check_new(out)
+        check_writable(out)  # it is brought back at the end, when it is too late to say so
     threads, source = options.threads or 1, sources.of(program)
     files: dict[str, bytes] = {}
     app, folder = source.name, ""
@@ -139,6 +145,7 @@ def remote_run(
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],
+        json=json,
         rows=rows,
         held=held,
         dealt=dealt,

@@ -7,9 +7,12 @@ machine. Spark does not start a barrier stage again that has lost a task; the dr
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -20,10 +23,14 @@ from tux.backends.remote_run import TEST, TRAIN
 from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
 from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
+from tux.base.text import plural
 from tux.runs.machine_share import MachineShare
 
 PAUSE = 1.0
 """Seconds between two looks at what Spark has."""
+
+NO_JAVA = "JAVA_GATEWAY_EXITED"
+"""What pyspark reports where the process of Spark has ended before it could be used."""
 
 PATIENCE = 30.0
 """Seconds in which a stage ends that is to end."""
@@ -73,22 +80,26 @@ class Spark(Backend):
 
     def close(self) -> None:
         """See `Backend`."""
-        self._end_stage()
+        with _unless_gone():
+            self._end_stage()
         session, self._session = self._session, None
         if session is not None and self._owns:
-            session.stop()
+            with _unless_gone():
+                session.stop()
 
     def _end_stage(self) -> None:
         calls, stage = self._calls, self._stage
         self._calls = self._stage = None
         if calls is not None:
-            calls.leave()
-            if stage is not None:
-                stage.join(PATIENCE / 3)  # those that are well leave by themselves
-                if stage.is_alive():
-                    self._session.sparkContext.cancelJobGroup(self._group)
-                    stage.join(PATIENCE)
-            calls.close()
+            try:
+                calls.leave()
+                if stage is not None:
+                    stage.join(PATIENCE / 3)  # those that are well leave by themselves
+                    if stage.is_alive():
+                        self._session.sparkContext.cancelJobGroup(self._group)
+                        stage.join(PATIENCE)
+            finally:
+                calls.close()
 
     def _await_slots(self, wanted: Wanted, limit: float) -> None:
         """Wait until Spark has as many slots as there are machines, be they free or not. Spark
@@ -97,7 +108,8 @@ class Spark(Backend):
         told = False
         while (slots := self._slots(wanted)) < wanted.machines:
             what = (
-                f"Spark has {slots} slots of {wanted.cores} cores, and {wanted.machines} are needed"
+                f"Spark has {plural(slots, 'slot')} of {plural(wanted.cores, 'core')}, and "
+                f"{wanted.machines} are needed"
             )
             if time.monotonic() > limit:
                 raise DeadlinePassed(
@@ -165,9 +177,9 @@ class Spark(Backend):
             if time.monotonic() - calls.moved > wanted.deadline:
                 raise DeadlinePassed(
                     f"{len(there)} of {wanted.machines} machines are there; Spark has "
-                    f"{self._slots(wanted)} slots, which other jobs may use",
+                    f"{plural(self._slots(wanted), 'slot')}, which other jobs may use",
                     where=f"the wait for the tasks of a barrier stage, {wanted.deadline:.0f} s",
-                    do="end other jobs of the application, or wait for them",
+                    do="end other jobs of the application, or wait longer: --timeout SECONDS",
                 )
             time.sleep(0.05)
         if frames := _frames(wanted):
@@ -250,12 +262,35 @@ def _session(given: Any) -> tuple[Any, bool]:
     except ImportError:
         raise UsageError("pyspark is not installed", do="pip install 'tux[spark]'") from None
     except Exception as error:
+        told = str(error)
         raise UsageError(
-            f"no Spark session: {reason(str(error))}",
-            do="start tux with spark-submit, or name spark.master in spark-defaults.conf",
+            f"no Spark session: {reason(told)}",
+            do="install Java 17 or newer, and put java on the PATH or its folder into JAVA_HOME"
+            if NO_JAVA in told and not _has_java()
+            else "start tux with spark-submit, or name spark.master in spark-defaults.conf",
         ) from None
     _refuse_connect(session)
     return session, is_new
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Do the body as far as the process of Spark is still there. A signal to all processes of a
+    command, as SIGTERM often is, ends that one too, and with it all that is to be ended here.
+    """
+    try:
+        yield
+    except OSError:
+        return
+    except Exception as error:
+        if not type(error).__module__.startswith("py4j"):
+            raise
+
+
+def _has_java() -> bool:
+    """Whether there is a program that Spark would take for Java."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
 
 
 def _refuse_connect(one: Any) -> None:

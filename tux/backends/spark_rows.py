@@ -51,7 +51,8 @@ class DataFrame(Rows):
         except Exception as error:
             raise DataError(
                 f"the DataFrame cannot be computed: {reason(str(error))}",
-                do="see that its own count() works",
+                do="see that its own count() works, and that tux is installed in the Python of "
+                "each node, which PYSPARK_PYTHON names",
             ) from None
 
     def shares(self, machines: int) -> Sequence[Any]:

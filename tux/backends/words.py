@@ -67,7 +67,8 @@ def _path(value: Any) -> str:
     if not isinstance(value, str | os.PathLike):
         raise UsageError(
             f"{type(value).__name__} is in the memory of this process, which machines do not share",
-            do="write it to a file that each machine can read, and name the file",
+            do="write it to a file that each machine can read, and name the file; or give rows "
+            "that the engine holds: a ray.data.Dataset, a DataFrame of Spark",
         )
     text = os.fspath(value)
     if text == STANDARD:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 
-M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # of mallopt(3)
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of mallopt(3)
 LARGE = 1 << 20
 """Bytes of a block that is worth a mapping of its own."""
+FREE = 1 << 24
+"""Bytes of smaller blocks that a pool keeps when they are freed: memory that comes from the system
+anew costs more than what is done with a block that fits the cache.
+"""
 ARENAS = 2
 """Pools of the C library, which else has eight for each processor core."""
 
@@ -25,4 +29,5 @@ def give_back_early() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, LARGE)
+        mallopt(M_TRIM_THRESHOLD, FREE)
         mallopt(M_ARENA_MAX, ARENAS)

@@ -168,6 +168,15 @@ def check_folder(path: str | os.PathLike[str]) -> None:
         )
 
 
+def check_writable(folder: Path) -> None:
+    """DiskError if a new folder cannot be made under that name; those above it are made."""
+    part = beside(folder)
+    with writing(folder):
+        make_folder(folder.parent)
+        part.mkdir()
+        part.rmdir()
+
+
 def check_new(folder: Path, but: Collection[str] = ()) -> None:
     """UsageError for an output folder that is a file, or has something in it besides `but`."""
     if folder.exists() and not folder.is_dir():

@@ -64,8 +64,8 @@ def handle_ending() -> Callable[[], None]:
     before: dict[int, object] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in ENDING}
-    if _interrupt not in before.values():
-        _received.clear()
+    outermost = bool(before) and _interrupt not in before.values()
+    if outermost:
         _raised[0] = float("-inf")
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
@@ -74,6 +74,8 @@ def handle_ending() -> Callable[[], None]:
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        if outermost:  # what comes later in this process was not asked to end
+            _received.clear()
 
     return restore
 

@@ -5,6 +5,8 @@ Heavy imports stand inside the functions: see `tux.cli.main`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError, TuxError, UsageError
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
     from tux.program.program import Program
     from tux.program.sources import Source
+    from tux.runs.json_lines import JsonLines
     from tux.runs.options import RunOptions
     from tux.runs.session import Result
+    from tux.runs.watcher import Watcher
 
 FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
 SHOWN = 20  # rows of a table
@@ -94,14 +98,13 @@ def _train(source: Source, argv: list[str]) -> int:
         from tux.cli.verify import verified
 
         return verified(program, args.data, args.test, options)
-    with show.watcher() as watch:
+    with _watching(args) as watch:
         chosen = ", ".join(
             f"{name} {value}" for name, value in program.parameters.items() if value != ""
         )
         watch.say(f"{argv[0]}: {chosen or 'no parameters'}; seed {args.seed}")
         result = run(program, args.data, args.test, options, watch)
-    if result.worker is not None:
-        _tell(result, args.out)
+    _tell(result, args.out, args)
     return 0
 
 
@@ -119,7 +122,7 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
     from tux.backends.run import run
 
     def warned(line: str) -> None:
-        show.phase(f"go on by {args.on}")  # perhaps without it
+        show.phase(f"wait for machines of {args.on}")  # perhaps no longer
         streams.tell(f"{line}\n")
 
     show.phase(f"place machines by {args.on}")
@@ -131,15 +134,33 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         options,
         on=args.on,
         machines=args.nnodes or 1,
-        say=show.say,  # machine 0 tells itself what it does
+        # machine 0 tells itself what it does
+        say=_json_lines().pass_on if args.json else show.say,
         warn=warned,
+        json=args.json,
     )
+
+
+@contextmanager
+def _watching(args: Any) -> Iterator[Watcher]:
+    """Who is told how the run goes on: people, or another program."""
+    if args.json:
+        yield _json_lines()
+        return
+    with show.watcher() as watch:
+        yield watch
+
+
+def _json_lines() -> JsonLines:
+    from tux.runs.json_lines import JsonLines
+
+    return JsonLines(show.line)
 
 
 def _resume_flags() -> Flags:
     """The flags of a run that goes on."""
     from tux.cli.flags import Flags, at_least
-    from tux.cli.run_flags import several_machines
+    from tux.cli.run_flags import as_json, several_machines
 
     flags = Flags(
         "tux run",
@@ -174,6 +195,7 @@ def _resume_flags() -> Flags:
         "begun]",
     )
     add("--app", metavar="FILE.py", help="where the program is now, if its file has moved")
+    as_json(flags)
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
     )
@@ -201,7 +223,7 @@ def _resume(argv: list[str]) -> int:
     from tux.runs.session import resume
 
     place = _place(args)
-    with show.watcher() as watch:
+    with _watching(args) as watch:
         result = resume(
             args.resume,
             epochs=args.epochs,
@@ -213,8 +235,7 @@ def _resume(argv: list[str]) -> int:
             app=args.app,
             watch=watch,
         )
-    if result.worker is not None:
-        _tell(result, args.resume)
+    _tell(result, args.resume, args)
     return 0
 
 
@@ -273,8 +294,14 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
     )
 
 
-def _tell(result: Result, out: str | None) -> None:
-    """The lines at a run's end: its tables, what it has found, and where it is."""
+def _tell(result: Result, out: str | None, args: Any) -> None:
+    """The lines at a run's end: its tables, what it has found, and where it is; none on a machine
+    other than the first.
+    """
+    if result.worker is None:
+        return
+    if args.json:
+        return _json_lines().end(result.results)
     from tux.cli.info import model_epoch, scores
     from tux.runs.sizes import left_out
 
@@ -290,7 +317,7 @@ def _tell(result: Result, out: str | None) -> None:
     if "best" in result.results:
         show.say(f"the model is that of {model_epoch(result.results)}")
     end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"
-    show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
+    return show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
 
 
 def _cell(value: Any) -> str:

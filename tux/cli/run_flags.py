@@ -51,6 +51,7 @@ def run_flags(source: Source, app: str) -> Flags:
     flags.section("other").add_argument("--verify", action="store_true", help=verify)
     explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
     flags.section("other").add_argument("--explain", action="store_true", help=explain)
+    as_json(flags)
     add_parameters(flags, program, own)
     return flags
 
@@ -299,6 +300,12 @@ def _workers(flags: Flags) -> None:
         help="have --nnodes machines of this engine found, and the command started on each; local: "
         "processes here [--threads is 1 by default]",
     )
+
+
+def as_json(flags: Flags) -> None:
+    """For whom the run tells how it goes on."""
+    text = "tell how the run goes on as lines of JSON, for other programs"
+    flags.section("other").add_argument("--json", action="store_true", help=text)
 
 
 def several_machines(flags: Flags, machines: str) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "beside",
     "fail",
     "grid",
+    "line",
     "number",
     "pairs",
     "phase",
@@ -49,6 +50,14 @@ def say(text: str) -> None:
     phase("")
     with streams.results():
         sys.stdout.write(f"{_fitted(text, sys.stdout)}\n")
+        sys.stdout.flush()
+
+
+def line(text: str) -> None:
+    """One line for other programs, as it is also on a terminal."""
+    phase("")
+    with streams.results():
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
 

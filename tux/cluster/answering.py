@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable
 
 from tux.base.errors import Refused
+from tux.base.text import one_line
 from tux.cluster import heartbeat, joining
-from tux.cluster.control import Control, Join, NotYet, ReadWhole
+from tux.cluster.control import Bye, Control, Join, NotYet, ReadWhole
+from tux.cluster.refusals import AGAIN, MOST_ENDED
 from tux.cluster.wire import Sockets
 from tux.protocol.frames import LARGEST
 
@@ -29,6 +31,7 @@ class Answering:
 
     def __init__(self, address: str, secret: bytes | None, *, loaded: bool = False) -> None:
         self.answered = 0
+        self.ended: dict[str, str] = {}  # what machines say that end before they join, by address
         shared = secret or address.encode()
         self._answers: dict[int, Control] = {
             joining.number(shared, b""): NotYet(),
@@ -55,8 +58,14 @@ class Answering:
 
     def _answer(self) -> None:
         while (frames := self._sockets.receive()) is not None:
-            for meeting, control in self._answers.items() if self._works else ():
-                if isinstance(join := joining.heard(frames, meeting), Join):
+            for meeting, control in self._answers.items():
+                if not isinstance(join := joining.heard(frames, meeting), Join):
+                    continue
+                if join.leaves and not join.nonce:
+                    if len(self.ended) < MOST_ENDED:
+                        self.ended[join.address] = one_line(join.lost)
+                    joining.answer(self._sockets, join, Bye(), meeting)
+                elif self._works:
                     joining.answer(self._sockets, join, control, meeting)
                     self.answered += 1
 
@@ -71,23 +80,33 @@ class Answering:
 
 class Answers:
     """What is told at an `address` of this machine while it has no launcher. Nothing is done where
-    all workers are of this machine, and where somebody else listens there: the launcher will say so
-    if that lasts.
+    all workers are of this machine. Where somebody else listens there, only a warning is given, as
+    that may not last. `warn(text)` also tells, at the end, of machines that have ended meanwhile.
     """
 
-    def __init__(self, address: str = "", secret: bytes | None = None) -> None:
-        self._address, self._secret = address, secret
+    def __init__(
+        self,
+        address: str = "",
+        secret: bytes | None = None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._address, self._secret, self._warn = address, secret, warn
         self._answering: Answering | None = None
 
     def begin(self, *, loaded: bool = False) -> None:
         """Answer from now on, as `Answering` does."""
         self.end()
         if self._address.startswith("tcp://"):
-            with suppress(Refused):
+            try:
                 self._answering = Answering(self._address, self._secret, loaded=loaded)
+            except Refused as error:
+                if not loaded:  # at the start: later, loaders of this run may have been there
+                    self._warn(f"{error.what}; if this lasts, the run ends when its data are read")
 
     def end(self) -> None:
         """Free the address, if it is answered there."""
         if self._answering:
             self._answering.close()
+            for why in self._answering.ended.values():
+                self._warn(f"{why}; {AGAIN}")
         self._answering = None

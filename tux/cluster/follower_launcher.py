@@ -38,6 +38,7 @@ class FollowerLauncher(LocalWorkers):
         self._warn, self._phase = warn, phase
 
     def __enter__(self) -> Self:
+        self._phase(f"wait for machine 0 at {self.job.launcher.removeprefix('tcp://')}")
         try:
             self._join(ask(self.job, self.job.rejoin if self.job.restarts else 0.0))
         except BaseException as error:

@@ -101,10 +101,15 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         """The program and where it is."""
         return sources.find(self.app)
 
-    def worker(self, rank: int) -> Worker:
-        """The worker of one part, its rows initialised."""
+    def worker(self, rank: int, most: int | None = None) -> Worker:
+        """The worker of one part, its rows initialised; with the first of its edges, at most so
+        many, unless a column says how often each of them is there.
+        """
         program = self.source.program(**self.parameters)
-        graph = Graph.of(program, store.load(Path(self.graph), rank))
+        part = store.load(Path(self.graph), rank)
+        own = part if most is None or program.edge.repeats else part.beginning(most)
+        graph = Graph.of(program, own)
+        graph.edges.left_out = len(part.src) - len(own.src)
         options: dict[str, Any] = {
             "seed": self.seed,
             "jit": self.jit,

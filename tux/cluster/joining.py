@@ -10,14 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Generator
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tux.base.errors import DeadlinePassed, MustReadWhole, PeerLost, Refused
-from tux.base.signals import check_ending
+from tux.base.errors import (
+    DataError,
+    DeadlinePassed,
+    DiskError,
+    MustReadWhole,
+    PeerLost,
+    Refused,
+    UsageError,
+)
+from tux.base.signals import check_ending, ending_ignored
 from tux.cluster import heartbeat
 from tux.cluster.control import (
     LONGEST,
@@ -40,9 +49,13 @@ from tux.protocol.message import Kind
 if TYPE_CHECKING:
     from tux.cluster.job import Job
     from tux.cluster.meeting import Meeting
+    from tux.cluster.place import Place
 
 LOOK = 0.1
 """Seconds for which answers are waited for at a time."""
+
+TELLS = 3
+"""How often machine 0 is told, once a heartbeat, that this machine ends."""
 
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
@@ -105,6 +118,42 @@ def leave(job: Job | Meeting, why: str) -> None:
         sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
         join = Join(sockets.endpoint, job.nonce, why[:LONGEST], leaves=True)
         sockets.send_once(job.launcher, told(join, job.meeting))
+        sockets.close(0)
+
+
+@contextmanager
+def telling_machine_0(place: Place | None) -> Iterator[None]:
+    """Where `place` is another machine than machine 0: if the body, before this machine has joined,
+    ends by the user or by an error that would come again, machine 0 is told why.
+    """
+    try:
+        yield
+    except (UsageError, DataError, DiskError, KeyboardInterrupt) as error:
+        if place and place.rank:
+            why = getattr(error, "what", "the user has ended it there")
+            told_as = f"machine {place.rank} ({gethostname()}) has ended: {why}"
+            with ending_ignored(), suppress(Refused, UsageError):
+                _tell(place, told_as)
+        raise
+
+
+def _tell(place: Place, why: str) -> None:
+    """Tell machine 0 that this machine ends, until it says that it knows, a few times: it may be
+    about to listen, or to leave the address to its launcher.
+    """
+    meeting = number(place.secret or place.launcher.encode(), b"")
+    sockets = Sockets(place.own(), LARGEST, place.secret, lambda what: None)
+    join = Join(sockets.endpoint, lost=why[:LONGEST], leaves=True)
+    try:
+        for _ in range(TELLS):
+            sockets.send_once(place.launcher, told(join, meeting))
+            end = time.monotonic() + heartbeat.HEARTBEAT
+            while (rest := end - time.monotonic()) > 0:
+                sockets.poll(max(int(1000 * min(rest, LOOK)), 1))
+                while (frames := sockets.receive()) is not None:
+                    if isinstance(heard(frames, meeting), Bye):
+                        return
+    finally:
         sockets.close(0)
 
 

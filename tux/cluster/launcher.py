@@ -122,13 +122,17 @@ class Launcher(LocalWorkers):
     def _outside(self, frames: list[Any]) -> bool:
         """Frames that are not of this job. If they are the command of another machine, which asks
         for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
-        all are lost.
+        all are lost; if it ends before it has joined, the user is told.
         """
         sockets = self.socket_thread.reactor.sockets
         if joining.turn_away(sockets, frames, self.job):
             return True
         if not isinstance(join := joining.heard(frames, self.job.meeting), Join):
             return False
+        if join.leaves and not join.nonce:
+            self._refusals.ended(join.lost, join.address)
+            joining.answer(sockets, join, Bye(), self.job.meeting)
+            return True
         if join.lost and join.nonce == self.job.nonce:
             self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
             return True

@@ -81,7 +81,12 @@ def find(
         return None
     if machines == 1 and not rank:
         return None
-    if rank is None or not 0 <= rank < machines:
+    if rank is None:
+        raise UsageError(
+            f"--nnodes {machines} without --node-rank: which of the machines is this?",
+            do=f"add --node-rank N, from 0 to {machines - 1}, another one on each machine",
+        )
+    if not 0 <= rank < machines:
         raise UsageError(
             f"--node-rank {rank} of --nnodes {machines}",
             do=f"number the machines 0 to {machines - 1}",

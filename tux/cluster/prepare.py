@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,14 @@ from tux.engine.training import Training
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
 
+FEW = 1 << 16
+"""Edges of a part that kernels are compiled with."""
+
 NONE = States()
 """No states are kept, and the job begins anew."""
+
+NO_SIZES: Mapping[str, str] = {}
+"""No sizes are compared between machines."""
 
 
 def prepare(
@@ -36,6 +42,7 @@ def prepare(
     threads: int = 1,
     place: Place | None = None,
     room: Path | None = None,
+    sizes: Mapping[str, str] = NO_SIZES,
     states: States = NONE,
     recovery: Recovery | None = None,
     phase: Callable[[str], None] = lambda name: None,
@@ -47,10 +54,11 @@ def prepare(
     """Write the parts that `graph` makes for all workers, and the job; compile the kernels once.
 
     `workers` a machine, each with `threads`. With `place`, this is one of several machines: machine
-    0 gets Incarnations, the others a FollowerLauncher. The parts take as much disk as edges take in
-    memory; they lie in the folder `room`, or with the job's files, or in `folders`, which are made
-    already. Machine 0 sends the others their `states`. `recovery` tells where to go on when workers
-    are lost. `listens()` is called before machine 0 listens. `phase` and `warn` show a text.
+    0 gets Incarnations, the others a FollowerLauncher. The parts take the disk that edges take in
+    memory; they lie in `room`, or with the job's files, or in `folders`, which are made already.
+    `sizes` of the data, by name, must be the same on all machines. Machine 0 sends its `states`.
+    `recovery` tells where to go on when workers are lost. `listens()` is called before machine 0
+    listens. `phase` and `warn` show a text.
     """
     machines, machine = (place.machines, place.rank) if place else (1, 0)
     alike = {**options, **states.traits, "workers": workers, "nnodes": machines}
@@ -63,15 +71,13 @@ def prepare(
             graph=str(parts_folder),
             app=app,
             parameters=parameters,
-            traits=_traits(app, parameters, alike, partitioned.digests),
+            traits={**sizes, **_traits(app, parameters, alike, partitioned.digests)},
             workers=workers * machines,
             threads=threads,
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
-            lists_folder=str(states.keeper.lists) if states.keeper else "",
             workers_here=workers,
-            checkpoint_every=states.every,
-            resume=[*states.resume],
+            **_kept(states),
             **_meeting(place, folder),
             **options,
         )
@@ -89,10 +95,24 @@ def prepare(
         raise
 
 
+def _kept(states: States) -> dict[str, Any]:
+    """Which states the job keeps, where its lists are kept, and from which it goes on."""
+    lists = str(states.keeper.lists) if states.keeper else ""
+    return {
+        "lists_folder": lists,
+        "checkpoint_every": states.every,
+        "resume": [*states.resume],
+    }
+
+
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, as one of them does."""
+    """Compile the kernels of all workers, as one of them does. A few edges are enough: the workers
+    lay all out again.
+    """
     phase("layout and compile")
-    Training(job.worker(rank))
+    worker = job.worker(rank, FEW)
+    Training(worker)
+    worker.release()
 
 
 def crowded(workers: int) -> str:

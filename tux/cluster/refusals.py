@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from tux.base.text import one_line
 from tux.cluster.control import Beat
 
 INTERVAL = 60.0
 """Seconds between two warnings."""
+
+
+MOST_ENDED = 100
+"""How many of the machines that ended before they joined are remembered."""
+
+AGAIN = "it is waited for: correct this, and start it there again"
+"""What to do about a machine that has ended before it joined."""
 
 
 class Refused(Protocol):
@@ -34,15 +43,27 @@ class Refusals:
         self._warn, self._role = warn, role
         self._beats: dict[int, Beat] = {}  # the last heartbeat of each worker
         self._shown, self._next_time = 0, 0.0
+        self._ended: deque[str] = deque(maxlen=MOST_ENDED)
+        self._gone: deque[str] = deque(maxlen=MOST_ENDED)
 
     def note(self, worker: int, beat: Beat) -> None:
         """A heartbeat, with what the worker has refused so far."""
         self._beats[worker] = beat
 
+    def ended(self, why: str, address: str) -> None:
+        """Another machine, whose command was at that address, has ended before it joined, and says
+        why. It may say so several times.
+        """
+        if address not in self._gone:
+            self._gone.append(address)
+            self._ended.append(one_line(why))
+
     def warn(self, own: Refused, *, end: bool = False) -> None:
         """Warn of what was refused by the launcher itself, its `own`, and by the workers: of the
-        first at once, of more every minute and at the end.
+        first at once, of more every minute and at the end. Warn of machines that have ended.
         """
+        while self._ended:
+            self._warn(f"{self._ended.popleft()}; {AGAIN}")
         beats: dict[str, Refused] = {"the launcher": own} | {
             f"{self._role} {rank}": beat for rank, beat in sorted(self._beats.items())
         }

@@ -107,8 +107,8 @@ class Sockets:
         except zmq.ZMQError as error:
             self._context.destroy(linger=0)
             raise Refused(
-                f"cannot listen on {self._address}: {error.strerror}",
-                do="choose another address or port",
+                f"cannot listen on {self._address}: {zmq.strerror(error.errno or 0)}",
+                do="end what listens there, or name another address or port of machine 0: --rdzv",
             ) from None
         return router
 

@@ -288,6 +288,12 @@ class Worker:
         for message in sorted(messages, key=lambda each: each.dest == self.rank):
             self.send(message)
 
+    def release(self) -> None:
+        """Give up all that the worker holds, after which it is of no use. Its parts refer to it, so
+        its memory would else stay until Python looks for cycles, which may be some runs later.
+        """
+        vars(self).clear()
+
     def timed(self, what: str) -> Timed:
         """Add the time of the body to ``seconds[what]``, and note it as a span."""
         return Timed(self.seconds, what, self.timeline)

@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import epochs_of, fit, ids_of, model_of
+from tux.estimators.fitting import epochs_of, fit, ids_of, in_terms_of, model_of
 from tux.estimators.tables import as_table
 
 
@@ -69,18 +69,19 @@ class DeepWalkEmbedding(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of a graph's vertices."""
-        program = DeepWalk(
-            dimensions=self.n_components,
-            walks=self.walks,
-            length=self.length,
-            window=self.window,
-            negatives=self.negatives,
-            step=float(self.step),
-            p=float(self.p),
-            q=float(self.q),
-            directed=bool(self.directed),
-            weighted=bool(self.weighted),
-        )
+        with in_terms_of(dimensions="n_components"):
+            program = DeepWalk(
+                dimensions=self.n_components,
+                walks=self.walks,
+                length=self.length,
+                window=self.window,
+                negatives=self.negatives,
+                step=float(self.step),
+                p=float(self.p),
+                q=float(self.q),
+                directed=bool(self.directed),
+                weighted=bool(self.weighted),
+            )
         fitted = fit(
             program,
             as_table(X),

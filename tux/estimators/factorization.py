@@ -16,7 +16,15 @@ from tux.estimators.conventions import (
     check_is_fitted,
     r2_score,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, ids_of, model_of
+from tux.estimators.fitting import (
+    epochs_of,
+    fit,
+    history_of,
+    ids_of,
+    in_terms_of,
+    model_of,
+    tell,
+)
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.runs.inputs import load
 from tux.runs.memory import held
@@ -67,9 +75,10 @@ class MatrixFactorization(RegressorMixin, BaseEstimator):
         """Fit the vectors to ratings. Raises DataError for a table without the columns that are
         needed, and for ratings that are not finite.
         """
-        program = MF(
-            rank=self.n_components, reg=float(self.reg), step=float(self.step), warm=self.warm
-        )
+        with in_terms_of(rank="n_components"):
+            program = MF(
+                rank=self.n_components, reg=float(self.reg), step=float(self.step), warm=self.warm
+            )
         fitted = fit(
             program,
             _ratings(X, y),
@@ -86,9 +95,15 @@ class MatrixFactorization(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The rating of each pair of a table of users and items, (n,) float64; `mean_` where either
-        is unknown.
+        is unknown, with a warning if this is so of all pairs.
         """
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
+        known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
+        if len(pairs) and not known.any():
+            tell(
+                "no pair has a user and an item that training has seen, so each gets the mean: "
+                "are these columns the users, and then the items?"
+            )
         return self._scores(pairs.src, pairs.dst)
 
     def _scores(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:

@@ -4,8 +4,11 @@ its rows can be filled again.
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +21,7 @@ from tux.api.table import History, Vertices
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
 from tux.engine.records import metrics
 from tux.engine.worker import Worker
@@ -34,18 +38,60 @@ Fields = Mapping[str, Mapping[str, np.ndarray]]
 """By vertex type, or "tau", and by name: a field of a model, (n, ...)."""
 
 
+OWN = ("tux", "sklearn", "joblib", "contextlib")
+"""Packages whose lines no warning names: they are not the user's. `tux.run` is decorated."""
+
+
 class _Warnings(Silent):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
         """One warning."""
-        warnings.warn(text, stacklevel=2)
+        tell(text)
+
+
+def tell(text: str) -> None:
+    """A warning of Python, at the caller's line."""
+    warnings.warn(text, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The stack level, for a warning of the caller of this, of the first frame that is not of
+    `OWN`.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: int | None) -> Run:
-    """Train a program on data in memory. Raises what `tux.run` does."""
+    """Train a program on data in memory. Raises what `tux.run` does, and KeyboardInterrupt after
+    Ctrl-C: whoever fits several models, as a grid search, must neither go on nor take one of fewer
+    epochs for whole.
+    """
     seed, threads = seed_of(random_state), threads_of(n_jobs)
-    return run(program, data, progress=_Warnings(), epochs=epochs, seed=seed, threads=threads)
+    try:
+        fitted = run(program, data, progress=_Warnings(), epochs=epochs, seed=seed, threads=threads)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    if fitted.interrupted:
+        raise KeyboardInterrupt
+    return fitted
+
+
+@contextmanager
+def in_terms_of(**names: str) -> Iterator[None]:
+    """Errors inside name the parameters of a program as its estimator does: `names` has those of
+    the estimator by those of the program.
+    """
+    try:
+        yield
+    except UsageError as error:
+        for own, name in names.items():
+            error.what = re.sub(rf"\b{own}\b", name, error.what)
+            error.do = re.sub(rf"\b{own}\b", name, error.do)
+        raise
 
 
 def history_of(fitted: Run) -> dict[str, np.ndarray]:

@@ -80,6 +80,9 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
                 f"class: {there[0]}"
             )
         matrix = sparse.csr_array(X)
+        if not matrix.has_canonical_format:  # entries that stand twice are added up
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         if np.abs(matrix.data).max(initial=0) > np.finfo(np.float32).max:
             raise ValueError("X has values that are infinity in 32 bits; scale it")
         values = matrix.data.astype(np.float32)

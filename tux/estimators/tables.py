@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -19,16 +18,13 @@ WIDEST = 4
 """Columns of an array that can be a table: two ids, a number, and a time that is passed over."""
 
 
+FINITE = "give a finite number for each pair"
+
+
 def as_table(data: Any) -> Any:
-    """The same data, but rows of a list as columns. DataError for an array of other dimensions, and
-    for one that is wide as a matrix is, of which the first columns would be taken for ids.
+    """The same data. DataError for an array of other dimensions, and for one that is wide as a
+    matrix is, of which the first columns would be taken for ids.
     """
-    if isinstance(data, list) and not all(isinstance(each, str | os.PathLike) for each in data):
-        rows = np.empty((len(data), len(data[0]) if np.ndim(data[0]) else 0), object)
-        if {len(row) if np.ndim(row) else 0 for row in data} != {rows.shape[1]}:
-            raise DataError("the rows of a list have several lengths", do="give rows of one length")
-        rows[...] = data
-        return tuple(rows.T)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         if data.ndim != 2 or data.shape[1] > WIDEST:
             raise DataError(
@@ -58,9 +54,15 @@ def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
     ((name, dtype),) = program.edge.columns.items()
     values = np.asarray(numbers)
     check_consistent_length(edges.src, values)
-    if values.ndim != 1 or values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-        raise DataError(
-            f"numbers {values.dtype} of shape {values.shape}, some perhaps not finite",
-            do="give a finite number for each pair",
-        )
+    if values.ndim != 1 or values.dtype.kind not in "biuf":
+        what = f"y has shape {values.shape}" if values.ndim != 1 else f"y holds {_kind(values)}"
+        raise DataError(f"{what}, not a number for each pair", do=FINITE)
+    if len(wrong := np.flatnonzero(~np.isfinite(values))):
+        at = int(wrong[0])
+        raise DataError(f"y has {values[at]}, not a finite number", where=f"row {at}", do=FINITE)
     return replace(edges, fields={name: values.astype(dtype)})
+
+
+def _kind(values: np.ndarray) -> str:
+    """What an array holds that are no numbers, in words."""
+    return "text" if all(isinstance(each, str) for each in values[:1]) else str(values.dtype)

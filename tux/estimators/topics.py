@@ -18,7 +18,14 @@ from tux.estimators.conventions import (
     check_non_negative,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges, scores
+from tux.estimators.fitting import (
+    epochs_of,
+    fit,
+    history_of,
+    in_terms_of,
+    matrix_edges,
+    scores,
+)
 
 PIECE = 1 << 22  # numbers in a piece of the topics of entries: 16 MB
 
@@ -81,14 +88,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self
 
     def _program(self) -> LDA:
-        return LDA(
-            topics=self.n_components,
-            alpha=float(self.doc_topic_prior),
-            beta=float(self.topic_word_prior),
-            optimise=self.optimise,
-            asymmetric=bool(self.asymmetric),
-            sampler=self.sampler,
-        )
+        own = {"topics": "n_components", "alpha": "doc_topic_prior", "beta": "topic_word_prior"}
+        with in_terms_of(**own):
+            return LDA(
+                topics=self.n_components,
+                alpha=float(self.doc_topic_prior),
+                beta=float(self.topic_word_prior),
+                optimise=self.optimise,
+                asymmetric=bool(self.asymmetric),
+                sampler=self.sampler,
+            )
 
     def _counts(self, X: Any, *, reset: bool = False) -> Any:
         """`X` as a CSR matrix of whole numbers above 0, int32."""

@@ -74,7 +74,8 @@ def tiled(
     `other_cuts`.
     """
     tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
-    dtype = index_dtype(tiles)
+    # few bytes an edge: the keys are held while the edges are there twice
+    dtype = np.dtype(np.uint16) if tiles <= 1 << 16 else index_dtype(tiles)
     a = np.repeat(np.arange(len(over_cuts) - 1, dtype=dtype), np.diff(over_cuts))
     a *= len(other_cuts) - 1
     b = np.repeat(np.arange(len(other_cuts) - 1, dtype=dtype), np.diff(other_cuts))

@@ -12,6 +12,7 @@ import numpy as np
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.lookup import looked_up
+from tux.arrays.pieced import drained
 from tux.base.errors import DataError, ProgramError
 from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
 from tux.graph.orders import seeded_order
@@ -89,7 +90,7 @@ class Edges:
     """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
-    in which they were given.
+    in which they were given. `left_out`: edges of the worker beside these.
     """
 
     declared: Edge
@@ -97,6 +98,7 @@ class Edges:
     dst: np.ndarray
     fields: dict[str, np.ndarray]
     fixed: bool = False
+    left_out: int = 0
     layouts: dict[tuple[object, ...], Layout] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -164,16 +166,17 @@ class Edges:
         name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
         if name not in self.layouts:
             over_cuts = refine(cuts, tile_rows(int(cuts[-1]), row_bytes[0]))
-            other_cuts = (
-                refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
-                if columns is None
-                else columns
-            )
-            sorting = tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts)
+            other_cuts = refine(np.array([0, n_other]), tile_rows(n_other, row_bytes[1]))
+            other_cuts = other_cuts if columns is None else columns
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
             more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
             strips = self.other(role) if more else role, strip_rows(row_bytes[more])
-            self.layouts[name] = self._arranged(sorting, blocks, len(other_cuts) - 1, strips)
+            self.layouts[name] = self._arranged(
+                tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
+                blocks,
+                len(other_cuts) - 1,
+                strips,
+            )
         return self.layouts[name]
 
     def _arranged(
@@ -183,21 +186,24 @@ class Edges:
         across: int = 1,
         strips: tuple[str, int] | None = None,
     ) -> Layout:
-        """Edges as `sorting` says, and within a group by `strips`: of an end, so many rows each."""
+        """Edges as `sorting`, which is given up, says; within a group by `strips`: of an end, so
+        many rows each.
+        """
         bounds = sorting.bounds
         if self.layouts or self.fixed:
             src, dst, index = sorting.moved(self.src), sorting.moved(self.dst), sorting.order()
             if strips:
                 end = src if strips[0] == self.declared.roles[0] else dst
-                inner = InnerSorting(end // strips[1], bounds)
-                src, dst, index = inner.moved(src), inner.moved(dst), inner.moved(index)
+                InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
             return Layout(src, dst, index, bounds, blocks, across)
         self._arrange(sorting)
+        del sorting  # and its keys
         if strips:
-            self._arrange(InnerSorting(self.end(strips[0]) // strips[1], bounds))
+            inner = InnerSorting(self.end(strips[0]), strips[1], bounds)
+            inner.arrange(self.src, self.dst, *self.fields.values())
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
-    def _arrange(self, sorting: Sorting | InnerSorting) -> None:
+    def _arrange(self, sorting: Sorting) -> None:
         """Put the edges in memory into an order: column by column, so that one at a time is there
         twice.
         """
@@ -283,9 +289,7 @@ class Graph:
         }
         topology = Topology.from_arrays(part.topology) if part.topology else None
         if pulled:
-            none = Edges(
-                program.edge, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
-            )
+            none = _edges(program, vertices, [np.empty(0, np.int32)] * 2, {})
             return Graph(vertices, none, replace(none, fixed=True), part, topology, part.has_test)
         edges = _repeated(program, part.src, part.dst, part.fields)
         held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
@@ -295,18 +299,14 @@ class Graph:
     @staticmethod
     def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
         """The graph in one part: every vertex has its one copy here. `test`'s ids extend those
-        of `train`.
+        of `train`. The columns of `train` are given up one by one, if nobody else holds them.
         """
         if tuple(train.ends) != program.edge.ends:
             raise DataError(
                 f"edges from {train.ends[0]} to {train.ends[1]} do not fit edges from "
                 f"{' to '.join(program.edge.ends)}"
             )
-        last = train if test is None else test
-        fields_of = lambda name: {  # noqa: E731
-            **train.vertex_fields.get(name, {}),
-            **last.vertex_fields.get(name, {}),
-        }
+        last = train.bare() if test is None else test
         vertices = {
             name: Vertices.ordered(
                 name,
@@ -314,31 +314,33 @@ class Graph:
                 last.ids[name],
                 len(train.ids[name]),
                 seed,
-                fields_of(name),
+                {**train.vertex_fields.get(name, {}), **last.vertex_fields.get(name, {})},
             )
             for name in program.vertices
             if name in last.ids
         }
-        held_out = _edges(program, vertices, test)
+        held_out = _edges(program, vertices, [last.src, last.dst], last.fields)
         held_out.fixed = True
-        return Graph(
-            vertices,
-            _edges(program, vertices, train),
-            held_out,
-            topology=topology_of(program, train, seed),
-            has_test=test is not None,
-        )
+        topology = topology_of(program, train, seed)
+        ends, fields = [train.src, train.dst], train.fields
+        del train  # who calls this may hold it no more
+        edges = _edges(program, vertices, ends, fields)
+        return Graph(vertices, edges, held_out, topology=topology, has_test=test is not None)
 
 
-def _edges(program: Program, vertices: dict[str, Vertices], data: EdgeData | None) -> Edges:
-    """The edges of `data` as rows, or none."""
-    declared = program.edge
-    if not data:
-        return Edges(
-            declared, np.empty(0, np.int32), np.empty(0, np.int32), _fields(program, {}, 0)
-        )
-    first, second = (vertices[end].row_of for end in declared.ends)
-    return _repeated(program, looked_up(first, data.src), looked_up(second, data.dst), data.fields)
+def _edges(
+    program: Program,
+    vertices: Mapping[str, Vertices],
+    ends: list[np.ndarray],
+    fields: Mapping[str, np.ndarray],
+) -> Edges:
+    """Edges (m,) as rows; `ends`: dense indices of either end, which leave the list."""
+    if not len(ends[0]):
+        none = np.empty(0, np.int32)
+        return Edges(program.edge, none, none, _fields(program, {}, 0))
+    columns = drained(ends)
+    src, dst = (looked_up(vertices[kind].row_of, next(columns)) for kind in program.edge.ends)
+    return _repeated(program, src, dst, fields)
 
 
 def _repeated(

@@ -64,7 +64,7 @@ class Partitioned:
         how = how_cut(train.ends, partitioner, k, whole, whole_end)
         assignment = _assigned(train, how, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
-        return Partitioned(cut(train, test, assignment, k, seed), _bare(train), digests)
+        return Partitioned(cut(train, test, assignment, k, seed), train.bare(), digests)
 
     @staticmethod
     def stored(folder: Path, bare: EdgeData, test: EdgeData | None) -> Partitioned:
@@ -274,13 +274,6 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
             do="leave out --workers" if machines == 1 else "choose machines that divide it",
         )
     return chosen
-
-
-def _bare(data: EdgeData) -> EdgeData:
-    none = np.empty(0, np.int32)
-    return replace(
-        data, src=none, dst=none, fields={name: array[:0] for name, array in data.fields.items()}
-    )
 
 
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:

@@ -78,6 +78,20 @@ class Part:
     topology: Mapping[str, np.ndarray] = field(default_factory=dict)
     has_test: bool = False  # whether edges are held out, here or on another worker
 
+    def beginning(self, most: int) -> Part:
+        """The same with the first of its edges and held-out edges, at most so many of each."""
+        fields = {name: column[:most] for name, column in self.fields.items()}
+        test_fields = {name: column[:most] for name, column in self.test_fields.items()}
+        return replace(
+            self,
+            src=self.src[:most],
+            dst=self.dst[:most],
+            fields=fields,
+            test_src=self.test_src[:most],
+            test_dst=self.test_dst[:most],
+            test_fields=test_fields,
+        )
+
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     first, second = data.ends

@@ -8,7 +8,7 @@ side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tux.rows.table import frozen
 
 SPARSE = 8
 """Keys for each entry from which on those of a group are compared instead of counted."""
+
+ENTRIES = 1 << 17
+"""Entries of groups whose order is computed at a time."""
 
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 """As what entries of a size in bytes are moved: one compilation serves all types of that size."""
@@ -85,53 +88,83 @@ def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
 
 
 @compiled
-def _inside(keys, bounds, out):  # type: ignore[no-untyped-def]
-    """Write to `out` (m,) the stable order of `keys` within each group bounds[g]..bounds[g+1]."""
+def _places(keys, width, bounds, places):  # type: ignore[no-untyped-def]
+    """Write to `places` (m,) where the stable order of ``keys // width`` within each group
+    bounds[g]..bounds[g+1] has each entry, from bounds[0] on.
+    """
+    begin = bounds[0]
     for g in range(len(bounds) - 1):
-        lo, hi = bounds[g], bounds[g + 1]
-        if hi == lo:
+        lo, size = bounds[g], bounds[g + 1] - bounds[g]
+        if size == 0:
             continue
-        least = keys[lo:hi].min()
-        span = keys[lo:hi].max() - least + 1
-        if span > SPARSE * (hi - lo):  # to go through the keys that are not there takes longer
-            out[lo:hi] = lo + np.argsort(keys[lo:hi], kind="mergesort")
+        own = places[lo - begin : lo - begin + size]
+        least = most = np.uint32(keys[lo]) // width
+        for i in range(size):
+            own[i] = np.uint32(keys[lo + i]) // width
+            least, most = min(least, own[i]), max(most, own[i])
+        span = np.int64(most) - np.int64(least) + 1
+        if span > SPARSE * size:  # to go through the keys that are not there takes longer
+            order = np.argsort(own, kind="mergesort")
+            for i in range(size):
+                own[order[i]] = lo - begin + i
             continue
         free = np.zeros(span + 1, np.int64)
-        for i in range(lo, hi):
-            free[keys[i] - least + 1] += 1
+        for i in range(size):
+            free[own[i] - least + 1] += 1
+        free[0] = lo - begin
         for k in range(span):
             free[k + 1] += free[k]
-        for i in range(lo, hi):
-            at = keys[i] - least
-            out[lo + free[at]] = i
+        for i in range(size):
+            at = own[i] - least
+            own[i] = free[at]
             free[at] += 1
 
 
 @compiled
-def _gather(order, column, out):  # type: ignore[no-untyped-def]
-    """out = column[order]."""
-    for i in range(len(order)):
-        out[i] = column[order[i]]
+def _put(places, column, room):  # type: ignore[no-untyped-def]
+    """Put the entries of `column` (m,) to their `places` in it; `room` is for as many."""
+    for i in range(len(places)):
+        room[places[i]] = column[i]
+    for i in range(len(places)):
+        column[i] = room[i]
 
 
 class InnerSorting:
-    """The stable order of `keys` (m,), not negative, within each group bounds[g]..bounds[g+1]."""
+    """The stable order of ``keys // width`` within each group bounds[g]..bounds[g+1]; `keys` (m,)
+    int32 are not negative.
 
-    def __init__(self, keys: np.ndarray, bounds: np.ndarray) -> None:
-        self._order = np.empty(len(keys), index_dtype(len(keys)))
-        keys, order = frozen(keys), self._order
-        pieces = slices(len(bounds) - 1, 1)
-        spread(lambda at: _inside(keys, bounds[at.start : at.stop + 1], order), pieces)
+    Columns are put into it in place, a few groups at a time, which fit the cache: memory for
+    further columns would take longer to get than that takes.
+    """
 
-    def moved(self, column: np.ndarray) -> np.ndarray:
-        """A new array with the entries or rows of a `column` (m, ...) in the order."""
-        column = frozen(np.ascontiguousarray(column))
-        if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
-            return column[self._order]
-        out = np.empty(len(column), column.dtype)
-        source, target, order = column.view(word), out.view(word), frozen(self._order)
-        spread(lambda at: _gather(order[at], source, target[at]), slices(len(order)))
-        return out
+    def __init__(self, keys: np.ndarray, width: int, bounds: np.ndarray) -> None:
+        self._keys, self._width, self._bounds = frozen(keys), np.uint32(width), frozen(bounds)
+
+    def arrange(self, *columns: np.ndarray) -> None:
+        """Put the entries or rows of columns (m, ...) into the order; one may be the keys."""
+        spread(lambda groups: self._arrange(groups, columns), slices(len(self._bounds) - 1, 1))
+
+    def _arrange(self, groups: slice, columns: Sequence[np.ndarray]) -> None:
+        at = groups.start
+        while at < groups.stop:
+            full = np.searchsorted(self._bounds, self._bounds[at] + ENTRIES, side="right") - 1
+            end = min(max(int(full), at + 1), groups.stop)
+            own = self._bounds[at : end + 1]
+            places = np.empty(own[-1] - own[0], np.uint32)
+            _places(self._keys, self._width, own, places)
+            for column in columns:
+                _put_rows(places, column[own[0] : own[-1]])
+            at = end
+
+
+def _put_rows(places: np.ndarray, column: np.ndarray) -> None:
+    """Put the entries or rows of a column (m, ...) to their places in it."""
+    room = np.empty_like(column)
+    if (word := WORDS.get(column.itemsize)) and column.ndim == 1:
+        _put(places, column.view(word), room.view(word))
+    else:
+        room[places] = column
+        column[...] = room
 
 
 class Sorting:

@@ -54,6 +54,14 @@ ALONE = {
     Format.NPZ: "a .npz file holds a whole matrix, and says how large it is",
 }
 """Formats of which several files are not one, and why."""
+OTHERS = {
+    b"ARROW1\0\0": "an Arrow file",
+    b"FEA1": "a Feather file",
+    b"\x89HDF\r\n": "an HDF5 file",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\xd0\xcf\x11\xe0": "an Excel file",
+}
+"""How files of other programs begin, and what they are called."""
 PARQUET = b"PAR1"  # how such a file begins
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
@@ -85,12 +93,27 @@ def detect(path: str | os.PathLike[str]) -> Format:
     packed = head_of(path, HEAD + 1)
     if packed.startswith(PARQUET):
         return Format.PARQUET
+    _check_known(path, packed)
     if ending(path) == ".npz" or holds_arrays(path, packed):
         return Format.NPZ
     head = _unpacked(path) if is_packed(packed) else packed
     if has_banner(head, path):
         return Format.MARKET
     return _by_lines(head[:HEAD], len(head) <= HEAD, ending(path) in SAMPLES)
+
+
+def _check_known(path: str | os.PathLike[str], head: bytes) -> None:
+    """DataError for a file of a kind that is surely none of these."""
+    what = next((name for magic, name in OTHERS.items() if head.startswith(magic)), "")
+    if ending(path) in (".xlsx", ".xlsm") and head.startswith(b"PK"):
+        what = "an Excel file"
+    if ending(path) in (".json", ".jsonl", ".ndjson") and head.lstrip()[:1] in (b"[", b"{"):
+        what = "JSON"
+    if what:
+        raise DataError(
+            f"{path} is {what}, which tux does not read",
+            do="Write it as CSV or Parquet; or read it with pandas, and give the DataFrame.",
+        )
 
 
 def _detect_all(paths: list[str]) -> Format:

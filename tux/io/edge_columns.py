@@ -22,6 +22,7 @@ NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
 NEVER = re.compile(r".*(time|timestamp|date)|ts|index|")  # names never taken for a missing one
 
 WORD = re.compile(r"[a-z]+")
+SHOWN = 10  # names of columns that an error lists, at most
 
 
 class Wanted(NamedTuple):
@@ -91,11 +92,18 @@ def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
             raise DataError(
                 f"no column {name!r}" if asked else f"no column for {name}",
                 where=path,
-                do=f"It has {', '.join(header)}; name the right ones with --columns.",
+                do=f"It has {_shown(header)}; name the right ones with --columns.",
             )
     if len(set(places.values())) < len(places):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")
     return [places[at] for at in range(len(places))]
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The names of columns for a message, the first ones of many."""
+    more = len(names) - SHOWN
+    told = ", ".join(names[:SHOWN]) or "no column"
+    return f"{told} and {more:,} more" if more > 0 else told
 
 
 def _look(
@@ -158,10 +166,10 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]
     if missing and left_out and (telling or any(at != place for at, place in places.items())):
         labels = " and ".join(wanted.labels[at] for at in missing)
         raise DataError(
-            f"{labels} may be any of the columns {', '.join(header[place] for place in free)}",
+            f"{labels} may be any of the columns {_shown([header[place] for place in free])}",
             where=path,
             do=(
-                f"It has {', '.join(header)}; say --columns {','.join(wanted.labels)} with its "
+                f"It has {_shown(header)}; say --columns {','.join(wanted.labels)} with its "
                 "names in their places."
             ),
         )

@@ -31,6 +31,7 @@ from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.text import (
     ADVICE,
     EMPTY,
+    NO_ROW,
     NUMBER,
     NUMERIC,
     SAMPLE,
@@ -70,7 +71,8 @@ def read_edge_table(
         raise DataError(
             f"{path} holds no edge"
             if not bad.count
-            else f"no row of {path} is usable; the first: {bad.first}"
+            else f"no row of {path} is usable; the first: {bad.first}",
+            do="" if bad.count else NO_ROW,
         )
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))

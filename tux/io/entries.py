@@ -142,7 +142,8 @@ def check_entries(
     """UsageError where a file of `what` (rows and columns) cannot give what is asked for."""
     if ends[0] == ends[1]:
         raise UsageError(
-            f"{path} holds {what}, which are not both of type {ends[0]}", do="name two types"
+            f"{path} holds {what}, which are not both of type {ends[0]}",
+            do="give edges: a table of two columns, or a square matrix",
         )
     if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
         fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())

@@ -19,7 +19,9 @@ from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
 from tux.io.dense_table import MANY
 from tux.io.edge_columns import Wanted, find_columns, taken
-from tux.io.text import Bad, OnBadRow
+from tux.io.text import NO_ROW, Bad, OnBadRow
+
+MATRIX = "If it is a matrix, give its entries, a row each, as pandas' melt and stack make them."
 
 
 def read_frame(
@@ -62,7 +64,12 @@ def read_frame(
 def _picks(frame: Frame, wanted: Wanted) -> list[int]:
     """The places of the wanted columns."""
     if frame.titled:
-        return find_columns(frame.names, wanted, frame.what)
+        try:
+            return find_columns(frame.names, wanted, frame.what)
+        except DataError as error:
+            if len(frame.names) >= MANY and not wanted.columns:
+                error.do = f"{error.do} {MATRIX}"
+            raise
     needed, width, asked = len(wanted.kinds), len(frame.names), wanted.asked()
     if other := next((name for name in asked if not name.isdecimal()), ""):
         raise UsageError(
@@ -102,7 +109,7 @@ def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
 def nothing_left(bad: Bad, what: str) -> DataError:
     """The error about data of which no row is left."""
     if not bad.count:
-        return DataError(f"{bad.path} holds no {what}")
+        return DataError(f"{bad.path} holds no {what}", do=NO_ROW.replace("edge", what))
     return DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
 
 
@@ -188,7 +195,7 @@ def read_network(
         graph, ends, {names[name]: dtype for name, dtype in fields.items()}, against=against
     )
     if not len(edges):
-        raise DataError(f"{what} holds no edge")
+        raise DataError(f"{what} holds no edge", do="One is needed at least.")
     values = {name: edges.fields[names[name]] for name in fields}
     said = {name: source for name, source in names.items() if name != source}
     return replace(edges, fields=values, columns=said) if said else edges

@@ -1,7 +1,7 @@
 """Files of edges, whatever their format: the one place that calls the reader of each.
 
-METIS, Matrix Market and MATLAB files know their vertices' number, and the first two whether edges
-have a direction.
+METIS, Matrix Market, MATLAB and .npz files know their vertices' number, and the first two whether
+edges have a direction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from tux.io.input_files import Source, input_files
 from tux.io.market import Market, read_market
 from tux.io.mat import read_mat_edges
 from tux.io.metis import Metis, read_metis
-from tux.io.text import OnBadRow
+from tux.io.npz_edges import read_npz_edges
+from tux.io.text import NO_ROW, OnBadRow
 
 
 def _sized_graph(
@@ -65,7 +66,7 @@ def _sized_graph(
     if len(fields) > 1:
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not len(src):
-        raise DataError(f"{path} holds no edge")
+        raise DataError(f"{path} holds no edge", do=NO_ROW)
     if not metis and not believed(max(sizes), len(src)):  # a METIS graph has a line for each vertex
         raise DataError(
             f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",
@@ -132,7 +133,8 @@ def read_edges(
     A file that begins as Matrix Market does, or is called .graph or .metis, is read as that: its
     vertices are numbered from 1, and an edge without a direction becomes one in each ("both") or is
     read once, from the lower end or the row ("once"). A file of bags of columns (UCI docword,
-    lda-c, libsvm) is recognised by its first lines: see `tux.io.bags`; of .mat see `tux.io.mat`.
+    lda-c, libsvm) is recognised by its first lines: see `tux.io.bags`; of .mat see `tux.io.mat`, of
+    .npz `tux.io.npz_edges`.
     `format` is the file's, if the caller has detected it already.
 
     Blank lines and lines that begin with # or % are passed over. A row of another width, without an
@@ -145,6 +147,8 @@ def read_edges(
     match format:
         case Format.MAT:  # `columns` names the matrix
             return read_mat_edges(path, ends, columns, fields, against)
+        case Format.NPZ:
+            return read_npz_edges(path, ends, fields, columns, against)
         case Format.METIS | Format.MARKET:
             return _sized_graph(
                 path,

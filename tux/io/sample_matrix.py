@@ -23,6 +23,8 @@ from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Rows, plain
 
 FORMS = ("csr", "csc", "coo")
+PARTS = ("format", "shape", "data", "indices", "indptr", "row", "col")
+"""The arrays of a file that are read."""
 
 
 def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
@@ -32,8 +34,7 @@ def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
     A row with a number that is not finite or that the field cannot hold is a bad one. Raises
     `DataError` for arrays that are no matrix.
     """
-    arrays = read_npz(asked.path, ("format", "shape", "data", "indices", "indptr", "row", "col"))
-    return matrix_rows(arrays, asked, samples)
+    return matrix_rows(read_npz(asked.path, PARTS), asked, samples)
 
 
 def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
@@ -59,7 +60,7 @@ def matrix_rows(
     """The same of arrays that are read already. With `counts`, numbers are to be whole, and at
     least 1; zeros are no entries.
     """
-    rows, row, column, value = _triples(arrays, asked.path)
+    (rows, _), row, column, value = triples(arrays, asked.path)
     if samples is None and not believed(rows, len(value)):
         raise DataError(
             f"{rows:,} rows, but only {len(value):,} entries",
@@ -91,11 +92,11 @@ def matrix_rows(
     return Rows(entries, lambda at: asked.bad.places.of(at, "row "))
 
 
-def _triples(
+def triples(
     arrays: dict[str, np.ndarray], path: str
-) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """The number of rows; and of each entry its row (m,) int32, its column (m,) and its value
-    (m,) float64.
+) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of rows and columns; and of each entry its row (m,) int32, its column (m,) int64
+    and its value (m,) float64.
     """
     form = (
         arrays["format"].astype("U").item()
@@ -150,7 +151,7 @@ def _triples(
                 f"{columns:,}",
                 where=path,
             )
-    return rows, row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
+    return (rows, columns), row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
 
 
 def _unpacked(

@@ -46,6 +46,13 @@ FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
 F4 = np.dtype("f4")
+UNLABELLED = {
+    Format.DOCWORD: "docword",
+    Format.MARKET: "Matrix Market",
+    Format.MAT: "MATLAB",
+    Format.METIS: "METIS",
+}
+"""Formats that have no place for labels, and what they are called."""
 
 
 class Samples(NamedTuple):
@@ -144,9 +151,9 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
         return "npz"
     if format is not Format.PARQUET and ending(pieces_of(path)[0].path) in SAMPLES:
         return "svm"
-    if format is Format.DOCWORD:
+    if format in UNLABELLED:
         raise DataError(
-            f"{path} is a docword file, which has no labels",
+            f"{path} is a {UNLABELLED[format]} file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
     return "table" if format.bags is None else "svm"  # what looks like lda-c has whole labels

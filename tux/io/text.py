@@ -41,6 +41,7 @@ NUMERIC = re.compile(f"{NUMBER.pattern}|{DECIMAL.pattern}", NUMBER.flags)
 """A number, perhaps one with a decimal comma, which is not read."""
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 CORRECT = "Correct the file"
+NO_ROW = "Each row is an edge; one is needed at least."
 ADVICE = f"{CORRECT}, or leave such rows out with --on-bad-row skip."
 
 

@@ -99,7 +99,7 @@ def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
 
 def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndarray, np.ndarray]]:
     """The distinct ids of each type, and each row's place among them, in arrays that are nobody
-    else's. A column of ids is put together when it is its turn, and given up then.
+    else's. A column of ids is given up when it is its turn.
     """
     columns: list[Column | ColumnPieces] = [share.src, share.dst]
     share.src, share.dst = NONE, NONE
@@ -116,10 +116,10 @@ def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndar
     return types, (codes[0], codes[1])
 
 
-def _taken(columns: list[Column | ColumnPieces], side: int) -> Column:
-    """The ids at an end as one column, which leaves the list."""
+def _taken(columns: list[Column | ColumnPieces], side: int) -> Column | ColumnPieces:
+    """The ids at an end, which leave the list."""
     column, columns[side] = columns[side], NONE
-    return column.whole() if isinstance(column, ColumnPieces) else column
+    return column
 
 
 def _in_kind(

@@ -19,8 +19,8 @@ from tux.loading.turns import IN_TURNS
 from tux.partition.bicut import larger_side
 from tux.partition.some_edges import BY_ENDS, SomeEdges
 
-CHUNK = 1 << 18
-"""Edges whose parts are computed at a time, so that what comes between stays small."""
+CHUNK = 1 << 15
+"""Edges whose parts are computed at a time, so that what comes between stays in the cache."""
 
 Lengths = dict[tuple[int, int], int]
 """By part and loader, how many edges have come: all columns have as many."""
@@ -113,13 +113,11 @@ def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarra
     some = _some_edges(plan, share, edges)
     if plan.bipartite:  # in place, until the parts are known
         np.add(some.dst, np.int32(_sources(plan, share)), out=some.dst)
-    if rule := BY_ENDS.get(plan.partitioner):
-        parts = np.empty(len(some.src), np.int16)
-        step = max(CHUNK, len(some.number))  # a rule may look at each vertex once
-        for lo in range(0, len(parts), step):
-            rows = slice(lo, lo + step)
-            piece = some._replace(src=some.src[rows], dst=some.dst[rows])
-            parts[rows] = rule(piece, plan.parts, plan.seed)
+    if by_ends := BY_ENDS.get(plan.partitioner):
+        rule, parts = by_ends(some, plan.parts, plan.seed), np.empty(len(some.src), np.int16)
+        for lo in range(0, len(parts), CHUNK):
+            rows = slice(lo, lo + CHUNK)
+            parts[rows] = rule(some.src[rows], some.dst[rows])
     else:
         parts = yield from IN_TURNS[plan.partitioner](plan, me, some, share.sizes)
     if plan.bipartite:

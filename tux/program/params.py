@@ -41,7 +41,11 @@ class Param:
         if self.type is float and isinstance(given, int) and not isinstance(given, bool):
             given = float(given)
         if not isinstance(given, self.type) or (self.type is int and isinstance(given, bool)):
-            raise UsageError(f"parameter {name} is of type {self.type.__name__}, not {given!r}")
+            kinds = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
+            raise UsageError(
+                f"parameter {name} is of type {self.type.__name__}, not {given!r}",
+                do=f"give {kinds.get(self.type, self.type.__name__)}",
+            )
         low, high = self.low, self.high
         # Comparisons are written so that NaN fails them.
         unbounded = isinstance(given, float) and not math.isfinite(given)
@@ -56,9 +60,7 @@ class Param:
                 )
                 or "finite"
             )
-            raise UsageError(
-                f"{name} = {given} is out of range", do=f"--{name.replace('_', '-')} must be {span}"
-            )
+            raise UsageError(f"{name} = {given} is out of range", do=f"{name} must be {span}")
         if self.choices and given not in self.choices:
             raise UsageError(
                 f"{name} = {given!r} is not known",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError, UsageError
+from tux.base.text import closest
 from tux.program.checks import (
     check_input,
     check_lengths,
@@ -107,12 +108,21 @@ class Program:
             check_monitor(cls)
             check_vertex_params(cls)
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, *nameless: Any, **parameters: Any) -> None:
+        if nameless:
+            name = type(self).__name__
+            first = next(iter(self.params), "")
+            example = f"{name}({first}={nameless[0]!r})" if first else f"{name}()"
+            raise UsageError(
+                f"{name} takes its parameters by name, not {nameless[0]!r} alone",
+                do=f"write {example}; parameters: {', '.join(self.params) or 'none'}",
+            )
         unknown = [name for name in parameters if name not in self.params]
         if unknown:
+            near = closest(unknown[0], self.params)
             raise UsageError(
                 f"{type(self).__name__} has no parameter {unknown[0]}",
-                do=f"parameters: {', '.join(self.params) or 'none'}",
+                do=f"{near}parameters: {', '.join(self.params) or 'none'}",
             )
         if not self.edge_name:
             raise ProgramError(

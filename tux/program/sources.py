@@ -118,12 +118,19 @@ def find(app: str) -> Source:
 def of(program: Program) -> Source:
     """The source of a program that is already there."""
     kind = type(program)
-    module = sys.modules[kind.__module__]
-    path = os.path.abspath(getattr(module, "__file__", None) or os.devnull)
+    path = os.path.abspath(_file_of(kind) or os.devnull)
     name = kind.__module__.rpartition(".")[2]
     return Source(
         kind, name if _modules().get(name) == kind.__module__ else f"{path}:{kind.__name__}", path
     )
+
+
+def _file_of(kind: type[Program]) -> str:
+    """The file of a class; "" for one of a notebook or a shell."""
+    if module := sys.modules.get(kind.__module__):
+        return getattr(module, "__file__", None) or ""
+    code = getattr(kind.stages, "__code__", None)  # who has imported the file has not kept it there
+    return code.co_filename if code and os.path.isfile(code.co_filename) else ""
 
 
 def _load(path: str) -> ModuleType:

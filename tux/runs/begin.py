@@ -167,10 +167,12 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
 
 
 def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
-    """One worker, in this process. What the kernels took to compile is told apart by it."""
+    """One worker, in this process, which gets the training edges of `inputs`. What the kernels took
+    to compile is told apart by it.
+    """
     options = plan.options
     with clock.phase("layout"):
-        graph = Graph.whole(program, inputs.train, inputs.test, options.seed)
+        graph = Graph.whole(program, inputs.handed_over(), inputs.test, options.seed)
         worker = Worker(
             program,
             graph,
@@ -187,6 +189,14 @@ def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch
     clock.seconds["layout"] -= compiling
     clock.seconds["compile"] = compiling
     return training
+
+
+def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
+    """The numbers of vertices and edges, by what a user calls them: where machines have other data,
+    these say more than a digest does.
+    """
+    sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
+    return {f"number of {name}s": f"{size:,}" for name, size in sizes.items() if name}
 
 
 def start_workers(
@@ -229,6 +239,7 @@ def start_workers(
             patience=options.patience,
             keep_best=keeps_best(program, inputs, options),
             place=options.place,
+            sizes=sizes_to_compare(program, inputs),
             room=folder.path if folder else None,
             seed=options.seed,
             deadline=options.deadline,

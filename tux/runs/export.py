@@ -98,11 +98,14 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
 def _formats(
     folder: str | os.PathLike[str], warn: Callable[[str], None]
 ) -> tuple[Program, dict[str, Export]]:
-    """The program of a run, and what can be made of its model: what its report says, and the
-    arrays as they are.
-    """
+    """The program of a run, and what can be made of its model."""
     program = reopened(read_run(folder), warn)
-    return program, {ARRAYS: _arrays, **check_exports(program)}
+    return program, formats_of(program)
+
+
+def formats_of(program: Program) -> dict[str, Export]:
+    """What can be made of a program's model: what its report says, and the arrays as they are."""
+    return {ARRAYS: _arrays, **check_exports(program)}
 
 
 def _arrays(program: Program, model: Model) -> dict[str, Any]:

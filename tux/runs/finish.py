@@ -338,7 +338,10 @@ def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> di
     held_out = truth.held_out.src, truth.held_out.dst
     numbers = judged(factors, training.edges(), held_out, k, watch.share)
     if not numbers:
-        watch.warn("no held-out edge is of a vertex that training has seen, to judge ranks by")
+        watch.warn(
+            "no ranks to judge: each held-out edge is among the training edges, or of a vertex "
+            "that they do not have"
+        )
     return numbers
 
 

@@ -5,8 +5,8 @@ with known truth.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ Data = Source | EdgeData | Held | Any
 Warn = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Inputs:
     """Edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
     good the truth itself is, in words.
@@ -56,6 +56,13 @@ class Inputs:
     sizes: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
     loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
+
+    def handed_over(self) -> EdgeData:
+        """The training edges. Only what is known of their vertices stays here, so that whoever gets
+        them can give up their columns.
+        """
+        train, self.train = self.train, self.train.bare()
+        return train
 
     def digest(self) -> str:
         """Stands for the training edges."""
@@ -90,11 +97,12 @@ def load(
         train = _whole(data, program, reading, warn)
     else:
         train, loaded = _train(shares, program, data, reading, warn, has_test=test is not None)
-    held_out = (
-        with_held_out(_read(_files(test), program, train, reading, warn), train, program)
-        if test is not None
-        else None
-    )
+    held_out = None
+    if test is not None:
+        with _of_test(test):
+            held_out = with_held_out(
+                _read(_files(test), program, train, reading, warn), train, program
+            )
     if folder and test is None and called(program.input, "hold_out", program, train)[1] is not None:
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
@@ -115,6 +123,17 @@ def load(
         folder=folder,
         loaded=loaded,
     )
+
+
+@contextmanager
+def _of_test(test: Data) -> Iterator[None]:
+    """Errors inside say that they are of the held-out data, where no name of a file does."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(test, Held):
+            error.where = f"{error.where or test.what}, given as test"
+        raise
 
 
 def cut_folder(data: Data) -> Path | None:
@@ -198,7 +217,7 @@ def _read(
     The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
-        return against(source, train, reading.vertices or ()) if train is not None else source
+        return source if train is None else against(source, train)
     if isinstance(source, Held):
         return _held(source, program, train, reading, warn)
     known = train.ids if train is not None else None

@@ -29,7 +29,7 @@ from tux.io.detect import Format
 from tux.io.edge_table import Tell
 from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
-from tux.io.text import OnBadRow
+from tux.io.text import NO_ROW, OnBadRow
 from tux.loading.columns import received
 from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import join
@@ -209,7 +209,8 @@ def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
         raise DataError(
             f"no row of {job.data} is usable; the first: {first}"
             if first
-            else f"{job.data} holds no edge"
+            else f"{job.data} holds no edge",
+            do="" if first else NO_ROW,
         )
 
 

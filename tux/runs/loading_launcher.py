@@ -144,6 +144,10 @@ class LoadingLauncher:
                 joining.answer(sockets, join, answer, meeting.meeting)
             return True
         if isinstance(join := joining.heard(frames, meeting.training), Join):
+            if join.leaves:  # before it has joined
+                self._refusals.ended(join.lost, join.address)
+                joining.answer(sockets, join, Bye(), meeting.training)
+                return True
             joining.answer(sockets, join, NotYet(), meeting.training)
             self._asked_for_job = self._asked_for_job or time.monotonic()
             return True

@@ -18,8 +18,10 @@ from socket import gethostname
 import msgspec
 
 from tux import __version__
+from tux.arrays.piped import opened
 from tux.base.disk import writing
 from tux.base.errors import (
+    DataError,
     DeadlinePassed,
     Interrupted,
     MustReadWhole,
@@ -45,6 +47,9 @@ from tux.runs.watcher import Silent, Watcher
 
 MOST_NAMED = 64
 """Files of the input whose sizes are compared each under its own name."""
+
+SAMPLED = 1 << 16
+"""Bytes of a file that are compared at its beginning, and at its end."""
 
 DIGITS = 8  # of a digest that are shown
 
@@ -240,6 +245,19 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     return out | _traits_of_files(job, files)
 
 
+def _sampled(path: str, size: int) -> str:
+    """A digest of what stands first and last in a file of so many bytes: another version of it
+    often has the same size, and no machine reads all of it.
+    """
+    try:
+        with opened(path) as file:
+            first = file.read(SAMPLED)
+            file.seek(max(size - SAMPLED, 0))
+            return blake2b(first + file.read(SAMPLED), digest_size=16).hexdigest()[:DIGITS]
+    except (OSError, DataError):
+        return "unreadable"  # the loader that reads it says why
+
+
 def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     """The same of files that all machines read."""
     out = {
@@ -248,6 +266,7 @@ def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, s
     }
     for number, (path, size) in enumerate(files[:MOST_NAMED]):
         out[f"size of file {number} ({basename(path)})"] = f"{size:,} bytes"
+        out[f"beginning and end of file {number} ({basename(path)})"] = _sampled(path, size)
     sizes = [(basename(path), size) for path, size in files[MOST_NAMED:]]
     numbers = {path: number for number, (path, _) in enumerate(files)}
     cuts = [[(numbers[piece.path], piece.begin, piece.end) for piece in own] for own in job.pieces]

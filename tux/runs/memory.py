@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 TABLES = (
     "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
 )
+ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
-FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)))?")
+FLAG = re.compile(
+    r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def _are_files(program: Program, data: Any) -> bool:
     """
     if isinstance(data, str | os.PathLike):
         return True
-    if not isinstance(data, list | tuple):
+    if not isinstance(data, list | tuple) or not data:
         return False
     if not all(isinstance(each, str | os.PathLike) for each in data):
         return False
@@ -92,6 +95,11 @@ def _may_be_file(name: str) -> bool:
 def is_matrix(data: Any) -> bool:
     """Whether an object is a sparse matrix of scipy."""
     return hasattr(data, "tocoo") and hasattr(data, "shape")
+
+
+def _is_table(data: Any) -> bool:
+    """Whether an object is a table with columns of its own names."""
+    return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
 def is_network(data: Any) -> bool:
@@ -115,7 +123,17 @@ def read_held(data: Held, program: Program, train: EdgeData | None, reading: Rea
                 kind = program.edge.ends[0]
                 return bags if train is None else bags.behind(kind, train.ids[kind])
         _check_options(program, reading)
-        return read_held_edges(data, program, train.ids if train is not None else None, reading)
+        known = train.ids if train is not None else None
+        try:
+            return read_held_edges(data, program, known, reading)
+        except DataError as error:
+            if (
+                isinstance(program.input, Bags)
+                and reading.columns is None
+                and _is_table(data.first)
+            ):
+                error.do = f"{error.do} {ONE_COLUMN}"
+            raise
 
 
 def read_held_edges(
@@ -132,6 +150,11 @@ def read_held_edges(
         return read_network(given, ends, fields, data.what, against=known)
     if isinstance(given, np.ndarray) and reading.columns is None:
         _check_array(given, program)
+    if isinstance(given, tuple) and any(map(is_matrix, given)):
+        raise DataError(
+            f"{called(next(filter(is_matrix, given)))} is no column of a table",
+            do="Give the matrix alone, or a tuple of columns.",
+        )
     frame = frame_of(given)
     if frame is None:
         raise unreadable(data, program)
@@ -290,7 +313,7 @@ def _of_words(given: tuple[Any, ...]) -> bool:
 
 def _column(given: Any) -> list[Any] | None:
     """The entries of a column of pandas, polars or pyarrow; None of a table."""
-    if hasattr(given, "columns") or hasattr(given, "column_names"):
+    if _is_table(given):
         return None
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(given, name):

@@ -56,10 +56,13 @@ def _cell(value: Any) -> str:
 
 def _column(cells: Sequence[str]) -> np.ndarray:
     """The narrowest kind of column that holds the cells."""
-    kinds: tuple[Callable[[str], Any], ...] = (int, float)
-    for kind in kinds:
+    kinds: tuple[tuple[Callable[[str], Any], type], ...]
+    kinds = (int, np.int64), (int, np.uint64), (float, np.float64)
+    # Python takes 1_000 and digits of other scripts for numbers, too
+    written = all(cell.isascii() and "_" not in cell for cell in cells)
+    for kind, dtype in kinds if written else ():
         try:
-            return np.array([kind(cell) for cell in cells])
+            return np.array([kind(cell) for cell in cells], dtype)
         except (ValueError, OverflowError):
             continue
     return np.array(cells, STRING)

@@ -40,6 +40,8 @@ from tux.runs.memory import (
 from tux.runs.options import Reading
 from tux.runs.samples import NAMED
 
+MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
+
 
 def read_rows(
     data: Any,
@@ -56,6 +58,8 @@ def read_rows(
 
     `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
     """
+    if isinstance(data, EdgeData):
+        return _of_edges(data, program, kind, other, known)
     if isinstance(data, Held):
         with in_python():
             return _held(data, program, kind, other, known, options, reading)
@@ -104,7 +108,7 @@ def _held(
 
 def _is_table(data: Any, format: Format, program: Program) -> bool:
     """Whether a file is a table of edges by its format, or by a first line that names both ends."""
-    if format in (Format.PARQUET, Format.MARKET, Format.MAT):
+    if format is Format.PARQUET or format in MATRICES:
         return True
     block = next(blocks(data), b"")
     first = next((line for line in lines_of(block) if is_row(line)), "")
@@ -191,8 +195,7 @@ def _read(
             against={other: known},
             format=format,
         )
-        matrix = format in (Format.MARKET, Format.MAT)
-        return _known_only(table, program, kind, other, known, numbered=matrix)
+        return _known_only(table, program, kind, other, known, numbered=format in MATRICES)
     if ends[0] != kind:
         raise UsageError(
             f"the rows of {data} are {other}s, but the model predicts for a {kind}",
@@ -246,6 +249,16 @@ def _known_only(
     total, left = _entries(table, program), _entries(kept, program)
     order = np.arange(len(table.ids[kind])) if numbered else np.argsort(first, kind="stable")
     return _in_order(kept, kind, order), total - left, total
+
+
+def _of_edges(
+    edges: EdgeData, program: Program, kind: str, other: str, known: Ids
+) -> tuple[EdgeData, int, int]:
+    """Edges that are in memory, whose rows are in the order of their ids."""
+    found = edges.against({other: known})
+    own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
+    found = replace(found, vertex_fields=own)
+    return _known_only(found, program, kind, other, known, numbered=True)
 
 
 def _entries(edges: EdgeData, program: Program) -> int:

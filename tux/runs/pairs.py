@@ -29,14 +29,15 @@ Warn = Callable[[str], None]
 def read_pairs(
     path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
 ) -> EdgeData:
-    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, and
-    `columns` names the columns
-    of the two ends ("a,b").
+    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, which come
+    first, and `columns` names the columns of the two ends ("a,b").
 
     A first row that holds the names of the columns of training is a header, and names the columns
     here too. Raises `DataError` for a row that is surely a header of other names, and what
     `read_edges` does; warns of one that may be.
     """
+    if isinstance(path, EdgeData):
+        return path.against(ids)
     given = held(program, path)
     if isinstance(given, Held):
         with in_python():

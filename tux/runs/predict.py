@@ -65,9 +65,7 @@ def predict(
             do=f"tux predict {model.name} FILE OF {role.upper()}S",
         )
     ids = dict(model.ids)
-    asked = pairs
-    if not isinstance(asked, EdgeData):
-        asked = read_pairs(asked, run, program, ids, columns, warn)
+    asked = read_pairs(pairs, run, program, ids, columns, warn)
     for kind, count in asked.unseen.items():
         if count:
             warn(

@@ -17,6 +17,7 @@ from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.text import plural
 from tux.cluster import job_folder
 from tux.cluster.answering import Answers
+from tux.cluster.joining import telling_machine_0
 from tux.cluster.keeper import States
 from tux.cluster.restarts import Start
 from tux.engine.saved import load
@@ -166,9 +167,9 @@ def _run(
             folder = stack.enter_context(RunFolder(options.out))
         if folder is not None:
             clock.watch = Noting(clock.watch, folder.journal)
-        answers = _answering(stack, options.place)
+        answers = _answering(stack, options.place, clock.watch)
         shares = _shares(stack, program, options, folder, before, clock.watch, answers)
-        with clock.phase("load"), _telling_how_to_go_on(folder):
+        with clock.phase("load"), _telling_how_to_go_on(folder), telling_machine_0(options.place):
             inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
             plan = stored(options.of(program), inputs)
@@ -314,12 +315,14 @@ def _going_on(
     return before, before.records()
 
 
-def _answering(stack: ExitStack, place: Place | None) -> Answers:
+def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
     """On machine 0 of several: other machines are told to wait, until the launcher listens, or the
     `stack` is left.
     """
     leads = place and not place.rank
-    answers = Answers(place.launcher, place.secret) if place and leads else Answers()
+    answers = Answers()
+    if place and leads:
+        answers = Answers(place.launcher, place.secret, watch.warn)
     stack.callback(answers.end)
     answers.begin()
     return answers

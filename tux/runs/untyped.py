@@ -20,6 +20,7 @@ from tux.io.first_lines import first_lines, rows_of
 from tux.io.input_files import pieces_of
 from tux.io.market import shape
 from tux.io.mat import mat_shape
+from tux.io.npz_edges import npz_shape
 from tux.io.read import read_edges
 from tux.io.text import NUMERIC
 
@@ -28,7 +29,8 @@ ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feat
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
-GRAPHS = (Format.MAT, Format.METIS, Format.MARKET)  # which know their number of vertices
+# which know their number of vertices
+GRAPHS = (Format.MAT, Format.METIS, Format.MARKET, Format.NPZ)
 
 
 class Sides(NamedTuple):
@@ -210,9 +212,12 @@ def by_format(
     match format:
         case Format.METIS:
             return False, "METIS graphs are undirected"
-        case Format.MAT | Format.MARKET:
-            high, wide = mat_shape(path, columns) if format is Format.MAT else shape(path)
-            return high != wide, f"it is a matrix of {high:,} x {wide:,}"
+        case Format.MAT:
+            return _of_matrix(*mat_shape(path, columns))
+        case Format.MARKET:
+            return _of_matrix(*shape(path))
+        case Format.NPZ:
+            return _of_matrix(*npz_shape(path))
         case Format.PARQUET:
             names = arrow.parquet_names(pieces_of(path)[0].path)
         case _ if format.bags is not None:
@@ -221,6 +226,11 @@ def by_format(
             names = next(iter(first_rows(path, 1)), [])
     known = [name for name in names if re.sub(r"[\W_]", "", name).lower() in USERS | ITEMS]
     return (True, f"it has a column {known[0]!r}") if known else (None, "")
+
+
+def _of_matrix(rows: int, columns: int) -> tuple[bool, str]:
+    """What its sizes say."""
+    return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
 
 
 def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:

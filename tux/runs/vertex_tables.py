@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -178,16 +178,32 @@ def shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
     return values.reshape(len(values), *lengths) if math.prod(lengths) and lengths else values
 
 
-def against(test: EdgeData, train: EdgeData, kinds: Iterable[str]) -> EdgeData:
-    """Held-out edges in memory, made against the ids that training had before tables of `kinds`
-    added vertices: against the ids that it has now.
+def against(test: EdgeData, train: EdgeData) -> EdgeData:
+    """Held-out edges in memory with the indices of the ids that training has, which tables may have
+    added to. What they tell of vertices comes before what training tells. DataError for edges
+    between other types, and for what training tells of no vertex.
     """
-    ids, ends = dict(test.ids), {"src": test.src, "dst": test.dst}
-    for kind in kinds:
-        ids[kind], (place,) = Ids.over([test.ids[kind].values], train.ids[kind])
-        for at, end in zip(("src", "dst"), test.ends, strict=True):
-            ends[at] = place[ends[at]] if end == kind else ends[at]
-    return replace(test, ids=ids, **ends)  # type: ignore[arg-type]
+    if test.ends != train.ends:
+        ends, others = (" to ".join(each.ends) for each in (test, train))
+        raise DataError(f"held-out edges from {ends} do not fit edges from {others}")
+    moved = test.against(train.ids)
+    fields = dict(moved.vertex_fields)
+    for kind in test.vertex_fields.keys() - fields.keys():
+        place = moved.ids[kind].encode(test.ids[kind].values)
+        told = {}
+        for name, values in test.vertex_fields[kind].items():
+            before = train.vertex_fields.get(kind, {}).get(name)
+            if before is None or before.shape[1:] != values.shape[1:]:
+                raise DataError(
+                    f"held-out edges tell {kind}.{name}, of which training tells nothing of such a "
+                    "shape"
+                )
+            whole = np.zeros((len(moved.ids[kind]), *values.shape[1:]), before.dtype)
+            whole[: len(before)] = before
+            whole[place] = values
+            told[name] = whole
+        fields[kind] = told
+    return replace(moved, vertex_fields=fields)
 
 
 def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData:

@@ -12,9 +12,6 @@ import ipaddress
 import secrets
 from typing import NamedTuple
 
-NAMES = ("127.0.0.1", "localhost", "::1")
-"""What a browser may call the loopback interface."""
-
 
 class Access(NamedTuple):
     """What a request must have: a `token` in its path, or, where that is "", a name of the loopback
@@ -38,14 +35,16 @@ class Access(NamedTuple):
         if not asked.startswith("/"):
             return None
         if not self.token:
-            return asked[1:] if name_of(host) in NAMES else None
+            return asked[1:] if is_loopback(name_of(host)) else None
         first, slash, rest = asked[1:].partition("/")
         same = hmac.compare_digest(first.encode(), self.token.encode())
         return rest if same and slash else None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is one of the loopback interface."""
+    """Whether an address to listen on, or a name in a Host header, is one of the loopback
+    interface. Of the names only "localhost" is, whatever others stand for.
+    """
     if host == "localhost":
         return True
     try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ MOST = 32
 """Requests that are answered at a time; others are turned away."""
 
 PATIENCE = 20.0
-"""Seconds that a client may take to send its request, or to take the answer."""
+"""Seconds that a client may take to send its request and to take the answer."""
 
 
 class Server(ThreadingHTTPServer):
@@ -39,7 +41,7 @@ class Server(ThreadingHTTPServer):
         """Listen on `port` of `host`; 0: on any that is free. UsageError if it cannot."""
         self.access, self.reader = Access.of(host), Reader(folder)
         self._reading = threading.Lock()
-        self._free = threading.Semaphore(MOST)
+        self._since: dict[socket.socket, float] = {}  # when connections were made
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -79,17 +81,26 @@ class Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a request in a thread of its own, unless there are many already."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        if len(self._since) >= MOST:
             self.shutdown_request(request)
+            return
+        self._since[request] = time.monotonic()
+        super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a request, in its thread."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+    def service_actions(self) -> None:
+        """Between requests: hang up on clients that take too long, as those do that send a byte now
+        and then.
+        """
+        late = time.monotonic() - PATIENCE
+        for request, since in [*self._since.items()]:
+            if since < late:
+                with suppress(OSError):  # its thread has closed it
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """A request is answered, or not to be answered."""
+        self._since.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has gone is no fault; anything else is told as Python does."""
@@ -101,7 +112,6 @@ class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     server: Server
-    timeout = PATIENCE
 
     def do_GET(self) -> None:  # noqa: N802
         """Answer."""

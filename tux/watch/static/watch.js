@@ -16,7 +16,7 @@ const metrics = new Metrics(byId("metrics")), memory = new Memory(byId("memory")
 const gantt = new Gantt(byId("gantt"), (isPart) => { byId("wider").disabled = !isPart; });
 const overview = new Overview(byId("overview"), (moment) => choose(moment));
 
-let isFollowing = true, moment = 0, shown = "", isDrawn = false, isAsking = false, failures = 0, timer = 0, heard = 0;
+let isFollowing = true, moment = 0, shown = "", latest = "", isDrawn = false, isAsking = false, failures = 0, timer = 0, heard = 0;
 
 async function asked(path, given) {
   const found = await fetch(`${path}?${new URLSearchParams(given)}`, { cache: "no-store", signal: AbortSignal.timeout(LONGEST) });
@@ -93,6 +93,7 @@ function drawTime() {
 async function showSpans() {
   const found = store.at(moment).slice(0, 64);
   const key = found.map(({ sample }) => sample.place).join(",");
+  latest = key;
   if (key === shown) return;
   const missing = found.map(({ sample }) => sample.place).filter((place) => !spans.has(place));
   try {
@@ -104,6 +105,7 @@ async function showSpans() {
   } catch {
     return; // the next question tells that the server is gone
   }
+  if (key !== latest) return; // another moment was chosen meanwhile
   shown = key;
   const { sample } = found[0];
   const epoch = Math.min(sample.epoch + 1, store.state.run.options?.epochs ?? Infinity);

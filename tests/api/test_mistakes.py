@@ -1,0 +1,142 @@
+"""What people get wrong at first, and what they are told: in Python's words, with what to do."""
+
+import importlib.util
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tux
+from tux.base.errors import DataError, UsageError
+
+
+def mf(data, **options):
+    """A small run of MF."""
+    return tux.run(tux.MF(rank=4), data, progress=False, jit=False, **{"epochs": 1} | options)
+
+
+@pytest.fixture
+def run(ratings):
+    return mf(ratings)
+
+
+def told(error, call, *parts):
+    """`call` raises such an error, and its message has all parts and no flag."""
+    with pytest.raises(error) as raised:
+        call()
+    text = str(raised.value)
+    assert "--" not in text and all(part in text for part in parts), text
+
+
+ROWS = [("ann", "b", 1.0), (np.str_("bob"), "b", np.float32(2)), ("ann", "c", 3)]
+
+
+def test_rows_of_a_list_are_a_table():
+    names = ("user", "item", "rating")
+    dicts = [dict(zip(names, row, strict=True)) for row in ROWS]
+    for rows in (ROWS, [[*row] for row in ROWS], dicts):
+        run = mf(rows)
+        assert run.vertices["user"].ids.tolist() == ["ann", "bob"] and run.sizes["edges"] == 3
+    assert len(run.predict([("ann", "b"), ("bob", "c")])) == 2
+    assert set(run.recommend("ann", 9, exclude=[("ann", "c")])["item"]) == {"b"}
+    told(DataError, lambda: mf([*ROWS, ("cy", "b")]), "several lengths: 2 and 3")
+    told(DataError, lambda: mf([*dicts, {"user": "cy"}]), "several sets of columns")
+    told(DataError, lambda: mf([("ann", "b", None)]), "missing", "row 0")
+    for nothing in ([1, 2], [{1}], [None]):
+        told(DataError, lambda data=nothing: mf(data), "the list is nothing that MF reads")
+
+
+def test_nothing_to_read(run):
+    told(DataError, lambda: mf([]), "holds no row", "one row at least")
+    told(DataError, lambda: run.predict([]), "holds no row")
+    told(DataError, lambda: mf(pd.DataFrame()), "It has no column")
+    table = pd.DataFrame({"user": ["a"], "item": ["b"], "rating": [1.0]})
+    told(DataError, lambda: mf(table[:0]), "holds no edge", "one is needed at least")
+    told(DataError, lambda: mf(table, test=table[:0]), "given as test")
+
+
+def test_a_series_of_two_levels_is_a_table():
+    table = pd.DataFrame(ROWS, columns=["user", "item", "rating"])
+    mean = table.groupby(["user", "item"])["rating"].mean()
+    assert mf(mean).vertices["user"].ids.tolist() == ["ann", "bob"]
+    wide = table.pivot_table(index="user", columns="item", values="rating")
+    assert mf(wide.stack().dropna()).sizes["edges"] == 3
+    told(DataError, lambda: mf(table["rating"]), "Series of 1 dimension is nothing")
+
+
+def test_a_matrix_for_a_table():
+    wide = pd.DataFrame(np.ones((3, 50)), columns=[f"item {k}" for k in range(50)])
+    told(DataError, lambda: mf(wide.rename_axis("user")), "41 more", "If it is a matrix")
+    texts = pd.DataFrame({"text": ["rain and wind", "wind"]})
+    with pytest.raises(DataError, match=r'give that column: df\["text"\]'):
+        tux.run(tux.LDA(topics=2), texts, progress=False, jit=False)
+
+
+def test_counts_that_are_none():
+    def lda(counts):
+        words = {"document": [7, 7], "word": ["rain", "wind"], "count": counts}
+        return tux.run(tux.LDA(topics=2), words, progress=False, jit=False, epochs=1)
+
+    told(DataError, lambda: lda([1, -2]), "a count is -2", "at document 7, word wind")
+    told(DataError, lambda: lda([0, 0]), "all counts are 0")
+    assert lda([2, 0]).topics(1)["words"][0].tolist() == ["rain"]
+
+
+def test_parameters_without_names_or_of_wrong_ones():
+    told(UsageError, lambda: tux.MF(8), "write MF(rank=8)")
+    told(UsageError, lambda: tux.DeepWalk(8), "takes its parameters by name")
+    told(UsageError, lambda: tux.MF(ranks=8), "did you mean rank?")
+    told(UsageError, lambda: tux.MF(rank=0), "rank must be at least 1")
+    told(UsageError, lambda: tux.MF(rank="8"), "give a whole number")
+
+
+def test_options_are_called_as_in_python(ratings, run, tmp_path):
+    run.save(tmp_path / "out")
+    told(UsageError, lambda: mf(ratings, out=tmp_path / "out"), "exists", "a new folder with out=")
+    told(UsageError, lambda: run.save(tmp_path / "out"), "a new folder with out=")
+    told(UsageError, lambda: mf(ratings, judge_top=3), "add test=")
+    told(UsageError, lambda: mf(ratings, checkpoint_every="30s"), "add out=")
+    told(DataError, lambda: tux.resume(tmp_path / "out"), "checkpoint_every=")
+
+
+def test_how_many_is_a_whole_number(run):
+    told(UsageError, lambda: run.recommend([12], 2.5), "the best 2.5", "whole number")
+    told(UsageError, lambda: run.similar(["item 1"], "3"), "the best '3'")
+    assert len(run.recommend([12], np.int64(2))) == 2
+
+
+def test_ids_that_pandas_has_made_floats(run):
+    assert [*run.recommend(pd.Series([12.0]), 2)["item"]] == [*run.recommend([12], 2)["item"]]
+    assert run.vertices["user"].positions([11.0, 11.5, np.nan, 2.0**60]).tolist() == [1, -1, -1, -1]
+    assert run.vertices["item"].positions([1.0]).tolist() == [-1]
+
+
+def test_what_a_model_does_not_know_or_have(run):
+    told(DataError, lambda: run.recommend([99]), "the model knows 10, 11, 12 and 6 others")
+    told(UsageError, run.topics, "MF has no topics", "tux.LDA")
+    told(UsageError, lambda: run.export("array"), "did you mean arrays?")
+    assert np.array_equal(run.export("arrays")["user.f"], run.vertices["user"]["f"])
+
+
+def test_files_of_other_kinds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ratings.json").write_text('[{"user": 1, "item": 2, "rating": 3}]')
+    (tmp_path / "ratings.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))
+    (tmp_path / "ratings.feather").write_bytes(b"ARROW1\0\0" + bytes(60))
+    told(DataError, lambda: mf("ratings.json"), "is JSON, which tux does not read", "DataFrame")
+    told(DataError, lambda: mf("ratings.xlsx"), "is an Excel file")
+    told(DataError, lambda: mf("ratings.feather"), "is an Arrow file")
+    told(DataError, lambda: mf("ratings.jsn"), "no such file", "Did you mean ratings.json?")
+    told(DataError, lambda: mf("none/ratings.csv"), "no such file", "\n  Check the name")
+
+
+def test_a_program_that_its_importer_has_not_kept(tmp_path):
+    shutil.copy("docs/pagerank.py", tmp_path / "ranks.py")
+    spec = importlib.util.spec_from_file_location("ranks_of_nobody", tmp_path / "ranks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    links = pd.DataFrame({"from": ["a", "b", "c"], "to": ["b", "c", "a"]})
+    run = tux.run(module.PageRank(), links, progress=False, jit=False, out=tmp_path / "out")
+    assert run.app == f"{tmp_path / 'ranks.py'}:PageRank"
+    assert tux.load(tmp_path / "out").program.damping == 0.85

@@ -1,0 +1,71 @@
+"""Each output of each app goes through the program that reads it, or is refused in one line."""
+
+import foreign_inputs as inputs
+import pytest
+from foreign_apps import APPS, train
+from foreign_outputs import OUTPUTS
+from foreign_tables import Trained
+
+from tux.base.errors import TuxError
+from tux.cli.main import main
+
+HAS = [(*key, app) for key, output in OUTPUTS.items() for app in output.apps if not output.slow]
+SLOW = [(*key, app) for key, output in OUTPUTS.items() for app in output.apps if output.slow]
+REFUSED = [
+    (*key, app)
+    for key, output in OUTPUTS.items()
+    for app in APPS
+    if output.ask and app not in output.apps
+]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Each app's run, trained when it is asked for."""
+    made = {}
+
+    def of(name):
+        if name not in made:
+            app, at = APPS[name], tmp_path_factory.mktemp(name)
+            data, _ = inputs.columns(app, at)
+            made[name] = train(app, data, at / "out")
+        return APPS[name], made[name]
+
+    return of
+
+
+@pytest.fixture
+def trained(runs, tmp_path, home):
+    """A run of an app by name, and an empty folder."""
+
+    def of(name):
+        app, run = runs(name)
+        return Trained(app, run, run.folder, tmp_path)
+
+    return of
+
+
+@pytest.mark.parametrize(("output", "reader", "app"), HAS)
+def test_its_reader_reads_the_same(output, reader, app, trained, capsys):
+    OUTPUTS[output, reader].check(trained(app))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("output", "reader", "app"), SLOW)
+def test_a_reader_that_is_not_among_the_libraries_for_tests(output, reader, app, trained, capsys):
+    OUTPUTS[output, reader].check(trained(app))
+
+
+@pytest.mark.parametrize(("output", "reader", "app"), REFUSED)
+def test_what_an_app_does_not_have_is_refused(output, reader, app, trained):
+    asked = OUTPUTS[output, reader]
+    with pytest.raises(TuxError) as error:
+        asked.ask(trained(app))
+    assert asked.words in str(error.value) and "\n" not in error.value.what and error.value.do
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_command_refuses_other_formats_too(app, trained, capsys):
+    folder = trained(app).folder
+    assert main(["export", str(folder), *"--format none --out x.npz".split()]) == 2
+    assert "no format 'none'" in capsys.readouterr().err

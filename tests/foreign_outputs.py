@@ -1,0 +1,110 @@
+"""Each output of a model, the program that reads it, and the apps that have it; what asks the other
+apps for it, and what they say.
+
+`docs/formats.md` is made of these, by `tests/foreign_page.py`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import foreign_models as models
+import foreign_tables as tables
+from foreign_apps import APPS
+from foreign_tables import Trained
+
+ALL = tuple(APPS)
+TOPICS = ("LDA", "WarpLDA")
+VECTORS = ("MF", "DeepWalk")
+
+
+class Output(NamedTuple):
+    """An output and its reader. `check` reads it and compares; `apps` have it. `ask` asks another
+    app for it: then its message has `words`, and the table says `why` in a few. Without `ask`, a
+    model has nothing of the kind. `slow`: of a library that is not among those for tests.
+    """
+
+    check: Callable[[Trained], None]
+    apps: tuple[str, ...]
+    ask: Callable[[Trained], Any] | None = None
+    why: str = ""
+    words: str = ""
+    slow: bool = False
+
+
+def exported(check: Callable[[Trained], None], form: str, *apps: str) -> Output:
+    """A format of `tux export`."""
+    words = f"has no format {form!r}"
+    return Output(check, apps, lambda trained: trained.run.export(form), "no such format", words)
+
+
+def predicted(check: Callable[[Trained], None]) -> Output:
+    """Of `tux predict`."""
+    apps = ("MF", *TOPICS, "BlockPG")
+
+    def ask(trained: Trained) -> Any:
+        return trained.run.predict(dict(trained.app.columns))
+
+    return Output(check, apps, ask, "predicts nothing", "predicts nothing")
+
+
+def recommended(check: Callable[[Trained], None], *, slow: bool = False) -> Output:
+    """Of `Run.recommend` and `tux predict --top`."""
+    return Output(
+        check,
+        ("MF",),
+        lambda trained: trained.run.recommend(),
+        "no inner products",
+        "does not say that its predictions are inner products",
+        slow,
+    )
+
+
+def compared(check: Callable[[Trained], None]) -> Output:
+    """Of vectors that `Run.similar` compares."""
+    return Output(
+        check,
+        VECTORS,
+        lambda trained: trained.run.similar(trained.run.vertices[trained.app.ends[1]].ids[:1]),
+        "no vectors",
+        "the model has no vectors to compare",
+    )
+
+
+OUTPUTS = {
+    ("`model/*.parquet`", "pandas, polars, pyarrow, DuckDB"): Output(tables.model_files, ALL),
+    ("`run.vertices`, `run.history`", "pandas, polars, pyarrow"): Output(tables.tables, ALL),
+    ("`metrics.jsonl`", "pandas, polars"): Output(tables.records, ALL),
+    ("`model/*.tsv`", "pandas, polars"): Output(tables.told_tables, (*TOPICS, "BlockPG")),
+    ("`tux predict --out scores.csv`", "pandas, polars"): predicted(tables.predicted_text),
+    ("`tux predict --out scores.parquet`", "pandas, polars"): predicted(tables.predicted_parquet),
+    ("`tux predict --top 3`", "pandas, polars"): recommended(tables.best),
+    ("`run.recommend()`", "networkx: edges"): recommended(models.recommended),
+    ("`--format arrays`", "numpy, JSON"): Output(tables.arrays, ALL),
+    ("`--format arrays`", "implicit: `AlternatingLeastSquares`"): recommended(
+        models.implicit, slow=True
+    ),
+    ("`--format arrays`", "gensim: `KeyedVectors`"): compared(models.keyed_vectors),
+    ("`--format arrays`", "scikit-learn: `NearestNeighbors`"): compared(models.neighbours),
+    ("`run.vertices`", "networkx: attributes of nodes"): Output(models.attributes, ("DeepWalk",)),
+    ("`--format word2vec`, `word2vec-binary`", "gensim: `KeyedVectors`"): exported(
+        models.word2vec, "word2vec", "DeepWalk"
+    ),
+    ("`--format npz`", "numpy"): exported(tables.vectors, "npz", "DeepWalk"),
+    ("`--format picture`", "matplotlib"): exported(tables.picture, "picture", "DeepWalk"),
+    ("`--format pyldavis`", "pyLDAvis: `prepare`"): exported(models.pyldavis, "pyldavis", *TOPICS),
+    ("`--format topics`", "gensim: `LdaModel`"): exported(models.gensim_topics, "topics", *TOPICS),
+    ("`--format topics`", "scikit-learn: `LatentDirichletAllocation`"): exported(
+        models.sklearn_topics, "topics", *TOPICS
+    ),
+    ("`--format topics`", "networkx: words and topics"): exported(
+        models.topic_graph, "topics", *TOPICS
+    ),
+    ("`--format weights`", "pandas"): exported(tables.weights, "weights", "BlockPG"),
+    ("`--format sklearn`", "scikit-learn: `LogisticRegression`"): exported(
+        models.classifier, "sklearn", "BlockPG"
+    ),
+    ("`walks.txt`", "gensim: `LineSentence`"): Output(models.sentences, ("Walks",)),
+    ("`walks.txt`", "networkx: `add_path`"): Output(models.paths, ("Walks",)),
+    ("`walks.parquet`", "pandas, polars"): Output(tables.lists, ("Walks",)),
+}
+"""By the output and its reader, as the table has them. `--format` is that of `tux export`."""

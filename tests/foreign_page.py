@@ -1,0 +1,127 @@
+"""Makes docs/formats.md, which says what each app reads and which programs read its models, from
+the cases that the tests in `tests/foreign/` go through::
+
+python tests/foreign_page.py
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+
+from foreign_apps import APPS, App
+from foreign_inputs import FORMS, GIVEN, MEMORY, Form
+from foreign_outputs import OUTPUTS, Output
+
+PAGE = Path(__file__).parents[1] / "docs" / "formats.md"
+TOGETHER = {"LDA": "LDA, WarpLDA", "WarpLDA": ""}
+"""Titles of columns; an app without one has the cells of the app before it."""
+
+HEAD = """# Formats in and out
+
+This page says which forms of data each app reads, and which programs read what comes out of it. The
+tests in `tests/foreign/` train each app on the same tiny data in each form, and compare the models.
+They give each output to the program that reads it, and compare the values. Where the table says no,
+they check that tux refuses with a message. The page is made of the same list of cases, by
+`tests/foreign_page.py`.
+
+## Data in
+
+Each form gives the same model where it holds the same data. A form that an app cannot read is
+refused with a message, of which the table has the reason in a few words.
+"""
+
+IDS = """
+The column "ids" says which ids come back for rows and columns: those that were given, or numbers
+from 0 or 1. In a graph, rows and columns are the same vertices.
+
+- MF: rows are users, columns are items. Of docword, lda-c and libsvm, the numbers are ratings.
+- LDA and WarpLDA: rows are documents, columns are words. Words come back if they were given: in a
+  table, in texts, by `--vocab FILE`, or beside a matrix of scipy as `(matrix, words)`.
+- BlockPG: rows are samples, columns are features. Samples are numbered from 0 in memory, and from 1
+  in files. A matrix of scipy goes with its labels, `(X, y)`; a `.npz` file with `--labels FILE`.
+- DeepWalk and Walks: a matrix must be square, and each entry is a link.
+- MATLAB's files are of level 5, and `--columns` names the matrix if there are several.
+
+[data-in.md](data-in.md) explains data in memory; the pages of the apps explain files.
+"""
+
+OUT = """
+## Models out
+
+`--format` is that of `tux export`, and `run.export("NAME")` gives the same arrays in Python. A dash
+means that the model has nothing of the kind.
+"""
+
+END = """
+- implicit and gensim know places and words instead of ids: row i of the factors belongs to the id i
+  of `user.id` or `item.id`.
+- gensim and scikit-learn find the topics of a new document by other methods than `tux predict`. So
+  shares differ where a document is not clear; the topics themselves are the same.
+- `run.recommend` leaves out pairs that `exclude` names; `implicit` does that with
+  `filter_already_liked_items`, and fills up rows that have too few items.
+- pandas reads numbers of JSON to the last digit with `precise_float=True`.
+- Tests of implicit are among the slow ones, and need the extra `bench`.
+"""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown."""
+    head = [*head]
+    lines = [f"| {' | '.join(line)} |" for line in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def cells(of: Callable[[App], str]) -> list[str]:
+    """A cell for each column of apps. ValueError if apps that share one differ."""
+    found: list[str] = []
+    for name, app in APPS.items():
+        if TOGETHER.get(name, name):
+            found.append(of(app))
+        elif of(app) != found[-1]:
+            raise ValueError(f"{name} needs a column of its own: {of(app)}, not {found[-1]}")
+    return found
+
+
+def read(form: Form) -> Callable[[App], str]:
+    """Whether an app reads a form of data."""
+
+    def cell(app: App) -> str:
+        refusal = form.refusal(app)
+        return f"no: {refusal.why}" if refusal else "yes"
+
+    return cell
+
+
+def written(output: Output) -> Callable[[App], str]:
+    """Whether an app has an output."""
+
+    def cell(app: App) -> str:
+        if app.name in output.apps:
+            return "yes"
+        return f"no: {output.why}" if output.ask else "–"
+
+    return cell
+
+
+def ids(form: Form) -> str:
+    """What comes back as ids of rows and columns."""
+    row, column = (each if each == GIVEN else f"from {each}" for each in form.ids)
+    return row if row == column else f"rows {row}, columns {column}"
+
+
+def page() -> str:
+    """The text of the page."""
+    titles = [title for name in APPS if (title := TOGETHER.get(name, name))]
+    lines = [[name, *cells(read(form)), ids(form)] for name, form in FORMS.items()]
+    memory = table(["in memory", *titles, "ids"], islice(lines, MEMORY))
+    files = table(["in a file", *titles, "ids"], islice(lines, MEMORY, None))
+    out = table(
+        ["output", "read by", *titles],
+        ([*key, *cells(written(output))] for key, output in OUTPUTS.items()),
+    )
+    parts = [HEAD, memory, files, IDS, OUT, out, END]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

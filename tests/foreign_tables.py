@@ -1,0 +1,225 @@
+"""Tables and arrays of a model, read by pandas, polars, pyarrow, DuckDB, numpy and others: the same
+values come back.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from foreign_apps import App, columns_of_csv, need
+
+from tux import Lists
+from tux.cli.main import main
+
+
+class Trained(NamedTuple):
+    """A run of an app, whose folder is `folder`; `at` is an empty folder for files."""
+
+    app: App
+    run: Any
+    folder: Path
+    at: Path
+
+    def told(self, *command: Any) -> None:
+        """Run a command of tux; it must not fail."""
+        assert main([*map(str, command)]) == 0
+
+    def exported(self, form: str, ending: str) -> Path:
+        """The file that ``tux export`` has written."""
+        path = self.at / f"{form}{ending}"
+        self.told("export", self.folder, "--format", form, "--out", path)
+        return path
+
+
+def same(found: Any, column: Any) -> None:
+    """A column of another library has the values of one of tux."""
+    rows = [[*row] if np.ndim(row) else row for row in found]
+    lists = isinstance(column, Lists) or column.ndim > 1
+    own = [column[k].tolist() for k in range(len(column))] if lists else column.tolist()
+    for one, other in zip(rows, own, strict=True):
+        assert one == other or one != one and other != other  # NaN is not itself
+
+
+# ---- tables
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    """The columns of a table of any library, as lists."""
+    if hasattr(table, "to_pydict"):
+        return table.to_pydict()
+    if hasattr(table, "to_dict") and hasattr(table, "iloc"):
+        return {name: table[name].tolist() for name in table.columns}
+    return {name: table[name].to_list() for name in table.columns}
+
+
+def _is(found: Any, table: Any) -> None:
+    columns = _columns(found)
+    own = table.to_dict()
+    assert list(columns) == list(own)
+    for name, column in own.items():
+        same(columns[name], column)
+
+
+def model_files(trained: Trained) -> None:
+    """The model's Parquet files."""
+    pandas, polars, duckdb = map(need, ("pandas", "polars", "duckdb"))
+    for name, table in trained.run.vertices.items():
+        path = trained.folder / "model" / f"{name}.parquet"
+        _is(pandas.read_parquet(path), table)
+        _is(polars.read_parquet(path), table)
+        _is(pyarrow.parquet.read_table(path), table)
+        _is(duckdb.read_parquet(str(path)).to_arrow_table(), table)
+
+
+def tables(trained: Trained) -> None:
+    """The model and the history in memory."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    for table in (*trained.run.vertices.values(), trained.run.history):
+        _is(pandas.DataFrame(table), table)
+        _is(polars.DataFrame(table), table)
+        _is(pa.table(table), table)
+
+
+def records(trained: Trained) -> None:
+    """The records of epochs."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    path, history = trained.folder / "metrics.jsonl", trained.run.history
+    for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
+        for name, column in history.to_dict().items():
+            np.testing.assert_allclose(found[name].to_numpy().astype("f8"), column, rtol=1e-12)
+
+
+def told_tables(trained: Trained) -> None:
+    """The tables that a report tells."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    for name, table in trained.run.tables.items():
+        path = trained.folder / "model" / f"{name}.tsv"
+        for found in (pandas.read_csv(path, sep="\t"), polars.read_csv(path, separator="\t")):
+            columns = _columns(found)
+            assert list(columns) == list(table.to_dict())
+            for key, column in table.to_dict().items():
+                assert [*map(_text, columns[key])] == [*map(_text, column.tolist())]
+
+
+def _text(value: Any) -> str:
+    try:
+        return f"{float(value):.6g}"
+    except ValueError:
+        return str(value)
+
+
+# ---- predictions
+
+
+def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
+    """The file of predictions, and the same as a table."""
+    app, path = trained.app, trained.at / f"scores{ending}"
+    given = columns_of_csv(app, trained.at / "new.csv")
+    if app.name == "MF":
+        trained.told("predict", trained.folder, "--pairs", given, "--out", path)
+    else:
+        trained.told("predict", trained.folder, given, "--out", path)
+    return path, trained.run.predict(given, ids=True)
+
+
+def predicted_text(trained: Trained) -> None:
+    """Predictions as CSV."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    path, table = _predicted(trained, ".csv")
+    for found in (pandas.read_csv(path), polars.read_csv(path)):
+        _close(found, table)
+
+
+def predicted_parquet(trained: Trained) -> None:
+    """Predictions as Parquet."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    path, table = _predicted(trained, ".parquet")
+    for found in (pandas.read_parquet(path), polars.read_parquet(path)):
+        _close(found, table)
+
+
+def _close(found: Any, table: Any) -> None:
+    """Columns of several numbers may have a column for each; of CSV, a last one names the most."""
+    columns = _columns(found)
+    for name, column in table.to_dict().items():
+        if name in columns:
+            own = np.array([np.asarray(each) for each in columns[name]])
+        else:
+            own = np.stack([columns[f"{name}_{k}"] for k in range(column.shape[1])], axis=1)
+        np.testing.assert_allclose(own, column, rtol=1e-6)
+
+
+def best(trained: Trained) -> None:
+    """The best items of each user."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    table = trained.run.recommend(None, 3)
+    for ending in (".csv", ".parquet"):
+        path = trained.at / f"top{ending}"
+        trained.told("predict", trained.folder, "--top", 3, "--out", path)
+        read = ("read_csv", "read_parquet")[ending == ".parquet"]
+        for library in (pandas, polars):
+            columns = _columns(getattr(library, read)(path))
+            assert list(columns) == list(table.to_dict())
+            for name in ("user", "rank", "item"):
+                same(columns[name], table[name])
+            np.testing.assert_allclose(columns["score"], table["score"], rtol=1e-6)
+
+
+# ---- arrays
+
+
+def arrays(trained: Trained) -> None:
+    """All fields, as numpy and as JSON read them."""
+    own = {name: np.asarray(array) for name, array in trained.run.export("arrays").items()}
+    with np.load(trained.exported("arrays", ".npz")) as found:
+        assert set(found.files) == set(own)
+        for name, array in own.items():
+            same(found[name].ravel().tolist(), array.ravel())
+    with open(trained.exported("arrays", ".json"), encoding="utf-8") as file:
+        read = json.load(file)
+    for name, array in own.items():  # there is no NaN in JSON
+        rows = np.array(read[name], object)
+        assert rows.shape == array.shape
+        same([math.nan if each is None else each for each in rows.ravel()], array.ravel())
+
+
+def vectors(trained: Trained) -> None:
+    """Ids and vectors."""
+    with np.load(trained.exported("npz", ".npz")) as found:
+        node = trained.run.vertices["node"]
+        assert found["id"].tolist() == node.ids.tolist()
+        assert np.array_equal(found["vector"], node["u"])
+
+
+def picture(trained: Trained) -> None:
+    """A picture."""
+    image = need("matplotlib.image")
+    pixels = image.imread(trained.exported("picture", ".png"))
+    assert pixels.ndim == 3 and pixels.shape[2] == 4 and len(np.unique(pixels)) > 2
+
+
+def weights(trained: Trained) -> None:
+    """The weights that are not 0, as JSON."""
+    pandas = need("pandas")
+    found = pandas.read_json(trained.exported("weights", ".json"), precise_float=True)
+    feature = trained.run.vertices["feature"]
+    own = dict(zip(feature.ids.tolist(), feature["w"].tolist(), strict=True))
+    there = {name: weight for name, weight in own.items() if weight}
+    assert there and dict(zip(found["feature"], found["weight"], strict=True)) == there
+
+
+def lists(trained: Trained) -> None:
+    """Walks as Parquet, by a run of its own."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    out = trained.at / "lists"
+    edges = columns_of_csv(trained.app, trained.at / "links.csv")
+    flags = "--walks 2 --length 5 --format parquet --seed 1 --no-jit --threads 1 --out"
+    trained.told("run", "walks", edges, *flags.split(), out)
+    text = [line.split() for line in (trained.folder / "walks.txt").read_text().splitlines()]
+    for found in (pandas.read_parquet, polars.read_parquet):
+        walks = found(out / "walks.parquet")["walk"].to_list()
+        assert [[*map(str, walk)] for walk in walks] == text

@@ -1,0 +1,67 @@
+"""How much of the edges is in memory while a graph is made of them and laid out."""
+
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+from tux.apps.mf.mf import MF
+from tux.arrays.networks import from_arrays
+from tux.graph.local import Graph
+from tux.runs.inputs import Inputs
+
+EDGES, USERS, ITEMS = 300_000, 3000, 200
+
+
+def ratings():
+    """Edges of 12 bytes each."""
+    rng = np.random.default_rng(3)
+    user, item = (rng.integers(n, size=EDGES, dtype=np.int32) for n in (USERS, ITEMS))
+    return from_arrays(user, item, ends=("user", "item"), value=rng.random(EDGES, np.float32))
+
+
+def laid_out(inputs):
+    """The edges of a graph in tiles, as training walks them."""
+    edges = Graph.whole(MF(), inputs.handed_over(), None, 0).edges
+    edges.walk_tiled("item", np.array([0, ITEMS]), USERS, (48, 48))
+    return edges
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Memory is counted, of one thread; little of it does not depend on the edges."""
+    monkeypatch.setattr("tux.base.parallel._chosen", [1])
+    monkeypatch.setattr("tux.arrays.lookup.CHUNK", 1 << 12)
+    laid_out(Inputs(ratings()))  # compiles
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def test_edges_handed_over_are_never_there_twice(traced):
+    inputs = Inputs(ratings())
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    edges = laid_out(inputs)
+    after, peak = tracemalloc.get_traced_memory()
+    assert before < 13 * EDGES and after < 13 * EDGES and len(edges) == EDGES
+    assert peak < 19 * EDGES  # the columns, the keys of 2 bytes, and one column anew
+
+
+def test_columns_handed_over_are_given_up():
+    inputs = Inputs(ratings())
+    columns = [weakref.ref(each) for each in (inputs.train.src, inputs.train.dst)]
+    users = inputs.train.ids["user"]
+    laid_out(inputs)
+    assert [column() for column in columns] == [None, None]
+    assert len(inputs.train) == 0 and inputs.train.ids["user"] is users
+
+
+def test_edges_that_somebody_holds_stay_as_they_are():
+    given, same = ratings(), ratings()
+    edges, again = laid_out(Inputs(given)), laid_out(Inputs(given))
+    assert given.digest() == same.digest()
+    for one, other in ((edges.src, again.src), (edges.dst, again.dst)):
+        assert np.array_equal(one, other)
+    assert np.array_equal(edges.fields["value"], again.fields["value"])

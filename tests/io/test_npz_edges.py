@@ -1,0 +1,55 @@
+"""Edges of sparse matrices that scipy.sparse.save_npz has written."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from held_data import Rated, Weighed, loaded, rows, wrong
+
+from tux.io.npz_edges import npz_shape
+
+FORMS = ["csr", "csc", "coo"]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """What writes a matrix, and returns the file's name."""
+
+    def write(matrix, **how):
+        sp.save_npz(tmp_path / "m.npz", matrix, **how)
+        return str(tmp_path / "m.npz")
+
+    return write
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_they_are_those_of_the_matrix_in_memory(stored, form):
+    matrix = sp.coo_array(([4.0, 2.0, 0.0], ([2, 0, 1], [1, 0, 0])), (4, 3)).asformat(form)
+    path = stored(matrix, compressed=form == "csr")
+    train, held = loaded(Rated, path)[0].train, loaded(Rated, matrix)[0].train
+    assert rows(train) == rows(held) == [(0, 0, 2), (1, 0, 0), (2, 1, 4)]
+    for kind in ("user", "item"):
+        assert train.ids[kind].values.tolist() == held.ids[kind].values.tolist()
+    assert npz_shape(path) == (4, 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_adjacency(stored, form):
+    #  0 --> 1 --> 2     3
+    matrix = sp.coo_array(([0.5, 2.0], ([0, 1], [1, 2])), (4, 4)).asformat(form)
+    train = loaded(Weighed, stored(matrix))[0].train
+    assert rows(train) == [(0, 1, 0.5), (1, 2, 2)]
+    assert train.ids["page"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_no_matrix_of_edges(stored, tmp_path):
+    assert "4 x 3 matrix: it has no edges from page to page" in wrong(
+        Weighed, stored(sp.eye_array(4, 3, format="csr"))
+    )
+    assert "holds no edge" in wrong(Rated, stored(sp.csr_array((2, 2))))
+    assert "not finite" in wrong(Rated, stored(sp.csr_array([[np.nan]])))
+    assert "cannot hold" in wrong(Rated, stored(sp.csr_array([[1e300]])))
+    assert "no columns to name" in wrong(Rated, stored(sp.eye_array(2).tocsr()), columns="a,b,c")
+    far = sp.coo_array(([1.0], ([0], [2**40])), (1, 2**41))
+    assert "2,199,023,255,552, with 1 entries" in wrong(Rated, stored(far))
+    np.savez(tmp_path / "a.npz", src=np.arange(3), dst=np.arange(3))
+    assert "holds no sparse matrix" in wrong(Rated, str(tmp_path / "a.npz"))

@@ -1,0 +1,25 @@
+"""Labels of vertices out of a file, for programs that judge their model by them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.given import as_held
+from tux.arrays.ids import Ids
+from tux.io.vertex_labels import VertexLabels, read_vertex_labels
+
+
+def vertex_labels(path: str | os.PathLike[str], ids: Any) -> VertexLabels:
+    """Which of the vertices with these ids has which label in a file: `member[v, k]` says whether
+    the vertex of ``ids[v]`` has the label ``names[k]``, and `unknown` how many ids of the file are
+    not among them.
+
+    The file is one that `labels=` takes; a report gets its path as `truth.labels`. Raises
+    DataError, with file and line, and if none of the ids is known.
+    """
+    held = np.asarray(as_held(ids))
+    return read_vertex_labels(path, Ids(held.astype(STRING) if held.dtype.kind in "UO" else held))

@@ -1,0 +1,35 @@
+"""Verifying from Python: what ``tux run --verify`` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tux.api.options import run_options
+from tux.api.progress import watching
+from tux.program.program import Program
+from tux.runs import verify as runs
+from tux.runs.memory import in_python
+from tux.runs.verify import Verified
+from tux.runs.watcher import Watcher
+
+
+@in_python()
+def verify(
+    program: Program,
+    data: Any = None,
+    test: Any = None,
+    *,
+    progress: bool | Watcher | None = None,
+    **options: Any,
+) -> Verified:
+    """Whether a program computes the same on several workers, and as plain Python, as on one
+    worker: two epochs on a sample of the data in each setting, with checks of indices.
+
+    `data`, `test` and `progress` are those of `tux.run`; `options` too, those that say how data are
+    read, and `seed`. The result's `differences` name each field that differs from one
+    worker's, how far and in which setting, and whether that is rounding; `suspects` are lines that
+    may be the reason. Raises what `tux.run` raises.
+    """
+    chosen = run_options(program, options)
+    with watching(progress) as watch:
+        return runs.verify(program, data, test, chosen, watch)

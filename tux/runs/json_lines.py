@@ -1,0 +1,135 @@
+"""How a run goes on, as lines of JSON: ``tux run --json`` writes them, and whoever has started it
+reads them, as the driver of a run on other machines does::
+
+    {"told":"phase","name":"load"}
+    {"told":"share","done":0.5}
+    {"told":"line","text":"data: ratings.csv: 200 users, 100 items, 5,000 ratings"}
+    {"told":"warning","text":"560 rows of ratings.csv repeat a (user, item) pair; kept"}
+    {"told":"epoch","record":{"epoch":1,"clock":5,"seconds":0.15,"train_rmse":1.8},"most":5}
+    {"told":"end","results":{"epochs":5,"seconds":0.19}}
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from tux.runs.folder import finite
+from tux.runs.watcher import Watcher
+
+PAUSE = 0.25  # seconds between two shares
+
+
+class Phase(msgspec.Struct, tag_field="told", tag="phase", frozen=True):
+    """What goes on from now."""
+
+    name: str
+
+
+class Share(msgspec.Struct, tag_field="told", tag="share", frozen=True):
+    """How much of it is done, from 0 to 1."""
+
+    done: float
+
+
+class Line(msgspec.Struct, tag_field="told", tag="line", frozen=True):
+    """One line about the run."""
+
+    text: str
+
+
+class Warns(msgspec.Struct, tag_field="told", tag="warning", frozen=True):
+    """One line about what is odd."""
+
+    text: str
+
+
+class Epoch(msgspec.Struct, tag_field="told", tag="epoch", frozen=True):
+    """One epoch of at most `most` is done; its record as in `metrics.jsonl`."""
+
+    record: dict[str, Any]
+    most: int
+
+
+class End(msgspec.Struct, tag_field="told", tag="end", frozen=True):
+    """The run has ended well; its results as in `run.json`."""
+
+    results: dict[str, Any]
+
+
+Told: TypeAlias = Phase | Share | Line | Warns | Epoch | End
+_decoder: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
+
+
+class JsonLines:
+    """A watcher that writes each line by `write`."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write, self._shown = write, float("-inf")
+
+    def phase(self, name: str) -> None:
+        """What goes on from now."""
+        self._shown = float("-inf")
+        self._tell(Phase(name))
+
+    def share(self, done: float) -> None:
+        """How much of it is done; a few times a second."""
+        if (now := time.monotonic()) - self._shown >= PAUSE:
+            self._shown = now
+            self._tell(Share(float(done)))
+
+    def say(self, text: str) -> None:
+        """One line about the run."""
+        self._tell(Line(text))
+
+    def warn(self, text: str) -> None:
+        """One line about what is odd."""
+        self._tell(Warns(text))
+
+    def epoch(self, record: dict[str, Any], most: int) -> None:
+        """One epoch is done."""
+        self._tell(Epoch(finite(record), most))
+
+    def end(self, results: dict[str, Any]) -> None:
+        """The run has ended well."""
+        self._tell(End(finite(results)))
+
+    def pass_on(self, line: str) -> None:
+        """Write a line that another run has written so; any other one is said."""
+        if _told(line) is None:
+            self.say(line)
+        else:
+            self._write(line)
+
+    def _tell(self, told: Told) -> None:
+        self._write(msgspec.json.encode(told).decode())
+
+
+def tell(line: str, watch: Watcher) -> None:
+    """Tell a watcher what a line says. A line that is none of these, such as what a program prints
+    itself, is said as it is.
+    """
+    match _told(line):
+        case None:
+            watch.say(line)
+        case Phase(name):
+            watch.phase(name)
+        case Share(done):
+            watch.share(done)
+        case Line(text):
+            watch.say(text)
+        case Warns(text):
+            watch.warn(text)
+        case Epoch(record, most) if isinstance(record.get("epoch"), int):
+            watch.epoch(record, most)
+
+
+def _told(line: str) -> Told | None:
+    """What a line tells; None if it is none of these."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
