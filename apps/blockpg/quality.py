@@ -121,9 +121,17 @@ def report(tau):
     if tau.tested == 0:
         return
     tau.test_logloss, tau.test_accuracy = tau.test_loss / tau.tested, tau.right / tau.tested
-    low, high = np.array(tau.ranks)
-    if low.sum() and high.sum():
-        tau.test_auc = float(high @ (np.cumsum(low) - low / 2) / (low.sum() * high.sum()))
+    tau.test_auc = area(tau.ranks)
+
+
+def area(ranks):
+    """The area under the ROC curve by how many samples of each class, (2, BINS), have their margins
+    in each bin; NaN if there is but one class.
+    """
+    low, high = np.array(ranks)
+    if not low.sum() or not high.sum():
+        return math.nan
+    return float(high @ (np.cumsum(low) - low / 2) / (low.sum() * high.sum()))
 
 
 def judged(held_out):

@@ -1,0 +1,195 @@
+"""L-BFGS (Liu and Nocedal, Mathematical Programming 1989), an epoch being an iteration:
+
+    g = gradient of F at w
+    s, y = the last step, and what the gradient has changed along it
+    d = -H g, H being the inverse Hessian that the last pairs (s, y) and gamma I give
+    step = a step along d that fulfils Wolfe's strong conditions
+    w += step d
+
+H g is a sum of g and of the pairs s and y. Its coefficients follow from the inner products of these
+2 `memory` + 1 vectors (Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014). So
+an iteration needs one pass over the features for all products that are new, and one that adds up d,
+instead of 4 `memory` of them one after the other; docs/examples/lbfgs.py has the two loops as
+textbooks have them. The products with the intercept's part of each vector are added in tau.
+
+The margins m = x.w + b of samples, and their changes x.d along d, are kept. So a trial of the line
+search is a pass over samples, not over entries (`tux.apps.linear.wolfe`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.linear.wolfe import SEARCHED, begin_search, found, search
+from tux.program.fields import master, mirror, total, value
+from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
+
+SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
+
+
+def is_chosen(p):
+    """1 if L-BFGS is the solver, else 0."""
+    return int(p.solver == "lbfgs")
+
+
+def pairs(p):
+    """How many vectors the pairs are: s at j, y at `memory` + j."""
+    return 2 * p.memory * is_chosen(p)
+
+
+def vectors(p):
+    """The pairs and g."""
+    return pairs(p) + is_chosen(p)
+
+
+SAMPLE = {"m": mirror("f8"), "along": mirror("f8"), "r": mirror("f8")}
+FEATURE = {
+    "d": value("f8", kept=False),
+    "g": master("f8", kept=False),
+    "past": master("f8", pairs, kept=False),
+}
+CONTEXT = {
+    **SEARCHED,
+    "products": value("f8", vectors, vectors),
+    "past": value("f8", pairs),  # what the pairs and d have for the intercept, and g
+    "d": value("f8"),
+    "g": value("f8"),
+    "coefficients": value("f8", vectors),
+    "fresh": total("f8", 3, vectors),
+    **{name: total() for name in ("of_b", "ww", "wd", "dd", "gd")},
+    **{name: value("f8") for name in ("step", "steepest")},
+    "iteration": value("i8"),
+}
+
+
+def follow(loss):
+    """What the last step leaves to samples: their margins, and the loss and its slopes there."""
+
+    def follow(sample, tau, p):
+        sample.m += tau.step * sample.along
+        value, slope = loss(sample.label, sample.m, p.width)
+        sample.r = sample.c * slope
+        tau.loss += sample.c * value
+        tau.of_b += sample.r
+
+    return follow
+
+
+def gather(feature, edges):
+    """The gradient of the losses along a feature."""
+    g = 0.0
+    for edge in edges:
+        g += edge.value * edge.sample.r
+    feature.gathered += g
+
+
+def differentiate(feature, tau, p):
+    """The gradient; the last pair; and their products with all vectors."""
+    g = feature.gathered + tau.l2 * feature.w
+    at = (tau.iteration - 1) % p.memory
+    feature.past[at] = s = tau.step * feature.d
+    feature.past[p.memory + at] = y = g - feature.g
+    feature.g = g
+    for j in range(2 * p.memory):
+        v = feature.past[j]
+        tau.fresh[0, j] += s * v
+        tau.fresh[1, j] += y * v
+        tau.fresh[2, j] += g * v
+    tau.fresh[2, 2 * p.memory] += g * g
+
+
+def direct(tau, p):
+    """The coefficients of d, by the two loops of L-BFGS on inner products."""
+    n, made, products = p.memory, tau.iteration, tau.products
+    at, last = (made - 1) % n, tau.g
+    tau.g = tau.of_b if p.intercept else 0.0
+    tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
+    mine = np.append(tau.past, tau.g)
+    fresh = tau.fresh + np.outer((tau.past[at], tau.past[n + at], tau.g), mine)
+    for row, new in zip((at, n + at), fresh[:2], strict=True):
+        products[row, : 2 * n] = products[: 2 * n, row] = new[: 2 * n]
+    products[-1] = products[:, -1] = fresh[2]
+    newest_first = [(at - back) % n for back in range(min(made, n))]
+    tau.coefficients[:] = two_loops(products, newest_first)
+    tau.d, tau.before, tau.iteration = float(mine @ tau.coefficients), tau.loss, made + 1
+    tau.steepest = max(tau.steepest, products[-1, -1])
+    tau.gradient = np.sqrt(products[-1, -1] / tau.steepest) if tau.steepest > 0 else 0.0
+
+
+def two_loops(products: np.ndarray, newest_first: list[int]) -> np.ndarray:
+    """The coefficients of -H g in the vectors whose inner `products` (2 n + 1, 2 n + 1) are given,
+    (2 n + 1,): s at j, y at n + j, g last. Pairs along which the gradient does not grow are left
+    out.
+    """
+    n = len(products) // 2
+    of = np.zeros(2 * n + 1)
+    of[-1] = -1
+    curved = [
+        j
+        for j in newest_first
+        if products[j, n + j] > SMALLEST * np.sqrt(products[j, j] * products[n + j, n + j])
+    ]
+    alpha = {}
+    for j in curved:
+        alpha[j] = products[j] @ of / products[j, n + j]
+        of[n + j] -= alpha[j]
+    if curved:
+        j = curved[0]
+        of *= products[j, n + j] / products[n + j, n + j]
+    elif products[-1, -1] > 0:
+        of /= np.sqrt(products[-1, -1])  # the first step has length 1
+    for j in reversed(curved):
+        of[j] += alpha[j] - products[n + j] @ of / products[j, n + j]
+    return of
+
+
+def combine(feature, tau, p):
+    """d, and what the penalty and the slope of F along d need."""
+    d = tau.coefficients[2 * p.memory] * feature.g
+    for j in range(2 * p.memory):
+        d += tau.coefficients[j] * feature.past[j]
+    feature.d = d
+    tau.ww += feature.w * feature.w
+    tau.wd += feature.w * d
+    tau.dd += d * d
+    tau.gd += feature.g * d
+
+
+def project(sample, edges, tau):
+    """The change of a margin along d."""
+    along = tau.d
+    for edge in edges:
+        along += edge.value * edge.feature.d
+    sample.along = along
+
+
+def trials(loss):
+    """The loss and its slope where the search is."""
+
+    def attempt(sample, tau, p):
+        value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.width)
+        tau.loss += sample.c * value
+        tau.slope += sample.c * slope * sample.along
+
+    return attempt
+
+
+def move(feature, tau):
+    """The step."""
+    feature.w += tau.step * feature.d
+
+
+def iteration(loss):
+    """The stages of an iteration."""
+    return [
+        Barrier(),
+        Exchange(None, enter=follow(loss)),
+        Exchange(gather, split=True),
+        Zip("feature", differentiate, gather=True),
+        GlobalSync(direct),
+        Zip("feature", combine),
+        GlobalSync(begin_search),
+        Exchange(project),
+        Repeat(Exchange(None, enter=trials(loss)), GlobalSync(search), until=found),
+        Zip("feature", move),
+    ]

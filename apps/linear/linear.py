@@ -1,0 +1,136 @@
+"""Linear models: several losses, penalties and solvers.
+
+    min F(w, b) = sum_i c_i loss(y_i, x_i.w + b) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
+
+Samples are whole, features cut: their masters hold the weights and what a solver keeps beside them,
+so its updates need no message (the co-located vectors of PS2: Zhang et al., SIGMOD 2019). L-BFGS
+goes over all samples for a step (`tux.apps.linear.lbfgs`); adam, adagrad, rmsprop and sgd go over a
+mini-batch (`tux.apps.linear.stochastic`).
+"""
+
+from __future__ import annotations
+
+from tux.apps.linear import lbfgs, stochastic
+from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.penalties import PENALTIES, check
+from tux.apps.linear.quality import JUDGED, judged, probability, response
+from tux.apps.linear.weights import LinearReport
+from tux.program.fields import data, delta, metric, mirror, total, value
+from tux.program.input import Samples
+from tux.program.params import param
+from tux.program.program import Program
+from tux.program.types import Context, Edge, Vertex
+from tux.stages import Exchange, GlobalSync, Score
+
+SOLVERS = ("lbfgs", *stochastic.UPDATES)
+
+
+class LinearSamples(Samples):
+    """Samples whose labels are those of the loss."""
+
+    def specialise(self, program, edges):
+        """The same program. UsageError where its parameters do not go together."""
+        check(program)
+        return super().specialise(program, edges)
+
+
+def weigh(sample, tau, p):
+    """Classes have weights too."""
+    tau.samples += 1
+    sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
+    sample.m = sample.along = 0
+
+
+def beginning(program):
+    """What follows from the parameters."""
+    l1, l2 = PENALTIES[program.penalty]
+
+    def begin(tau, p):
+        tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
+        tau.batch = max(1.0, p.batch * tau.samples) if p.batch < 1 else p.batch
+
+    return begin
+
+
+class Linear(Program):
+    """A linear model of samples: the sum of losses, with a penalty on the weights."""
+
+    loss: str = param("logistic", "loss of a sample", choices=tuple(LOSSES))
+    penalty: str = param("l2", "penalty on the weights", choices=tuple(PENALTIES))
+    l1: float = param(
+        1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"
+    )
+    l2: float = param(
+        1.0,
+        "penalty on half the sum of w squared, with --penalty l2 or elastic",
+        low=0,
+        dtype="f8",
+    )
+    solver: str = param("lbfgs", "how the minimum is found", choices=SOLVERS)
+    intercept: bool = param(False, "fit an intercept, which is not penalised")
+    positive_weight: float = param(
+        1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
+    )
+    width: float = param(1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8")
+    tol: float = param(
+        1e-6,
+        "lbfgs ends when the gradient is shorter than this share of its greatest length",
+        low=0,
+        dtype="f8",
+    )
+    memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
+    batch: float = param(
+        0.01,
+        "samples in a mini-batch: a share of all if it is less than 1, else a number",
+        low=1e-9,
+        dtype="f8",
+    )
+    step: float = param(0.1, "first step size of adam, adagrad, rmsprop and sgd", low=0, dtype="f8")
+    decay: float = param(
+        0.1, "in epoch t, from 0, the step size is step / (1 + decay t)", low=0, dtype="f8"
+    )
+    beta1: float = param(0.9, "adam's decay of the mean of gradients", low=0, high=1, dtype="f8")
+    beta2: float = param(
+        0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=1, dtype="f8"
+    )
+    negative: str = param(
+        "", "label of the first class, if it is not the smaller one", metavar="LABEL"
+    )
+    positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    epochs = 100
+    monitor = "test_loss"
+    input = LinearSamples(classes=("negative", "positive"))
+    report = LinearReport()
+    sample = Vertex(whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **lbfgs.SAMPLE)
+    feature = Vertex(w=value("f8"), gathered=delta("f8"), **lbfgs.FEATURE, **stochastic.FEATURE)
+    entry = Edge("sample", "feature", value=data("f4"))
+    tau = Context(
+        b=value("f8"),
+        l1=value("f8"),
+        l2=value("f8"),
+        samples=total(),
+        **lbfgs.CONTEXT,
+        **stochastic.CONTEXT,
+        **JUDGED,
+        **{name: metric() for name in ("objective", "gradient", "change")},
+    )
+
+    def setup(self):
+        begin = [Exchange(None, enter=weigh), GlobalSync(beginning(self))]
+        return begin if self.solver == "lbfgs" else begin + stochastic.prepared(self)
+
+    def stages(self):
+        loss = LOSSES[self.loss].f
+        return lbfgs.iteration(loss) if self.solver == "lbfgs" else stochastic.epoch(self, loss)
+
+    def evaluate(self, cluster):
+        return judged(self, LOSSES[self.loss], held_out=cluster.has_test)
+
+    def converged(self, metrics):
+        ended = metrics.get("gradient", 1.0) <= self.tol or metrics.get("change", 1.0) <= 0
+        return self.solver == "lbfgs" and ended
+
+    def predict(self):
+        if self.loss == "logistic":
+            return Score(probability, over="sample", name="probability")
+        return Score(response, over="sample", name="margin")

@@ -1,0 +1,70 @@
+"""Losses of a sample of label y at the margin m = x.w + b, each with its slope, d loss / d m.
+
+    logistic        log(1 + exp(-y m))
+    hinge           max(0, 1 - y m)
+    squared_hinge   max(0, 1 - y m)^2
+    squared         (m - y)^2 / 2
+    huber           (m - y)^2 / 2 where |m - y| <= width, else width (|m - y| - width / 2)
+
+All are convex. y is -1 or +1 in the first three, and any number in the last two. At the kink of the
+hinge the slope is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+def logistic(y, m, width):
+    """(loss, slope), without an overflow."""
+    z = y * m
+    e = math.exp(-abs(z))
+    q = 1 / (1 + e)
+    return math.log1p(e) - min(z, 0.0), -y * (e * q if z > 0 else q)
+
+
+def hinge(y, m, width):
+    """(loss, slope)."""
+    z = 1 - y * m
+    return max(0.0, z), -y if z > 0 else 0.0
+
+
+def squared_hinge(y, m, width):
+    """(loss, slope)."""
+    z = max(0.0, 1 - y * m)
+    return z * z, -2 * y * z
+
+
+def squared(y, m, width):
+    """(loss, slope)."""
+    e = m - y
+    return e * e / 2, e
+
+
+def huber(y, m, width):
+    """(loss, slope)."""
+    e = m - y
+    if abs(e) <= width:
+        return e * e / 2, e
+    return width * (abs(e) - width / 2), width if e > 0 else -width
+
+
+class Loss(NamedTuple):
+    """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
+    `of_classes`: labels are -1 and +1, and not any numbers.
+    """
+
+    f: Callable[[float, float, float], tuple[float, float]]
+    smooth: bool = True
+    of_classes: bool = True
+
+
+LOSSES = {
+    "logistic": Loss(logistic),
+    "hinge": Loss(hinge, smooth=False),
+    "squared_hinge": Loss(squared_hinge),
+    "squared": Loss(squared, of_classes=False),
+    "huber": Loss(huber, of_classes=False),
+}

@@ -1,0 +1,38 @@
+"""Which penalties there are, and which parameters of a linear model do not go together."""
+
+from __future__ import annotations
+
+from tux.apps.linear.losses import LOSSES
+from tux.base.errors import UsageError
+
+PENALTIES = {"l2": (0, 1), "l1": (1, 0), "elastic": (1, 1), "none": (0, 0)}
+"""Whether a penalty has l1 and l2."""
+
+
+def check(program):
+    """UsageError where the loss, the penalty and the solver of a linear model do not go together,
+    or where a parameter has no effect.
+    """
+    loss, l1 = LOSSES[program.loss], PENALTIES[program.penalty][0]
+    if program.solver == "lbfgs" and not loss.smooth:
+        raise UsageError(
+            f"lbfgs needs a smooth loss, and {program.loss} is none",
+            do="--loss squared_hinge, or --solver adam",
+        )
+    if program.solver == "lbfgs" and l1:
+        raise UsageError(
+            f"lbfgs needs a smooth penalty, and {program.penalty} is none",
+            do="tux run blockpg --l1 X for the logistic loss, or --solver adagrad",
+        )
+    for name, is_part in zip(("l1", "l2"), PENALTIES[program.penalty], strict=True):
+        given = program.parameters[name]
+        if not is_part and given != program.params[name].default:
+            raise UsageError(
+                f"{name} {given:g} has no effect with the penalty {program.penalty}",
+                do=f"--penalty {name}, --penalty elastic for both, or leave --{name} out",
+            )
+    if program.positive_weight != 1 and not loss.of_classes:
+        raise UsageError(
+            f"positive_weight has no effect with the loss {program.loss}, which knows no classes",
+            do="leave it out",
+        )

@@ -1,0 +1,113 @@
+"""How good a linear model is: its objective, and on held-out samples the mean loss, and what suits
+the loss: accuracy and area under the ROC curve, log loss, or root mean square error.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tux.apps.blockpg.quality import BINS, area
+from tux.program.fields import metric, total
+from tux.stages import Exchange, GlobalSync
+
+_OF_CLASSES = ("test_accuracy", "test_auc")
+JUDGED = {
+    **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse", *_OF_CLASSES)},
+    **{name: total() for name in ("tested", "right", "squares", "abs_sum", "square_sum")},
+    "judged": total(),
+    "ranks": total(2, BINS),
+}
+
+
+def margin(edges, tau):
+    """x.w + b."""
+    m = tau.b
+    for edge in edges:
+        m += edge.value * edge.feature.w
+    return m
+
+
+def probability(sample, edges, tau):
+    """That a sample is of the second class."""
+    return 1 / (1 + math.exp(-margin(edges, tau)))
+
+
+def response(sample, edges, tau):
+    """The margin of a sample."""
+    return margin(edges, tau)
+
+
+def losing(loss):
+    """A UDF that adds up the losses of samples in training."""
+
+    def lose(sample, edges, tau, p):
+        value, _ = loss(sample.label, margin(edges, tau), p.width)
+        tau.judged += sample.c * value
+
+    return lose
+
+
+def penalised(feature, tau):
+    """A feature's part of the penalties."""
+    tau.abs_sum += abs(feature.w)
+    tau.square_sum += feature.w * feature.w
+
+
+def valued(tau):
+    """The objective."""
+    tau.objective = tau.judged + tau.l1 * tau.abs_sum + tau.l2 / 2 * tau.square_sum
+
+
+def judging(loss, *, of_classes):
+    """A UDF that judges the model by a held-out sample: its loss; whether its class is found, and
+    its place among all margins; or its error.
+    """
+
+    def judge_class(sample, edges, tau, p):
+        m = margin(edges, tau)
+        value, _ = loss(sample.label, m, p.width)
+        tau.judged += value
+        tau.tested += 1
+        tau.right += (m > 0) == (sample.label > 0)
+        place = min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)
+        tau.ranks[int(sample.label > 0), place] += 1
+
+    def judge_number(sample, edges, tau, p):
+        m = margin(edges, tau)
+        value, _ = loss(sample.label, m, p.width)
+        tau.judged += value
+        tau.tested += 1
+        tau.squares += (m - sample.label) ** 2
+
+    return judge_class if of_classes else judge_number
+
+
+def reporting(name, *, of_classes):
+    """The means over held-out samples, of the loss called `name`."""
+
+    def report(tau):
+        if tau.tested == 0:
+            return
+        tau.test_loss = tau.judged / tau.tested
+        if not of_classes:
+            tau.test_rmse = math.sqrt(tau.squares / tau.tested)
+            return
+        tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+        if name == "logistic":
+            tau.test_logloss = tau.test_loss
+
+    return report
+
+
+def judged(program, loss, *, held_out):
+    """The stages of all that, of samples that are `held_out` only if there are any. L-BFGS knows
+    its objective itself.
+    """
+    stages = []
+    if program.solver != "lbfgs":
+        stages += [Exchange(losing(loss.f), over="sample"), GlobalSync(valued, aggregate=penalised)]
+    if held_out:
+        judge = judging(loss.f, of_classes=loss.of_classes)
+        report = reporting(program.loss, of_classes=loss.of_classes)
+        stages += [Exchange(judge, over="sample", held_out=True), GlobalSync(report)]
+    return stages

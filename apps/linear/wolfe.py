@@ -1,0 +1,90 @@
+"""A line search for a convex F: a step t along d at which F has fallen enough and is flat enough,
+
+    F(t) <= F(0) + DESCENT t F'(0)     and     |F'(t)| <= FLAT |F'(0)|
+
+Wolfe's strong conditions (Nocedal and Wright, Numerical Optimization, section 3.1). The next trial
+is the minimiser of the cubic through both ends of the bracket (equation 3.59), kept away from its
+ends. As F is convex, the bracket is simple: below are steps at which F still falls, above is one
+that is too long.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tux.program.fields import total, value
+
+DESCENT, FLAT = 1e-4, 0.9
+ROUNDING = 1e-14  # a share of F: a rise by less may be rounding
+LONGER = 10.0  # a trial is at most so many times the last one, while no step is too long
+EDGE = 0.1  # of the bracket: as near as a trial comes to its ends
+MOST = 40  # trials
+
+SEARCHED = {
+    "loss": total(),
+    "slope": total(),
+    **{name: value("f8") for name in ("F", "F0", "slope0", "before", "square", "cross", "length")},
+    "low": value("f8", 3),  # step, F and F' there
+    "high": value("f8", 3),
+    "trials": value("i8"),
+    "found": value("b1"),
+}
+
+
+def begin_search(tau, p):
+    """F at the step 0, and the first trial."""
+    tau.square, tau.cross, tau.length = tau.ww, tau.wd, tau.dd
+    tau.F0 = tau.before + tau.l2 / 2 * tau.ww
+    tau.slope0 = tau.gd + tau.g * tau.d
+    tau.low[:] = 0, tau.F0, tau.slope0
+    tau.high[:] = math.inf, 0, 0
+    tau.step, tau.trials = 1.0, 0
+
+
+def search(tau, p):
+    """Whether the trial fulfils both conditions; else the next one. Where none does, the longest
+    step at which F falls.
+    """
+    t = tau.step
+    F = tau.loss + tau.l2 / 2 * (tau.square + t * (2 * tau.cross + t * tau.length))
+    slope = tau.slope + tau.l2 * (tau.cross + t * tau.length)
+    tau.trials += 1
+    falls = F <= tau.F0 + DESCENT * t * tau.slope0 + ROUNDING * abs(tau.F0)
+    tau.found = bool(falls and abs(slope) <= FLAT * abs(tau.slope0))
+    if not tau.found:
+        if falls and slope <= 0:
+            tau.low[:] = t, F, slope
+        else:
+            tau.high[:] = t, F, slope
+        tau.step = trial(tau.low, tau.high)
+        if tau.trials >= MOST:
+            tau.found, tau.step, F = True, tau.low[0], tau.low[1]
+    if tau.found:
+        tau.change = (tau.F0 - F) / max(abs(tau.F0), 1e-300)
+        tau.objective = F
+        tau.b += tau.step * tau.d
+
+
+def trial(low, high):
+    """The next step to try between `low` and `high`, each (step, F, F'); beyond `low` where
+    nothing is known to be too long.
+    """
+    if math.isinf(high[0]):
+        return LONGER * max(low[0], 1e-300)
+    width = high[0] - low[0]
+    inner = EDGE * width
+    t = low[0] + width / 2
+    if math.isfinite(high[1]) and math.isfinite(high[2]):
+        a = low[2] + high[2] - 3 * (low[1] - high[1]) / (low[0] - high[0])
+        root = a * a - low[2] * high[2]
+        if root >= 0:
+            b = math.sqrt(root)
+            below = high[2] - low[2] + 2 * b
+            if below:
+                t = high[0] - width * (high[2] + b - a) / below
+    return min(max(t, low[0] + inner), high[0] - inner)
+
+
+def found(tau):
+    """Whether the search is over."""
+    return bool(tau.found)
