@@ -153,14 +153,17 @@ class Apply(CallingStage):
 
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
         """The loop over masters lo..hi."""
+        return ["for j in range(lo, hi):", *indented(self.calls_of_row(scope, at))]
+
+    def calls_of_row(self, scope: Scope, at: str) -> list[str]:
+        """The lines that call `f` for the row `at`."""
         assert self.f is not None
         row = lambda: scope.row(scope.vertices(self.over), at)  # noqa: E731
-        call = scope.call(
+        return scope.call(
             self.f,
             {self.over: row, "v": row},
             lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]",
         )
-        return ["for j in range(lo, hi):", *indented(call)]
 
 
 class LocalApply(Step):

@@ -16,30 +16,48 @@ from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
 from tux.stages.apply import Apply
+from tux.stages.bind import parameters
 from tux.stages.calling import CallingStage
 from tux.stages.compile import Injected
 from tux.stages.exchange import Exchange
 from tux.stages.plan import Plan, together
+from tux.stages.row_sets import TouchedRows, row_set
 from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
+FEW = 30_000
+"""Edges of a block up to which its Applies on the other end are part of the loop. In larger ones it
+pays that all threads share them.
+"""
+
 
 def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: str) -> bool:
-    """Whether all of a mini-batch's stages work on the block's own vertices, here: one worker,
-    no tiles, no GlobalSync.
+    """Whether all of a mini-batch's stages work on rows that are known here: one worker, no tiles,
+    no GlobalSync, and no random numbers for rows that several blocks touch.
     """
-    declared = program.edge
-    own = declared.ends[declared.roles.index(role)]
+    own = _enumerated(program, role)
     rows = [
         isinstance(s, Exchange)
         and not s.by_tile
         or isinstance(s, Apply)
-        and s.over == own
         and s.f is not None
         and not s.all
+        and (s.over == own or s.over in program.edge.ends and "rng" not in parameters(s.f, s.label))
         for s in stages
     ]
     return workers == 1 and bool(rows) and all(rows)
+
+
+def is_worth_it(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
+    """Whether blocks are so small that one loop on one thread is faster."""
+    own = _enumerated(worker.program, batch.role)
+    touches = any(isinstance(stage, Apply) and stage.over != own for stage in stages)
+    return not touches or len(worker.graph.edges) <= FEW * (len(batch.local_cuts) - 1)
+
+
+def _enumerated(program: Program, role: str) -> str:
+    """The vertex type of an end."""
+    return program.edge.ends[program.edge.roles.index(role)]
 
 
 def neighbours(blocks: int) -> int:
@@ -61,7 +79,8 @@ ANY_AWAKE = (
 
 class FusedBlocks(Step):
     """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
-    the loop of each stage, then, after an Apply, its deltas cleared.
+    the loop of each stage, then, after an Apply, its deltas cleared. An Apply on the other end
+    visits the rows that the block's edges touch.
     """
 
     own_clock = True
@@ -118,8 +137,16 @@ class FusedBlocks(Step):
             loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
             return loops.scope, along, loops.varying
         scope = Scope(worker, stage.access, stage.label, plan, prefix=prefix)
-        lines: list[str] = stage.loop(scope)
+        rows = row_set(worker, stage.over, self._batch)
         varying: dict[str, Any] = {}
+        head = ["for j in range(lo, hi):"]
+        if isinstance(rows, TouchedRows):
+            varying |= {f"{prefix}bounds": rows.bounds, f"{prefix}rows": rows.rows}
+            head = [
+                f"for t in range({prefix}bounds[b], {prefix}bounds[b + 1]):",
+                f"    j = {prefix}rows[t]",
+            ]
+        lines = [*head, *indented(stage.calls_of_row(scope, "j"))]
         for field, declared in worker.tables[stage.over].declared.items():
             if declared.kind == "delta" and stage.gather:
                 array = worker.tables[stage.over].arrays[field]
@@ -127,10 +154,8 @@ class FusedBlocks(Step):
                     f"{prefix}old_{field}": array,
                     f"{prefix}none_{field}": array.dtype.type(declared.identity),
                 }
-                lines += [
-                    "for j in range(lo, hi):",  # assigning to a slice costs more than a short loop
-                    f"    {prefix}old_{field}[j] = {prefix}none_{field}",
-                ]
+                # assigning to a slice costs more than a short loop
+                lines += [*head, f"    {prefix}old_{field}[j] = {prefix}none_{field}"]
         return scope, lines, varying
 
     def _arguments(self, pass_number: int) -> list[Any]:

@@ -19,7 +19,7 @@ from tux.stages import rotation
 from tux.stages.apply import Apply
 from tux.stages.block_cuts import Plan, Size
 from tux.stages.exchange import Exchange
-from tux.stages.fused import FusedBlocks, can_be_fused
+from tux.stages.fused import FusedBlocks, can_be_fused, is_worth_it
 from tux.stages.generate import Generate
 from tux.stages.repeat import Repeat
 
@@ -140,7 +140,8 @@ class MiniBatch(Stage):
         self._check_awake(worker.program, role)
         plan = Plan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
-        if batch.several and can_be_fused(worker.program, worker.workers, self.inside, plan.role):
+        can = can_be_fused(worker.program, worker.workers, self.inside, plan.role)
+        if batch.several and can and is_worth_it(worker, batch, self.inside):
             return FusedBlocks(worker, self.inside, batch, self.order, self.awake)
         return BatchBlocks(
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]

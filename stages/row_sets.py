@@ -85,7 +85,10 @@ class BlockRows(AllRows):
 
 
 class TouchedRows(AllRows):
-    """Rows of the other end that have an edge into the block."""
+    """Rows of the other end that have an edge into the block.
+
+    ``rows[bounds[b]:bounds[b + 1]]`` are those of block b, ascending.
+    """
 
     masked = True
 
@@ -99,18 +102,18 @@ class TouchedRows(AllRows):
             block_of * n + edges.end(edges.other(batch.role)), return_counts=True
         )
         self._edges = counts.astype(np.float32)
-        self._bounds, self._rows = (
+        self.bounds, self.rows = (
             np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))),
             pairs % n,
         )
 
     def _span(self, block: Block | None) -> slice:
         assert block is not None
-        return slice(self._bounds[block.number], self._bounds[block.number + 1])
+        return slice(self.bounds[block.number], self.bounds[block.number + 1])
 
     def here(self, block: Block | None) -> np.ndarray:
         """Rows of this worker."""
-        return self._rows[self._span(block)]
+        return self.rows[self._span(block)]
 
     def edges_into(self, block: Block | None) -> np.ndarray:
         """(r,) float32: how many edges each row that is `here` has into the block."""

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.linear.wolfe import SEARCHED, begin_search, found, search
+from tux.apps.linear.wolfe import SEARCHED, begin_search, found, search, start_search
 from tux.program.fields import master, mirror, total, value
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
 
 SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
+UNIT = -0.25  # of a weight: the power of the curvature along it
 
 
 def is_chosen(p):
@@ -46,7 +47,8 @@ SAMPLE = {"m": mirror("f8"), "along": mirror("f8"), "r": mirror("f8")}
 FEATURE = {
     "d": value("f8", kept=False),
     "g": master("f8", kept=False),
-    "past": master("f8", pairs, kept=False),
+    "unit": master("f8", kept=False),
+    "past": master("f4", pairs, kept=False),
 }
 CONTEXT = {
     **SEARCHED,
@@ -56,23 +58,26 @@ CONTEXT = {
     "g": value("f8"),
     "coefficients": value("f8", vectors),
     "fresh": total("f8", 3, vectors),
-    **{name: total() for name in ("of_b", "ww", "wd", "dd", "gd")},
+    **{name: total() for name in ("ww", "wd", "dd", "gd")},
     **{name: value("f8") for name in ("step", "steepest")},
     "iteration": value("i8"),
 }
 
 
-def follow(loss):
-    """What the last step leaves to samples: their margins, and the loss and its slopes there."""
+def curve(feature, edges):
+    """The curvature of the losses along a feature at w = 0, but for a factor."""
+    h = 0.0
+    for edge in edges:
+        h += edge.sample.c * edge.value * edge.value
+    feature.gathered += h
 
-    def follow(sample, tau, p):
-        sample.m += tau.step * sample.along
-        value, slope = loss(sample.label, sample.m, p.width)
-        sample.r = sample.c * slope
-        tau.loss += sample.c * value
-        tau.of_b += sample.r
 
-    return follow
+def scale(feature, tau):
+    """The unit of a weight. Steps along features of little curvature are longer, though not in
+    proportion, as curvatures change.
+    """
+    h = feature.gathered * tau.bend + tau.l2
+    feature.unit = h**UNIT if h > 0 else 1.0
 
 
 def gather(feature, edges):
@@ -85,9 +90,9 @@ def gather(feature, edges):
 
 def differentiate(feature, tau, p):
     """The gradient; the last pair; and their products with all vectors."""
-    g = feature.gathered + tau.l2 * feature.w
+    g = (feature.gathered + tau.l2 * feature.w) * feature.unit
     at = (tau.iteration - 1) % p.memory
-    feature.past[at] = s = tau.step * feature.d
+    feature.past[at] = s = tau.step * feature.d / feature.unit
     feature.past[p.memory + at] = y = g - feature.g
     feature.g = g
     for j in range(2 * p.memory):
@@ -102,7 +107,7 @@ def direct(tau, p):
     """The coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made, products = p.memory, tau.iteration, tau.products
     at, last = (made - 1) % n, tau.g
-    tau.g = tau.of_b if p.intercept else 0.0
+    tau.g = tau.slope_of_b if p.intercept else 0.0
     tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
     mine = np.append(tau.past, tau.g)
     fresh = tau.fresh + np.outer((tau.past[at], tau.past[n + at], tau.g), mine)
@@ -111,7 +116,7 @@ def direct(tau, p):
     products[-1] = products[:, -1] = fresh[2]
     newest_first = [(at - back) % n for back in range(min(made, n))]
     tau.coefficients[:] = two_loops(products, newest_first)
-    tau.d, tau.before, tau.iteration = float(mine @ tau.coefficients), tau.loss, made + 1
+    tau.d, tau.iteration = float(mine @ tau.coefficients), made + 1
     tau.steepest = max(tau.steepest, products[-1, -1])
     tau.gradient = np.sqrt(products[-1, -1] / tau.steepest) if tau.steepest > 0 else 0.0
 
@@ -148,15 +153,16 @@ def combine(feature, tau, p):
     d = tau.coefficients[2 * p.memory] * feature.g
     for j in range(2 * p.memory):
         d += tau.coefficients[j] * feature.past[j]
-    feature.d = d
+    tau.gd += feature.g * d
+    feature.d = d = d * feature.unit
     tau.ww += feature.w * feature.w
     tau.wd += feature.w * d
     tau.dd += d * d
-    tau.gd += feature.g * d
 
 
 def project(sample, edges, tau):
-    """The change of a margin along d."""
+    """A margin after the last step, and its change along d."""
+    sample.m += tau.step * sample.along
     along = tau.d
     for edge in edges:
         along += edge.value * edge.feature.d
@@ -164,12 +170,14 @@ def project(sample, edges, tau):
 
 
 def trials(loss):
-    """The loss and its slope where the search is."""
+    """A UDF that adds up the loss and its slope where the search is."""
 
     def attempt(sample, tau, p):
         value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.width)
+        sample.r = sample.c * slope
         tau.loss += sample.c * value
-        tau.slope += sample.c * slope * sample.along
+        tau.of_b += sample.r
+        tau.slope += sample.r * sample.along
 
     return attempt
 
@@ -179,17 +187,22 @@ def move(feature, tau):
     feature.w += tau.step * feature.d
 
 
+def prepared(loss):
+    """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
+    units = Exchange(curve, split=True), Zip("feature", scale, gather=True)
+    return [*units, Exchange(None, enter=trials(loss)), GlobalSync(start_search)]
+
+
 def iteration(loss):
     """The stages of an iteration."""
     return [
         Barrier(),
-        Exchange(None, enter=follow(loss)),
         Exchange(gather, split=True),
         Zip("feature", differentiate, gather=True),
         GlobalSync(direct),
         Zip("feature", combine),
-        GlobalSync(begin_search),
         Exchange(project),
+        GlobalSync(begin_search),
         Repeat(Exchange(None, enter=trials(loss)), GlobalSync(search), until=found),
         Zip("feature", move),
     ]

@@ -38,7 +38,7 @@ def weigh(sample, tau, p):
     """Classes have weights too."""
     tau.samples += 1
     sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
-    sample.m = sample.along = 0
+    sample.m = sample.along = 0.0
 
 
 def beginning(program):
@@ -47,6 +47,7 @@ def beginning(program):
 
     def begin(tau, p):
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
+        tau.bend = LOSSES[program.loss].bend
         tau.batch = max(1.0, p.batch * tau.samples) if p.batch < 1 else p.batch
 
     return begin
@@ -108,6 +109,7 @@ class Linear(Program):
         b=value("f8"),
         l1=value("f8"),
         l2=value("f8"),
+        bend=value("f8"),
         samples=total(),
         **lbfgs.CONTEXT,
         **stochastic.CONTEXT,
@@ -116,12 +118,14 @@ class Linear(Program):
     )
 
     def setup(self):
-        begin = [Exchange(None, enter=weigh), GlobalSync(beginning(self))]
-        return begin if self.solver == "lbfgs" else begin + stochastic.prepared(self)
+        loss = LOSSES[self.loss].f
+        is_whole = self.solver == "lbfgs"
+        prepared = lbfgs.prepared(loss) if is_whole else stochastic.prepared(self)
+        return [Exchange(None, enter=weigh), GlobalSync(beginning(self)), *prepared]
 
     def stages(self):
-        loss = LOSSES[self.loss].f
-        return lbfgs.iteration(loss) if self.solver == "lbfgs" else stochastic.epoch(self, loss)
+        loss = LOSSES[self.loss]
+        return lbfgs.iteration(loss.f) if self.solver == "lbfgs" else stochastic.epoch(self, loss)
 
     def evaluate(self, cluster):
         return judged(self, LOSSES[self.loss], held_out=cluster.has_test)

@@ -25,6 +25,13 @@ def logistic(y, m, width):
     return math.log1p(e) - min(z, 0.0), -y * (e * q if z > 0 else q)
 
 
+def logistic_slope(y, m, width):
+    """The slope alone, which needs no logarithm."""
+    z = y * m
+    e = math.exp(-abs(z))
+    return -y * ((e if z > 0 else 1.0) / (1 + e))
+
+
 def hinge(y, m, width):
     """(loss, slope)."""
     z = 1 - y * m
@@ -53,18 +60,30 @@ def huber(y, m, width):
 
 class Loss(NamedTuple):
     """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
-    `of_classes`: labels are -1 and +1, and not any numbers.
+    `of_classes`: labels are -1 and +1, and not any numbers. `bend`: its curvature at m = 0.
     """
 
     f: Callable[[float, float, float], tuple[float, float]]
     smooth: bool = True
     of_classes: bool = True
+    bend: float = 1.0
+    slope_alone: Callable[[float, float, float], float] | None = None
+
+    @property
+    def slope(self) -> Callable[[float, float, float], float]:
+        """``slope(y, m, width)``."""
+        f = self.f
+
+        def second(y, m, width):
+            return f(y, m, width)[1]
+
+        return self.slope_alone or second
 
 
 LOSSES = {
-    "logistic": Loss(logistic),
+    "logistic": Loss(logistic, bend=0.25, slope_alone=logistic_slope),
     "hinge": Loss(hinge, smooth=False),
-    "squared_hinge": Loss(squared_hinge),
+    "squared_hinge": Loss(squared_hinge, bend=2.0),
     "squared": Loss(squared, of_classes=False),
     "huber": Loss(huber, of_classes=False),
 }

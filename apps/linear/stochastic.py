@@ -22,7 +22,7 @@ import math
 from types import SimpleNamespace
 
 from tux.program.fields import master, value
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
 SMALL = 1e-8
 MOMENTS = {"adagrad": 1, "rmsprop": 1, "adam": 4}
@@ -35,7 +35,7 @@ def moments(p):
 
 FEATURE = {
     "moments": master("f8", moments, kept=False),
-    "visits": master("f8", kept=False),  # mini-batches in which it occurs
+    "share": master("f8", kept=False),  # of the penalty in a mini-batch, divided by its size
 }
 CONTEXT = {
     "batch": value("f8"),
@@ -51,7 +51,12 @@ def nothing(sample):
 
 def visit(feature):
     """Count a mini-batch in which the feature occurs."""
-    feature.visits += 1
+    feature.share += 1
+
+
+def divide(feature, tau):
+    """A feature's share of the penalty in each of these."""
+    feature.share = 1 / (tau.batch * feature.share) if feature.share > 0 else 0.0
 
 
 def sgd(feature, tau, p):
@@ -89,8 +94,7 @@ def adam(feature, tau, p):
 
 def proximal(feature, m, s, tau):
     """The weight after a step s along m and the penalties' part of it."""
-    w = feature.w - s * m
-    share = s / (tau.batch * feature.visits)
+    w, share = feature.w - s * m, s * feature.share
     if tau.l1 > 0:
         w = max(w - tau.l1 * share, 0.0) + min(w + tau.l1 * share, 0.0)
     return w / (1 + tau.l2 * share)
@@ -99,7 +103,7 @@ def proximal(feature, m, s, tau):
 UPDATES = {"sgd": sgd, "adagrad": adagrad, "rmsprop": rmsprop, "adam": adam}
 
 
-def differentiating(loss, *, intercept):
+def differentiating(slope, *, intercept):
     """A UDF that adds a sample's gradient to its features, and to the intercept if there is one."""
 
     def differentiate(sample, edges, tau, p):
@@ -112,8 +116,7 @@ def differentiating(loss, *, intercept):
         m = tau.b
         for edge in edges:
             m += edge.value * edge.feature.w
-        _, slope = loss(sample.label, m, p.width)
-        r = sample.c * slope
+        r = sample.c * slope(sample.label, m, p.width)
         if r != 0:
             for edge in edges:
                 edge.feature.gathered += edge.value * r
@@ -126,7 +129,7 @@ def shifting(update):
     """The step of the intercept, which is not penalised, as that of a feature."""
 
     def shift(tau, p):
-        row = SimpleNamespace(w=tau.b, gathered=tau.of_b, moments=tau.moments_of_b, visits=math.inf)
+        row = SimpleNamespace(w=tau.b, gathered=tau.of_b, moments=tau.moments_of_b, share=0.0)
         update(row, tau, p)
         tau.b = row.w
 
@@ -149,14 +152,15 @@ def sizes(batch):
 def prepared(program):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
     touch = Exchange(None, enter=nothing, over="sample")
-    return [MiniBatch(touch, Apply("feature", visit), **sizes(program.batch))]
+    visits = MiniBatch(touch, Apply("feature", visit), **sizes(program.batch))
+    return [visits, Zip("feature", divide)]
 
 
 def epoch(program, loss):
     """The stages of an epoch."""
     update, intercept = UPDATES[program.solver], program.intercept
     steps = [
-        Exchange(differentiating(loss, intercept=intercept), over="sample"),
+        Exchange(differentiating(loss.slope, intercept=intercept), over="sample"),
         Apply("feature", update),
         *([GlobalSync(shifting(update))] if intercept else []),
     ]

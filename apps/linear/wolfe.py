@@ -14,7 +14,7 @@ import math
 
 from tux.program.fields import total, value
 
-DESCENT, FLAT = 1e-4, 0.9
+DESCENT, FLAT = 1e-4, 0.2
 ROUNDING = 1e-14  # a share of F: a rise by less may be rounding
 LONGER = 10.0  # a trial is at most so many times the last one, while no step is too long
 EDGE = 0.1  # of the bracket: as near as a trial comes to its ends
@@ -23,7 +23,9 @@ MOST = 40  # trials
 SEARCHED = {
     "loss": total(),
     "slope": total(),
-    **{name: value("f8") for name in ("F", "F0", "slope0", "before", "square", "cross", "length")},
+    "of_b": total(),
+    **{name: value("f8") for name in ("F", "F0", "slope0", "square", "cross", "length")},
+    "slope_of_b": value("f8"),
     "low": value("f8", 3),  # step, F and F' there
     "high": value("f8", 3),
     "trials": value("i8"),
@@ -31,38 +33,41 @@ SEARCHED = {
 }
 
 
-def begin_search(tau, p):
+def start_search(tau):
+    """F and the slope along the intercept before the first step."""
+    tau.F, tau.slope_of_b = tau.loss, tau.of_b
+
+
+def begin_search(tau):
     """F at the step 0, and the first trial."""
     tau.square, tau.cross, tau.length = tau.ww, tau.wd, tau.dd
-    tau.F0 = tau.before + tau.l2 / 2 * tau.ww
-    tau.slope0 = tau.gd + tau.g * tau.d
+    tau.F0, tau.slope0 = tau.F, tau.gd + tau.g * tau.d
     tau.low[:] = 0, tau.F0, tau.slope0
     tau.high[:] = math.inf, 0, 0
     tau.step, tau.trials = 1.0, 0
 
 
-def search(tau, p):
-    """Whether the trial fulfils both conditions; else the next one. Where none does, the longest
-    step at which F falls.
+def search(tau):
+    """Whether the trial fulfils both conditions; else the next one. After MOST trials, it is the
+    longest step at which F falls.
     """
-    t = tau.step
+    t, rounding = tau.step, ROUNDING * abs(tau.F0)
     F = tau.loss + tau.l2 / 2 * (tau.square + t * (2 * tau.cross + t * tau.length))
     slope = tau.slope + tau.l2 * (tau.cross + t * tau.length)
-    tau.trials += 1
-    falls = F <= tau.F0 + DESCENT * t * tau.slope0 + ROUNDING * abs(tau.F0)
-    tau.found = bool(falls and abs(slope) <= FLAT * abs(tau.slope0))
-    if not tau.found:
-        if falls and slope <= 0:
-            tau.low[:] = t, F, slope
-        else:
-            tau.high[:] = t, F, slope
-        tau.step = trial(tau.low, tau.high)
-        if tau.trials >= MOST:
-            tau.found, tau.step, F = True, tau.low[0], tau.low[1]
+    falls = F <= tau.F0 + DESCENT * t * tau.slope0 + rounding
+    flat = abs(slope) <= FLAT * abs(tau.slope0)
+    tau.found = bool(falls and flat or tau.trials >= MOST)
     if tau.found:
         tau.change = (tau.F0 - F) / max(abs(tau.F0), 1e-300)
-        tau.objective = F
-        tau.b += tau.step * tau.d
+        tau.F = tau.objective = F
+        tau.b, tau.slope_of_b = tau.b + t * tau.d, tau.of_b
+        return
+    if falls and slope <= 0:
+        tau.low[:] = t, F, slope
+    else:
+        tau.high[:] = t, F, slope
+    tau.trials += 1
+    tau.step = trial(tau.low, tau.high) if tau.trials < MOST else tau.low[0]
 
 
 def trial(low, high):
