@@ -12,6 +12,9 @@ an iteration needs one pass over the features for all products that are new, and
 instead of 4 `memory` of them one after the other; docs/examples/lbfgs.py has the two loops as
 textbooks have them. The products with the intercept's part of each vector are added in tau.
 
+All this is done for w / unit in place of w, where a feature's `unit` is smaller the more the loss
+bends along it: so g is multiplied by the unit, and s, y and d are those of w / unit.
+
 The margins m = x.w + b of samples, and their changes x.d along d, are kept. So a trial of the line
 search is a pass over samples, not over entries (`tux.apps.linear.wolfe`).
 """
@@ -21,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.linear.wolfe import SEARCHED, begin_search, found, search, start_search
-from tux.program.fields import master, mirror, total, value
+from tux.program.fields import total, value
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
 
 SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
@@ -43,13 +46,6 @@ def vectors(p):
     return pairs(p) + is_chosen(p)
 
 
-SAMPLE = {"m": mirror("f8"), "along": mirror("f8"), "r": mirror("f8")}
-FEATURE = {
-    "d": value("f8", kept=False),
-    "g": master("f8", kept=False),
-    "unit": master("f8", kept=False),
-    "past": master("f4", pairs, kept=False),
-}
 CONTEXT = {
     **SEARCHED,
     "products": value("f8", vectors, vectors),

@@ -15,7 +15,7 @@ from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, judged, probability, response
 from tux.apps.linear.weights import LinearReport
-from tux.program.fields import data, delta, metric, mirror, total, value
+from tux.program.fields import data, delta, master, metric, mirror, total, value
 from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
@@ -46,6 +46,7 @@ def beginning(program):
     l1, l2 = PENALTIES[program.penalty]
 
     def begin(tau, p):
+        tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend
         tau.batch = max(1.0, p.batch * tau.samples) if p.batch < 1 else p.batch
@@ -74,7 +75,7 @@ class Linear(Program):
     )
     width: float = param(1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8")
     tol: float = param(
-        1e-6,
+        1e-5,
         "lbfgs ends when the gradient is shorter than this share of its greatest length",
         low=0,
         dtype="f8",
@@ -86,9 +87,18 @@ class Linear(Program):
         low=1e-9,
         dtype="f8",
     )
-    step: float = param(0.1, "first step size of adam, adagrad, rmsprop and sgd", low=0, dtype="f8")
+    step: float = param(
+        0.0,
+        "first step size; of sgd as a share of 1 / curvature. 0: adam .03, adagrad .1, "
+        "rmsprop .01, sgd 1",
+        low=0,
+        dtype="f8",
+    )
     decay: float = param(
-        0.1, "in epoch t, from 0, the step size is step / (1 + decay t)", low=0, dtype="f8"
+        0.05,
+        "in epoch t, from 0, the step size is step / (1 + decay t); not of adagrad",
+        low=0,
+        dtype="f8",
     )
     beta1: float = param(0.9, "adam's decay of the mean of gradients", low=0, high=1, dtype="f8")
     beta2: float = param(
@@ -102,8 +112,25 @@ class Linear(Program):
     monitor = "test_loss"
     input = LinearSamples(classes=("negative", "positive"))
     report = LinearReport()
-    sample = Vertex(whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **lbfgs.SAMPLE)
-    feature = Vertex(w=value("f8"), gathered=delta("f8"), **lbfgs.FEATURE, **stochastic.FEATURE)
+    sample = Vertex(
+        whole=True,
+        label=data("f4"),
+        weight=data("f4"),
+        c=mirror("f8"),
+        m=mirror("f8"),
+        along=mirror("f8"),
+        r=mirror("f8"),
+    )
+    feature = Vertex(
+        w=value("f8"),
+        gathered=delta("f8"),
+        d=value("f8", kept=False),
+        g=master("f8", kept=False),
+        unit=master("f8", kept=False),
+        past=master("f4", lbfgs.pairs, kept=False),
+        moments=master("f8", stochastic.moments, kept=False),
+        share=master("f8", kept=False),
+    )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         b=value("f8"),
@@ -111,6 +138,7 @@ class Linear(Program):
         l2=value("f8"),
         bend=value("f8"),
         samples=total(),
+        size=value("f8"),
         **lbfgs.CONTEXT,
         **stochastic.CONTEXT,
         **JUDGED,

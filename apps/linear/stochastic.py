@@ -1,11 +1,13 @@
 """Stochastic gradients: for each mini-batch of samples, with its gradient divided by its size as g,
 
-    sgd         m = g,                              s = rate
+    sgd         m = g,                              s = rate / curvature
     adagrad     v += g^2,  m = g,                   s = rate / (sqrt(v) + SMALL)
     rmsprop     v = b2 v + (1 - b2) g^2,  m = g,    s = rate / (sqrt(v) + SMALL)
     adam        v = b2 v + (1 - b2) g^2,  m = b1 m + (1 - b1) g, both divided by 1 - b^t,
                                                     s = rate / (sqrt(v) + SMALL)
     w = prox(w - s m)
+
+`curvature` is a bound of the mean loss's along a sample, the mean of c |x|^2 times the loss's own.
 
 AdaGrad: Duchi, Hazan and Singer, JMLR 2011. RMSProp: Tieleman and Hinton, 2012. Adam: Kingma and
 Ba, ICLR 2015. In all, b1 belongs to the mean of gradients and b2 to that of their squares.
@@ -21,11 +23,13 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from tux.program.fields import master, value
+from tux.program.fields import total, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
 SMALL = 1e-8
 MOMENTS = {"adagrad": 1, "rmsprop": 1, "adam": 4}
+STEPS = {"sgd": 1.0, "adagrad": 0.1, "rmsprop": 0.01, "adam": 0.03}
+"""First step sizes where none is given."""
 
 
 def moments(p):
@@ -33,11 +37,9 @@ def moments(p):
     return MOMENTS.get(p.solver, 0)
 
 
-FEATURE = {
-    "moments": master("f8", moments, kept=False),
-    "share": master("f8", kept=False),  # of the penalty in a mini-batch, divided by its size
-}
 CONTEXT = {
+    "norms": total(),
+    "curvature": value("f8"),
     "batch": value("f8"),
     "rate": value("f8"),
     "passes": value("f8"),
@@ -45,8 +47,15 @@ CONTEXT = {
 }
 
 
-def nothing(sample):
-    """A sample of the mini-batch."""
+def measure(sample, edges, tau):
+    """A sample of the mini-batch, and its curvature but for a factor."""
+    for edge in edges:
+        tau.norms += sample.c * edge.value * edge.value
+
+
+def bound(tau):
+    """The bound of the curvature."""
+    tau.curvature = max(tau.bend * tau.norms / max(tau.size, 1.0), 1e-300)
 
 
 def visit(feature):
@@ -55,13 +64,13 @@ def visit(feature):
 
 
 def divide(feature, tau):
-    """A feature's share of the penalty in each of these."""
+    """A feature's share of the penalty in each of these, divided by the size of a mini-batch."""
     feature.share = 1 / (tau.batch * feature.share) if feature.share > 0 else 0.0
 
 
 def sgd(feature, tau, p):
     """A step along the gradient."""
-    feature.w = proximal(feature, feature.gathered / tau.batch, tau.rate, tau)
+    feature.w = proximal(feature, feature.gathered / tau.batch, tau.rate / tau.curvature, tau)
 
 
 def adagrad(feature, tau, p):
@@ -136,10 +145,14 @@ def shifting(update):
     return shift
 
 
-def slow(tau, p):
-    """The rate of an epoch."""
-    tau.rate = p.step / (1 + p.decay * tau.passes)
-    tau.passes += 1
+def slowing(first, decay):
+    """The rate of an epoch, from `first`."""
+
+    def slow(tau):
+        tau.rate = first / (1 + decay * tau.passes)
+        tau.passes += 1
+
+    return slow
 
 
 def sizes(batch):
@@ -151,9 +164,9 @@ def sizes(batch):
 
 def prepared(program):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
-    touch = Exchange(None, enter=nothing, over="sample")
+    touch = Exchange(measure, over="sample")
     visits = MiniBatch(touch, Apply("feature", visit), **sizes(program.batch))
-    return [visits, Zip("feature", divide)]
+    return [visits, GlobalSync(bound), Zip("feature", divide)]
 
 
 def epoch(program, loss):
@@ -164,4 +177,7 @@ def epoch(program, loss):
         Apply("feature", update),
         *([GlobalSync(shifting(update))] if intercept else []),
     ]
-    return [GlobalSync(slow), MiniBatch(*steps, **sizes(program.batch))]
+    # adagrad's steps fall by themselves
+    decay = 0.0 if program.solver == "adagrad" else program.decay
+    slow = GlobalSync(slowing(program.step or STEPS[program.solver], decay))
+    return [slow, MiniBatch(*steps, **sizes(program.batch))]

@@ -1,12 +1,12 @@
 """Linear models beside scipy's optima: losses, penalties, solvers, one worker and several."""
 
-import math
-
+import blockpg_oracle
 import numpy as np
 import pytest
 from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.stochastic import STEPS
 
 SMOOTH = [name for name, loss in LOSSES.items() if loss.smooth]
 
@@ -59,15 +59,12 @@ def test_lbfgs_on_several_workers(k, slack):
 # Stochastic gradients.
 
 
-@pytest.mark.parametrize("solver", ["sgd", "adagrad", "rmsprop", "adam"])
-@pytest.mark.parametrize("penalty", ["l2", "elastic"])
-def test_a_stochastic_solver_comes_near(solver, penalty):
-    l1 = 1.0 if penalty == "elastic" else 0.0
-    team = fit(MADE, solver=solver, penalty=penalty, batch=0.1, intercept=True, decay=0.3)
+@pytest.mark.parametrize("solver", STEPS)
+@pytest.mark.parametrize("l1", [0.0, 1.0])
+def test_a_stochastic_solver_comes_near(solver, l1):
+    step = 1.0 if solver == "adagrad" else 0.0
+    penalty = "elastic" if l1 else "l2"
+    team = fit(MADE, solver=solver, penalty=penalty, batch=0.1, intercept=True, step=step)
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
-    if not l1:
-        assert said <= solved(MADE, "logistic", 1.0, intercept=True) * 1.001
-    else:
-        assert (w == 0).sum() > 5
-    assert math.isfinite(b) and b != 0
+    assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
