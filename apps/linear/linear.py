@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from tux.apps.linear import lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.penalties import PENALTIES
+from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, judged, probability, response
-from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.start import beginning, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
+from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
@@ -85,7 +85,7 @@ class Linear(Program):
     epochs = 200
     monitor = "test_loss"
     keeps_best = False  # the model is the optimum
-    input = LinearSamples(classes=("negative", "positive"))
+    input = Samples(classes=("negative", "positive"))
     report = LinearReport()
     sample = Vertex(
         whole=True,
@@ -119,6 +119,10 @@ class Linear(Program):
         **stochastic.CONTEXT,
         **JUDGED,
     )
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        check(self)
 
     def setup(self):
         loss = LOSSES[self.loss].f
