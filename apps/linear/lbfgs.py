@@ -107,13 +107,13 @@ def move(feature, tau):
     feature.w += tau.step * feature.d
 
 
-def prepared(loss):
+def prepared(program, loss):
     """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
     units = Exchange(curve, split=True), Zip("feature", scale, gather=True)
-    return [*units, Exchange(None, enter=trials(loss)), GlobalSync(start_search)]
+    return [*units, Exchange(None, enter=trials(loss.f)), GlobalSync(start_search)]
 
 
-def iteration(loss):
+def epoch(program, loss):
     """The stages of an iteration."""
     return [
         Barrier(),
@@ -123,6 +123,6 @@ def iteration(loss):
         Zip("feature", combine),
         Exchange(project),
         GlobalSync(begin_search),
-        Repeat(Exchange(None, enter=trials(loss)), GlobalSync(search), until=found),
+        Repeat(Exchange(None, enter=trials(loss.f)), GlobalSync(search), until=found),
         Zip("feature", move),
     ]

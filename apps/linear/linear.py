@@ -2,7 +2,8 @@
 
     min F(w, b) = sum_i c_i loss(y_i, x_i.w + b) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
 
-L-BFGS goes over all samples for a step; adam, adagrad, rmsprop and sgd go over a mini-batch.
+L-BFGS goes over all samples for a step; adam, adagrad, rmsprop and sgd go over a mini-batch. With
+averaging, workers go over their samples on copies of the weights, of which the mean is taken.
 
 Samples are whole, features cut: their masters hold the weights and what a solver keeps beside them,
 so its updates need no message (the co-located vectors of PS2: Zhang et al., SIGMOD 2019).
@@ -10,7 +11,7 @@ so its updates need no message (the co-located vectors of PS2: Zhang et al., SIG
 
 from __future__ import annotations
 
-from tux.apps.linear import lbfgs, stochastic, two_loops, updates
+from tux.apps.linear import averaging, copies, lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, judged, probability, response
@@ -23,7 +24,7 @@ from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Exchange, GlobalSync, Score
 
-SOLVERS = ("lbfgs", *updates.UPDATES)
+SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(updates.UPDATES, stochastic), "averaging": averaging}
 
 
 class Linear(Program):
@@ -40,7 +41,7 @@ class Linear(Program):
         low=0,
         dtype="f8",
     )
-    solver: str = param("lbfgs", "how the minimum is found", choices=SOLVERS)
+    solver: str = param("lbfgs", "how the minimum is found", choices=tuple(SOLVERS))
     intercept: bool = param(False, "fit an intercept, which is not penalised")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
@@ -61,14 +62,15 @@ class Linear(Program):
     )
     step: float = param(
         0.0,
-        "first step size; of sgd as a share of 1 / curvature. 0: adam .03, adagrad .1, "
-        "rmsprop .01, sgd 1",
+        "first step size; of sgd and averaging as a share of 1 / curvature. 0: adam .03, "
+        "adagrad .1, rmsprop .01, sgd and averaging 1",
         low=0,
         dtype="f8",
     )
     decay: float = param(
         0.05,
-        "in epoch t, from 0, the step size is step / (1 + decay t); not of adagrad",
+        "in epoch t, from 0, the step size is step / (1 + decay t), but not adagrad's; averaging: "
+        "step / sqrt(1 + decay t), t being the samples of a worker so far",
         low=0,
         dtype="f8",
     )
@@ -77,6 +79,11 @@ class Linear(Program):
     )
     beta2: float = param(
         0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=0.999999, dtype="f8"
+    )
+    average: str = param(
+        "workers",
+        "averaging: copies of a weight count the same, or by their workers' entries of the feature",
+        metavar="workers|entries",
     )
     negative: str = param(
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
@@ -91,10 +98,7 @@ class Linear(Program):
         whole=True,
         label=data("f4"),
         weight=data("f4"),
-        c=mirror("f8"),
-        m=mirror("f8"),
-        along=mirror("f8"),
-        r=mirror("f8"),
+        **{name: mirror("f8") for name in ("c", "m", "along", "r")},
     )
     feature = Vertex(
         w=value("f8"),
@@ -105,18 +109,16 @@ class Linear(Program):
         past=master("f4", two_loops.pairs, kept=False),
         moments=master("f8", updates.moments, kept=False),
         share=master("f8", kept=False),
+        **copies.FEATURE,
     )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},
-        b=value("f8"),
-        l1=value("f8"),
-        l2=value("f8"),
-        bend=value("f8"),
+        **{name: value("f8") for name in ("b", "l1", "l2", "bend", "size")},
         samples=total(),
-        size=value("f8"),
         **two_loops.CONTEXT,
         **stochastic.CONTEXT,
+        **averaging.CONTEXT,
         **JUDGED,
     )
 
@@ -125,14 +127,11 @@ class Linear(Program):
         check(self)
 
     def setup(self):
-        loss = LOSSES[self.loss].f
-        is_whole = self.solver == "lbfgs"
-        prepared = lbfgs.prepared(loss) if is_whole else stochastic.prepared(self)
+        prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])
         return [Exchange(None, enter=weigh), GlobalSync(beginning(self)), *prepared]
 
     def stages(self):
-        loss = LOSSES[self.loss]
-        return lbfgs.iteration(loss.f) if self.solver == "lbfgs" else stochastic.epoch(self, loss)
+        return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])
 
     def evaluate(self, cluster):
         return judged(self, LOSSES[self.loss], held_out=cluster.has_test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tux.apps.linear.copies import RULES
 from tux.apps.linear.losses import LOSSES
 from tux.base.errors import UsageError
 
@@ -23,6 +24,13 @@ def check(program):
         raise UsageError(
             f"lbfgs needs a smooth penalty, and {program.penalty} is none",
             do="tux run blockpg --l1 X for the logistic loss, or --solver adagrad",
+        )
+    if program.average not in RULES:
+        diverges = "the sum of the workers' models diverges, as each has gone the whole way alone"
+        unknown = f"there is no average {program.average!r}"
+        raise UsageError(
+            diverges if program.average == "sum" else unknown,
+            do=f"--average {' or '.join(RULES)}",
         )
     for name, is_part in zip(("l1", "l2"), PENALTIES[program.penalty], strict=True):
         given = program.parameters[name]

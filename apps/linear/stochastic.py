@@ -97,7 +97,7 @@ def sizes(batch):
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 
-def prepared(program):
+def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
     touch = Exchange(measure, over="sample")
     visits = MiniBatch(touch, Apply("feature", visit), **sizes(program.batch))

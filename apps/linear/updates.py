@@ -64,7 +64,11 @@ def adam(feature, tau, p):
 
 def proximal(feature, m, s, tau):
     """The weight after a step s along m and the penalties' part of it."""
-    w, share = feature.w - s * m, s * feature.share
+    return shrunk(feature.w - s * m, s * feature.share, tau)
+
+
+def shrunk(w, share, tau):
+    """prox of a weight, for a share of the penalties that has been multiplied by the step."""
     if tau.l1 > 0:
         w = max(w - tau.l1 * share, 0.0) + min(w + tau.l1 * share, 0.0)
     return w / (1 + tau.l2 * share)

@@ -254,15 +254,20 @@ def value(
     return replace(field, kept=None if kept else False, finite=finite)
 
 
-def shared(*spec: Dimension, init: Init | int | float | None = None, combine: str = "sum") -> Field:
+def shared(
+    *spec: Dimension,
+    init: Init | int | float | None = None,
+    combine: str = "sum",
+    kept: bool = True,
+) -> Field:
     """State that Exchange changes in place on any replica.
 
     The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
     local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
     "sqrt_mean", the sum divided by the square root of the number of workers
-    (`tux.protocol.pull`).
+    (`tux.protocol.pull`). `kept=False`: no part of the model.
     """
-    return _field("shared", spec, init, combine)
+    return replace(_field("shared", spec, init, combine), kept=None if kept else False)
 
 
 def delta(*spec: Dimension, combine: str = "sum") -> Field:

@@ -227,7 +227,8 @@ class Masters:
         self.table = table
         self._up, self._down = table.columns(UP), table.columns(DOWN)
         self.needs_weights = any(
-            field.kind == "shared" and field.combine == "mean" for _, _, field in self._up
+            field.kind == "shared" and field.combine == "mean" and math.prod(array.shape[1:])
+            for _, array, field in self._up
         )
         self.row_bytes = row_bytes(table, DOWN)
         # An element is dirty if its version equals the current one; bumping the version clears all

@@ -1,0 +1,114 @@
+"""The workers' own copies of weights, and two means of them:
+
+    workers     each worker that has entries of a feature counts the same
+    entries     a worker counts as often as it has entries of feature j: n_jr of n_j. So that its
+                samples don't count more than others, a step is n_j / (R_j n_jr) times as long, R_j
+                being the number of workers that have entries
+
+By either, an epoch of short steps moves a weight along the slope of the whole objective, so the
+optimum is the only fixed point. By the counts alone it is not: in tests, four workers then stayed
+.5 to 3% above the optimum. A worker without entries of a feature has no copy, and does not count.
+"""
+
+from __future__ import annotations
+
+from tux.program.fields import mirror, shared, value
+from tux.stages import Apply, Exchange
+
+RULES = ("workers", "entries")
+
+
+def averages(p):
+    """1 if models are averaged, else 0."""
+    return int(p.solver == "averaging")
+
+
+def by_workers(p):
+    """1 if workers count the same, else 0."""
+    return averages(p) * (p.average == "workers")
+
+
+def by_entries(p):
+    """1 if workers count by their entries, else 0."""
+    return averages(p) * (p.average == "entries")
+
+
+FEATURE = {
+    "copy": shared("f8", by_workers, combine="replica_mean", kept=False),
+    "counted_copy": shared("f8", by_entries, combine="mean", kept=False),
+    "part": value("f8", averages, kept=False),  # 1 / n_j
+    "even": value("f8", by_entries, kept=False),  # n_j / R_j
+    "own": mirror("f8", by_entries),  # n_jr
+}
+
+
+def count(sample, feature):
+    """The entries of a feature."""
+    feature.gathered += 1
+
+
+def count_own(sample, feature):
+    """Those of each worker too."""
+    feature.gathered += 1
+    feature.own[0] += 1
+
+
+def divide(feature):
+    """What an entry has of the feature's penalty."""
+    feature.part[0] = 1 / max(feature.gathered, 1.0)
+
+
+def hold(feature):
+    """Count the workers that have entries of the feature."""
+    feature.gathered += 1
+
+
+def spread(feature):
+    """How many entries each of them would have if all had the same number."""
+    feature.even[0] = 1 / (feature.part[0] * max(feature.gathered, 1.0))
+
+
+def read(feature):
+    """(copy of the weight, how many times as long its steps are)."""
+    return feature.copy[0], 1.0
+
+
+def write(feature, w):
+    """A new copy."""
+    feature.copy[0] = w
+
+
+def keep(feature):
+    """The mean of the copies."""
+    feature.w = feature.copy[0]
+
+
+def read_counted(feature):
+    """(copy of the weight, how many times as long its steps are)."""
+    return feature.counted_copy[0], feature.even[0] / feature.own[0]
+
+
+def write_counted(feature, w):
+    """A new copy."""
+    feature.counted_copy[0] = w
+
+
+def keep_counted(feature):
+    """The mean of the copies."""
+    feature.w = feature.counted_copy[0]
+
+
+OF = {"workers": (read, write), "entries": (read_counted, write_counted)}
+
+
+def counted(rule):
+    """The stages that count entries, before the first epoch."""
+    if rule == "workers":
+        return [Exchange(count), Apply("feature", divide)]
+    holders = Exchange(None, enter=hold, over="feature", split=True)
+    return [Exchange(count_own), Apply("feature", divide), holders, Apply("feature", spread)]
+
+
+def averaged(rule):
+    """The stage that sets weights to the means of their copies."""
+    return Apply("feature", keep if rule == "workers" else keep_counted)
