@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from tux.apps.linear import smoothness
+from tux.apps.linear.smoothness import bounded
 from tux.apps.linear.updates import STEPS, UPDATES, moments
-from tux.program.fields import total, value
+from tux.program.fields import value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
 CONTEXT = {
-    "norms": total(),
-    "curvature": value("f8"),
+    **smoothness.CONTEXT,
     "batch": value("f8"),
     "rate": value("f8"),
     "passes": value("f8"),
@@ -26,15 +27,8 @@ CONTEXT = {
 }
 
 
-def measure(sample, edges, tau):
-    """A sample of the mini-batch, and its curvature but for a factor."""
-    for edge in edges:
-        tau.norms += sample.c * edge.value * edge.value
-
-
-def bound(tau):
-    """The bound of the curvature."""
-    tau.curvature = max(tau.bend * tau.norms / max(tau.size, 1.0), 1e-300)
+def touch(sample):
+    """A sample of the mini-batch."""
 
 
 def visit(feature):
@@ -99,9 +93,9 @@ def sizes(batch):
 
 def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
-    touch = Exchange(measure, over="sample")
-    visits = MiniBatch(touch, Apply("feature", visit), **sizes(program.batch))
-    return [visits, GlobalSync(bound), Zip("feature", divide)]
+    touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit)
+    visits = MiniBatch(*touches, **sizes(program.batch)), Zip("feature", divide)
+    return [*visits, *(bounded() if program.solver == "sgd" else [])]
 
 
 def epoch(program, loss):

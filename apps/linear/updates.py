@@ -7,8 +7,8 @@
                                                     s = rate / (sqrt(v) + SMALL)
     w = prox(w - s m)
 
-`curvature` is a bound of the mean loss's along a sample, the mean of c |x|^2 times the loss's own.
-prox(x) = soft(x, s l1') / (1 + s l2'), l1' and l2' being a feature's shares of the penalties.
+`curvature` bounds how fast g changes (`tux.apps.linear.smoothness`). prox(x) =
+soft(x, s l1') / (1 + s l2'), l1' and l2' being a feature's shares of the penalties.
 
 AdaGrad: Duchi, Hazan and Singer, JMLR 2011. RMSProp: Tieleman and Hinton, 2012. Adam: Kingma and
 Ba, ICLR 2015. In all, b1 belongs to the mean of gradients and b2 to that of their squares.
