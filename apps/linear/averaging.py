@@ -8,11 +8,11 @@ communication step (SendModel of MLlib*: Zhang, Jiang, Cui and Zhang, ICDE 2019)
         b = b - s d
     w, b = means of the copies
 
-    rate = step sqrt(workers) / curvature
+    rate = step sqrt(workers) / curvature,    curvature = bend times the mean of c |x|^2
 
-Masters take the mean (reduce-scatter) and send it back (all-gather): this is one Apply. `curvature`
-is that of sgd in `tux.apps.linear.updates`. The step is shorter where it would overshoot for this
-sample alone. As the mean of k copies has a kth of their variance, and moves a kth as far, the rate
+Masters take the mean (reduce-scatter) and send it back (all-gather): this is one Apply. `bend` is
+the greatest curvature of the loss. The step is shorter where it would overshoot for this sample
+alone. As the mean of k copies has a kth of their variance, and moves a kth as far, the rate
 grows with the workers; in tests, the epochs to an accuracy are then about the same on 1, 2 and 4.
 
 A feature's entries share its penalty, so that weights change only where a sample has entries.
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from tux.apps.linear.copies import OF, averaged, counted
-from tux.apps.linear.stochastic import bound, measure
+from tux.apps.linear.smoothness import keep, square
 from tux.apps.linear.updates import shrunk
 from tux.program.fields import shared, value
 from tux.stages import Exchange, GlobalSync
@@ -41,9 +41,9 @@ CONTEXT = {
 
 def begin(tau, p):
     """The rate. For the intercept, each sample has an entry of 1 more."""
-    bound(tau)
-    curvature = tau.curvature + (tau.bend if p.intercept else 0.0)
-    tau.rate = (p.step or FIRST) * math.sqrt(p.workers) / curvature
+    keep(tau)
+    curvature = tau.bend * (tau.mean_square + float(p.intercept))
+    tau.rate = (p.step or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
 
 
 def descending(loss, rule, *, intercept):
@@ -51,13 +51,13 @@ def descending(loss, rule, *, intercept):
     (read, write), slope, bend, one = OF[rule], loss.slope, loss.bend, float(intercept)
 
     def descend(sample, edges, tau, p):
-        m, square = tau.copy_of_b, one
+        m, length = tau.copy_of_b, one
         for edge in edges:
             w, longer = read(edge.feature)
             m += edge.value * w
-            square += edge.value * edge.value * longer
+            length += edge.value * edge.value * longer
         s = tau.rate / math.sqrt(1 + p.decay * (tau.visited - tau.elsewhere))
-        s = min(s, 1 / max(bend * sample.c * square, 1e-300))
+        s = min(s, 1 / max(bend * sample.c * length, 1e-300))
         d = sample.c * slope(sample.label, m, p.width)
         for edge in edges:
             w, longer = read(edge.feature)
@@ -80,7 +80,7 @@ def finish(tau, p):
 
 def prepared(program, loss):
     """The stages before the first epoch."""
-    return [*counted(program.average), Exchange(measure, over="sample"), GlobalSync(begin)]
+    return [*counted(program.average), Exchange(square, over="sample"), GlobalSync(begin)]
 
 
 def epoch(program, loss):

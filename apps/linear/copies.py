@@ -12,6 +12,8 @@ optimum is the only fixed point. By the counts alone it is not: in tests, four w
 
 from __future__ import annotations
 
+from typing import Any
+
 from tux.program.fields import mirror, shared, value
 from tux.stages import Apply, Exchange
 
@@ -33,7 +35,7 @@ def by_entries(p):
     return averages(p) * (p.average == "entries")
 
 
-FEATURE = {
+FEATURE: dict[str, Any] = {
     "copy": shared("f8", by_workers, combine="replica_mean", kept=False),
     "counted_copy": shared("f8", by_entries, combine="mean", kept=False),
     "part": value("f8", averages, kept=False),  # 1 / n_j

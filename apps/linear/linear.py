@@ -98,7 +98,10 @@ class Linear(Program):
         whole=True,
         label=data("f4"),
         weight=data("f4"),
-        **{name: mirror("f8") for name in ("c", "m", "along", "r")},
+        c=mirror("f8"),
+        m=mirror("f8"),
+        along=mirror("f8"),
+        r=mirror("f8"),
     )
     feature = Vertex(
         w=value("f8"),

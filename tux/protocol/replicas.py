@@ -68,6 +68,11 @@ def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
     )
 
 
+def is_mean(array: np.ndarray, field: Field) -> bool:
+    """Whether masters take means of the changes of a field, which holds something."""
+    return field.kind == "shared" and field.combine in MEANS and math.prod(array.shape[1:]) > 0
+
+
 def flat(array: np.ndarray) -> np.ndarray:
     """`array` (n, *shape) as (n, width)."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
@@ -227,8 +232,7 @@ class Masters:
         self.table = table
         self._up, self._down = table.columns(UP), table.columns(DOWN)
         self.needs_weights = any(
-            field.kind == "shared" and field.combine == "mean" and math.prod(array.shape[1:])
-            for _, array, field in self._up
+            is_mean(array, field) and field.combine == "mean" for _, array, field in self._up
         )
         self.row_bytes = row_bytes(table, DOWN)
         # An element is dirty if its version equals the current one; bumping the version clears all
@@ -262,8 +266,8 @@ class Masters:
         contributions = list(contributions)
         means = {
             name: self._mean(name, field, number, contributions)
-            for number, (name, _, field) in enumerate(self._up)
-            if field.kind == "shared" and field.combine in MEANS
+            for number, (name, array, field) in enumerate(self._up)
+            if is_mean(array, field)
         }
         for _, up, _ in contributions:
             for (name, own, field), sent in zip(self._up, up, strict=True):

@@ -1,0 +1,314 @@
+"""Averages of models beside one update of the model a communication step, as in MLlib*: steps and
+seconds until the mean loss with its penalty is at most .01 above the optimum.
+
+usage: python -m bench.mllib_star [--sets NAME,..] [--loss logistic|hinge] [--scale X] [--steps N]
+[--plot FILE] [--spark]
+
+Zhang, Jiang, Cui and Zhang, "MLlib*: fast training of GLMs using Spark MLlib", ICDE 2019, section
+V. Four workers, on generated clicks in the proportions of the paper's sets, --scale (default 1)
+times as large: avazu and kdd12 (determined: more samples than features) and kddb (underdetermined),
+without a penalty and with L2 = .1 of the mean loss.
+
+    SendGradient   --solver sgd with one mini-batch an epoch, which has all samples: its gradient
+                   has no noise, so smaller batches need no fewer steps. MLlib's own gradient
+                   descent is this on a fraction of the samples
+    averaging      --solver averaging (SendModel); `entries` is its other rule
+
+Each has the best of a few step sizes, found by workers that are simulated in this process; seconds
+are those of four processes, which take the same steps. An epoch is one communication step. A run
+ends at the goal, or after --steps (default 1000); ratios to it are then bounds. The optimum is that
+of L-BFGS, and with --loss hinge the least that adagrad finds. --plot shows the distance to it by
+steps, with the [plot] extra. --spark adds MLlib's LogisticRegression or LinearSVC on local[2],
+which are other methods (L-BFGS and OWL-QN): their iterations, and the seconds of all of fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bench.arguments import listed
+from tux.apps.linear.linear import Linear
+from tux.arrays.edges import EdgeData
+from tux.cluster.simulated import SimulatedCluster
+from tux.engine.training import Training
+from tux.engine.worker import Worker
+from tux.graph.local import Graph
+from tux.graph.parts import cut
+from tux.partition import PARTITIONERS
+from tux.program.params import param
+from tux.program.sources import find
+from tux.runs.options import RunOptions
+from tux.runs.samples import labelled
+from tux.runs.session import run
+from tux.synthetic.clicks import clicks
+
+WORKERS, CUT = 4, "source"
+SETS = {  # samples, features, entries a sample
+    "avazu": (20_000, 500, 15),
+    "kdd12": (30_000, 11_000, 11),
+    "kddb": (10_000, 15_500, 29),
+}
+ABOVE = 0.01
+PENALTIES = (0.0, 0.1)
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "SendGradient": [{"solver": "sgd", "decay": 0.0, "step": step} for step in (1.0, 4.0, 16.0)],
+    "averaging": [
+        {"solver": "averaging", "step": step, "decay": decay}
+        for step, decay in ((1.0, 0.05), (1.0, 0.001), (0.3, 0.001), (3.0, 0.0))
+    ],
+}
+PAPER = {("kdd12", 0.0): (80, 240), ("kdd12", 0.1): (7, 21)}
+"""How many times fewer steps and less time the paper's figures show, of SVM on eight machines."""
+Records = list[dict[str, Any]]
+
+
+def write(text: str) -> None:
+    """To the terminal."""
+    sys.stdout.write(text)
+
+
+class Fitting(Linear):
+    """A linear model that is trained up to a goal."""
+
+    goal: float = param(0.0, "objective at which training ends", dtype="f8")
+
+    def converged(self, metrics: dict[str, float]) -> bool:
+        """Whether it is there."""
+        return bool(super().converged(metrics) or metrics["objective"] <= self.goal)
+
+
+class Problem(NamedTuple):
+    """Samples, a loss and a penalty of the mean loss."""
+
+    name: str
+    loss: str
+    l2: float
+    edges: EdgeData
+
+    @property
+    def samples(self) -> int:
+        """How many there are."""
+        return len(self.edges.ids["sample"])
+
+    def given(self) -> dict[str, Any]:
+        """The parameters of the program."""
+        penalty = {"penalty": "l2", "l2": self.l2 * self.samples} if self.l2 else {}
+        return {"loss": self.loss, "penalty": "none", "batch": self.samples, **penalty}
+
+
+class Found(NamedTuple):
+    """The best of some runs: communication steps to the goal, infinite if it was not reached, the
+    records, and the parameters.
+    """
+
+    steps: float
+    records: Records
+    way: dict[str, Any]
+
+
+def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
+    """The program, as worker processes find it."""
+    made: Linear = find(f"{Path(__file__)}:Fitting").program(goal=goal, **problem.given() | given)
+    return made
+
+
+def trained(
+    problem: Problem, steps: int, goal: float, workers: int, given: dict[str, Any]
+) -> Records:
+    """The records of a run that ends at the goal."""
+    options = RunOptions(epochs=steps, workers=workers, partitioner=CUT, threads=1, deadline=3600.0)
+    return run(program_of(problem, goal, given), problem.edges, options=options).records
+
+
+def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) -> Records:
+    """The same, by simulated workers."""
+    program, edges = program_of(problem, goal, given), problem.edges
+    homes = PARTITIONERS[CUT](edges.src, edges.dst, WORKERS, 0, bipartite=True)
+    trainings = [
+        Training(Worker(program, Graph.of(program, part), rank=rank, workers=WORKERS))
+        for rank, part in enumerate(cut(edges, None, homes, WORKERS, 0))
+    ]
+    records: list[Records] = [[] for _ in trainings]
+
+    def ended(rank: int) -> Iterator[None]:
+        for record in trainings[rank].steps(steps):
+            if record is None:
+                yield
+            else:
+                records[rank].append(record)
+
+    cluster = SimulatedCluster([each.worker for each in trainings])
+    cluster.finish({rank: ended(rank) for rank in range(WORKERS)})
+    return records[0]
+
+
+def optimum(problem: Problem) -> float:
+    """The least objective known beforehand."""
+    if problem.loss == "logistic":
+        records = trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8})
+    else:
+        records = trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01})
+    return float(min(record["objective"] for record in records))
+
+
+def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> Found:
+    """The run with the fewest steps to the goal; if none gets there, that which comes nearest."""
+    goal = least + ABOVE * problem.samples
+    every = []
+    for way in ways:
+        records = simulated(problem, steps, goal, way)
+        is_there = records[-1]["objective"] <= goal
+        every.append(Found(len(records) if is_there else math.inf, records, way))
+    return min(every, key=lambda found: (found.steps, found.records[-1]["objective"]))
+
+
+def timed(problem: Problem, least: float, found: Found) -> float:
+    """Training seconds of the same steps on worker processes."""
+    goal = least + ABOVE * problem.samples
+    return float(trained(problem, len(found.records), goal, WORKERS, found.way)[-1]["seconds"])
+
+
+def fewer(gradient: Found, model: Found) -> str:
+    """How many times fewer steps averages of models take, or a bound of it."""
+    if math.isinf(model.steps):
+        return "-"
+    is_bound = ">" if math.isinf(gradient.steps) else ""
+    return f"{is_bound}{len(gradient.records) / model.steps:.1f}"
+
+
+def compared(problem: Problem, steps: int) -> tuple[float, dict[str, Found]]:
+    """Print a row; (the optimum, what each way has found)."""
+    least = optimum(problem)
+    found = {name: best(problem, least, steps, ways) for name, ways in STEPS.items()}
+    by_entries = [way | {"average": "entries"} for way in STEPS["averaging"]]
+    found["entries"] = best(problem, least, steps, by_entries)
+    gradient, model = found["SendGradient"], found["averaging"]
+    seconds = [timed(problem, least, each) for each in (gradient, model)]
+    cells = [problem.name, f"{problem.l2:g}", f"{least / problem.samples:.4f}"]
+    cells += [f"{each.steps:g}" for each in found.values()]
+    cells += [f"{each:.2f}" for each in seconds]
+    cells.append(fewer(gradient, model))
+    is_bound = ">" if math.isinf(gradient.steps) else ""
+    cells.append("-" if math.isinf(model.steps) else f"{is_bound}{seconds[0] / seconds[1]:.1f}")
+    cells += [str(x) for x in PAPER.get((problem.name, problem.l2), ("", ""))]
+    write(" ".join(f"{cell:>12}" for cell in cells) + "\n")
+    return least, found
+
+
+HEAD = "set,L2,optimum,SendGradient,averaging,entries,s gradient,s averaging,fewer steps,less time"
+
+
+def spark(problems: Sequence[Problem]) -> None:
+    """Print what MLlib's own solvers take, if pyspark is there."""
+    try:
+        from pyspark.ml.classification import LinearSVC, LogisticRegression
+        from pyspark.ml.linalg import Vectors
+        from pyspark.sql import SparkSession
+    except ImportError:
+        write("pyspark is missing: pip install pyspark\n")
+        return
+    session = SparkSession.builder.master("local[2]").appName("mllib_star").getOrCreate()
+    write("\nMLlib on local[2], other methods than gradient descent\n")
+    write(f"{'set':>12} {'L2':>12} {'iterations':>12} {'s of fit':>12} {'objective':>12}\n")
+    for problem in problems:
+        edges, label = problem.edges, problem.edges.vertex_fields["sample"]["label"]
+        order = np.lexsort((edges.dst, edges.src))
+        columns = np.split(
+            edges.dst[order], np.cumsum(np.bincount(edges.src, minlength=len(label)))[:-1]
+        )
+        width = len(edges.ids["feature"])
+        rows = [
+            (float(y > 0), Vectors.sparse(width, at.tolist(), np.ones(len(at)).tolist()))
+            for y, at in zip(label, columns, strict=True)
+        ]
+        frame = session.createDataFrame(rows, ["label", "features"]).cache()
+        frame.count()
+        kind = LogisticRegression if problem.loss == "logistic" else LinearSVC
+        model = kind(regParam=problem.l2, fitIntercept=False, standardization=False, maxIter=100)
+        begun = time.perf_counter()
+        fitted = model.fit(frame)
+        seconds = time.perf_counter() - begun
+        told = fitted.summary if problem.loss == "logistic" else fitted.summary()
+        cells = (f"{told.totalIterations}", f"{seconds:.2f}", f"{told.objectiveHistory[-1]:.4f}")
+        cells = (problem.name, f"{problem.l2:g}", *cells)
+        write(" ".join(f"{cell:>12}" for cell in cells) + "\n")
+    session.stop()
+
+
+def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -> None:
+    """Curves of the distance to the optimum by communication steps, a panel for each problem."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = math.ceil(len(drawn) / len(PENALTIES))
+    figure, panels = pyplot.subplots(rows, len(PENALTIES), figsize=(10, 2.8 * rows), squeeze=False)
+    for panel, (problem, least, found) in zip(panels.flat, drawn, strict=False):
+        for name, each in found.items():
+            above = [(r["objective"] - least) / problem.samples for r in each.records]
+            panel.plot(np.arange(1, len(above) + 1), np.maximum(above, 1e-5), ".-", label=name)
+        panel.axhline(ABOVE, color="#888888", linestyle=":")
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        gradient, model = found["SendGradient"], found["averaging"]
+        title = f"{problem.name}, L2 {problem.l2:g}: "
+        title += f"{fewer(gradient, model)} times fewer"
+        if paper := PAPER.get((problem.name, problem.l2)):
+            title += f" (paper: {paper[0]})"
+        panel.set_title(title, fontsize=10)
+    panels[0, 0].legend()
+    panels[0, 0].set_ylabel("above the optimum")
+    panels[-1, 0].set_xlabel("communication steps")
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def problems(names: Sequence[str], loss: str, scale: float) -> list[Problem]:
+    """The sets, each without a penalty and with one."""
+    out = []
+    for name in names:
+        samples, features, entries = SETS[name]
+        size, width = max(20, round(scale * samples)), max(2 * entries, round(scale * features))
+        made = clicks(size, width, entries, max(10, width // 5)).split()[0]
+        edges = labelled(made, Linear())
+        out += [Problem(name, loss, l2, edges) for l2 in PENALTIES]
+    return out
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--sets", type=listed(SETS), default=list(SETS))
+    arguments.add_argument("--loss", choices=("logistic", "hinge"), default="logistic")
+    arguments.add_argument("--scale", type=float, default=1.0)
+    arguments.add_argument("--steps", type=int, default=1000)
+    arguments.add_argument("--plot", type=Path)
+    arguments.add_argument("--spark", action="store_true")
+    given = arguments.parse_args(argv)
+    chosen = problems(given.sets, given.loss, given.scale)
+    write(
+        f"{given.loss} loss, {WORKERS} workers: communication steps and seconds to {ABOVE:g} above "
+        "the optimum; paper: SVM\n"
+    )
+    head = [*HEAD.split(","), "paper: steps", "paper: time"]
+    write(" ".join(f"{cell:>12}" for cell in head) + "\n")
+    drawn = [(problem, *compared(problem, given.steps)) for problem in chosen]
+    if given.plot:
+        plot(given.plot, drawn)
+    if given.spark:
+        spark(chosen)
+
+
+if __name__ == "__main__":
+    main()
