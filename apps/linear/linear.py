@@ -13,7 +13,7 @@ from __future__ import annotations
 from tux.apps.linear import lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, judged, probability, response
+from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, probability, response
 from tux.apps.linear.start import beginning, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
@@ -83,7 +83,7 @@ class Linear(Program):
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     epochs = 200
-    monitor = "test_loss"
+    monitor = MEAN_LOSS[False]
     keeps_best = False  # the model is the optimum
     input = Samples(classes=("negative", "positive"))
     report = LinearReport()
@@ -123,6 +123,7 @@ class Linear(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
+        self.monitor = MEAN_LOSS[self.loss == "logistic"]
 
     def setup(self):
         loss = LOSSES[self.loss].f
