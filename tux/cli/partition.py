@@ -25,7 +25,7 @@ from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
-from tux.runs import plots
+from tux.runs import figures, plots
 from tux.runs.assignments import read_assignment, write_assignment, write_folder
 from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
 from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
@@ -154,7 +154,7 @@ def _check(args: Namespace) -> None:
                 f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
             )
     if args.plot:
-        plots.check(args.plot)
+        figures.check(args.plot)
     if args.out:
         disk.check_new(Path(args.out))
 

@@ -16,7 +16,7 @@ from tux.program.hooks import check_parameters
 from tux.program.input import Input
 from tux.program.naming import described, place
 from tux.program.program import Program
-from tux.program.report import Report
+from tux.program.report import GANTT, Report
 
 
 def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
@@ -149,7 +149,7 @@ def _exports(returned: Any, arguments: tuple[Any, ...]) -> str:
             return f"one named {name!r}"
         if not callable(function):
             return f"{described(function)} as {name}"
-    return ""
+    return f"one named {GANTT}, which each run has already" if GANTT in returned else ""
 
 
 def _nothing(returned: Any, arguments: tuple[Any, ...]) -> str:
