@@ -28,6 +28,10 @@ SOLVERS = ("lbfgs", *stochastic.UPDATES)
 class LinearSamples(Samples):
     """Samples whose labels are those of the loss."""
 
+    def numeric(self, program):
+        """As its loss says."""
+        return not LOSSES[program.loss].of_classes
+
     def specialise(self, program, edges):
         """The same program. UsageError where its parameters do not go together."""
         check(program)
@@ -165,4 +169,5 @@ class Linear(Program):
     def predict(self):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
-        return Score(response, over="sample", name="margin")
+        name = "margin" if LOSSES[self.loss].of_classes else "prediction"
+        return Score(response, over="sample", name=name)
