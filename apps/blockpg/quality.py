@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 
+from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total, value
 from tux.stages import Apply, Exchange, GlobalSync
 
-BINS = 4096  # of margins, squashed, for the area: pairs within a bin count one half
 _TESTS = ("test_logloss", "test_accuracy", "test_auc")
 JUDGED = {name: metric() for name in ("duality_gap", *_TESTS)} | {
     name: value("f8") for name in ("share_up", "share_down", "scale")
@@ -113,7 +113,7 @@ def judge(sample, edges, tau):
     tau.test_loss += math.log1p(math.exp(-abs(z))) - min(z, 0.0)
     tau.right += (m > 0) == (sample.label > 0)
     tau.tested += 1
-    tau.ranks[int(sample.label > 0), min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)] += 1
+    tau.ranks[int(sample.label > 0), bin_of(m)] += 1
 
 
 def report(tau):
@@ -122,16 +122,6 @@ def report(tau):
         return
     tau.test_logloss, tau.test_accuracy = tau.test_loss / tau.tested, tau.right / tau.tested
     tau.test_auc = area(tau.ranks)
-
-
-def area(ranks):
-    """The area under the ROC curve by how many samples of each class, (2, BINS), have their margins
-    in each bin; NaN if there is but one class.
-    """
-    low, high = np.array(ranks)
-    if not low.sum() or not high.sum():
-        return math.nan
-    return float(high @ (np.cumsum(low) - low / 2) / (low.sum() * high.sum()))
 
 
 def judged(held_out):

@@ -21,43 +21,11 @@ search is a pass over samples, not over entries (`tux.apps.linear.wolfe`).
 
 from __future__ import annotations
 
-import numpy as np
-
-from tux.apps.linear.wolfe import SEARCHED, begin_search, found, search, start_search
-from tux.program.fields import total, value
+from tux.apps.linear.two_loops import direct
+from tux.apps.linear.wolfe import begin_search, found, search, start_search
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
 
-SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
 UNIT = -0.25  # of a weight: the power of the curvature along it
-
-
-def is_chosen(p):
-    """1 if L-BFGS is the solver, else 0."""
-    return int(p.solver == "lbfgs")
-
-
-def pairs(p):
-    """How many vectors the pairs are: s at j, y at `memory` + j."""
-    return 2 * p.memory * is_chosen(p)
-
-
-def vectors(p):
-    """The pairs and g."""
-    return pairs(p) + is_chosen(p)
-
-
-CONTEXT = {
-    **SEARCHED,
-    "products": value("f8", vectors, vectors),
-    "past": value("f8", pairs),  # what the pairs and d have for the intercept, and g
-    "d": value("f8"),
-    "g": value("f8"),
-    "coefficients": value("f8", vectors),
-    "fresh": total("f8", 3, vectors),
-    **{name: total() for name in ("ww", "wd", "dd", "gd")},
-    **{name: value("f8") for name in ("step", "steepest")},
-    "iteration": value("i8"),
-}
 
 
 def curve(feature, edges):
@@ -88,60 +56,16 @@ def differentiate(feature, tau, p):
     """The gradient; the last pair; and their products with all vectors."""
     g = (feature.gathered + tau.l2 * feature.w) * feature.unit
     at = (tau.iteration - 1) % p.memory
-    feature.past[at] = s = tau.step * feature.d / feature.unit
-    feature.past[p.memory + at] = y = g - feature.g
+    feature.past[at] = tau.step * feature.d / feature.unit
+    feature.past[p.memory + at] = g - feature.g
     feature.g = g
+    s, y = feature.past[at], feature.past[p.memory + at]  # as they are stored, in 32 bits
     for j in range(2 * p.memory):
         v = feature.past[j]
         tau.fresh[0, j] += s * v
         tau.fresh[1, j] += y * v
         tau.fresh[2, j] += g * v
     tau.fresh[2, 2 * p.memory] += g * g
-
-
-def direct(tau, p):
-    """The coefficients of d, by the two loops of L-BFGS on inner products."""
-    n, made, products = p.memory, tau.iteration, tau.products
-    at, last = (made - 1) % n, tau.g
-    tau.g = tau.slope_of_b if p.intercept else 0.0
-    tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
-    mine = np.append(tau.past, tau.g)
-    fresh = tau.fresh + np.outer((tau.past[at], tau.past[n + at], tau.g), mine)
-    for row, new in zip((at, n + at), fresh[:2], strict=True):
-        products[row, : 2 * n] = products[: 2 * n, row] = new[: 2 * n]
-    products[-1] = products[:, -1] = fresh[2]
-    newest_first = [(at - back) % n for back in range(min(made, n))]
-    tau.coefficients[:] = two_loops(products, newest_first)
-    tau.d, tau.iteration = float(mine @ tau.coefficients), made + 1
-    tau.steepest = max(tau.steepest, products[-1, -1])
-    tau.gradient = np.sqrt(products[-1, -1] / tau.steepest) if tau.steepest > 0 else 0.0
-
-
-def two_loops(products: np.ndarray, newest_first: list[int]) -> np.ndarray:
-    """The coefficients of -H g in the vectors whose inner `products` (2 n + 1, 2 n + 1) are given,
-    (2 n + 1,): s at j, y at n + j, g last. Pairs along which the gradient does not grow are left
-    out.
-    """
-    n = len(products) // 2
-    of = np.zeros(2 * n + 1)
-    of[-1] = -1
-    curved = [
-        j
-        for j in newest_first
-        if products[j, n + j] > SMALLEST * np.sqrt(products[j, j] * products[n + j, n + j])
-    ]
-    alpha = {}
-    for j in curved:
-        alpha[j] = products[j] @ of / products[j, n + j]
-        of[n + j] -= alpha[j]
-    if curved:
-        j = curved[0]
-        of *= products[j, n + j] / products[n + j, n + j]
-    elif products[-1, -1] > 0:
-        of /= np.sqrt(products[-1, -1])  # the first step has length 1
-    for j in reversed(curved):
-        of[j] += alpha[j] - products[n + j] @ of / products[j, n + j]
-    return of
 
 
 def combine(feature, tau, p):

@@ -2,60 +2,28 @@
 
     min F(w, b) = sum_i c_i loss(y_i, x_i.w + b) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
 
+L-BFGS goes over all samples for a step; adam, adagrad, rmsprop and sgd go over a mini-batch.
+
 Samples are whole, features cut: their masters hold the weights and what a solver keeps beside them,
-so its updates need no message (the co-located vectors of PS2: Zhang et al., SIGMOD 2019). L-BFGS
-goes over all samples for a step (`tux.apps.linear.lbfgs`); adam, adagrad, rmsprop and sgd go over a
-mini-batch (`tux.apps.linear.stochastic`).
+so its updates need no message (the co-located vectors of PS2: Zhang et al., SIGMOD 2019).
 """
 
 from __future__ import annotations
 
-from tux.apps.linear import lbfgs, stochastic
+from tux.apps.linear import lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, judged, probability, response
+from tux.apps.linear.samples import LinearSamples
+from tux.apps.linear.start import beginning, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
-from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Exchange, GlobalSync, Score
 
-SOLVERS = ("lbfgs", *stochastic.UPDATES)
-
-
-class LinearSamples(Samples):
-    """Samples whose labels are those of the loss."""
-
-    def numeric(self, program):
-        """As its loss says."""
-        return not LOSSES[program.loss].of_classes
-
-    def specialise(self, program, edges):
-        """The same program. UsageError where its parameters do not go together."""
-        check(program)
-        return super().specialise(program, edges)
-
-
-def weigh(sample, tau, p):
-    """Classes have weights too."""
-    tau.samples += 1
-    sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
-    sample.m = sample.along = 0.0
-
-
-def beginning(program):
-    """What follows from the parameters."""
-    l1, l2 = PENALTIES[program.penalty]
-
-    def begin(tau, p):
-        tau.size = tau.samples
-        tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
-        tau.bend = LOSSES[program.loss].bend
-        tau.batch = max(1.0, p.batch * tau.samples) if p.batch < 1 else p.batch
-
-    return begin
+SOLVERS = ("lbfgs", *updates.UPDATES)
 
 
 class Linear(Program):
@@ -104,16 +72,19 @@ class Linear(Program):
         low=0,
         dtype="f8",
     )
-    beta1: float = param(0.9, "adam's decay of the mean of gradients", low=0, high=1, dtype="f8")
+    beta1: float = param(
+        0.9, "adam's decay of the mean of gradients", low=0, high=0.999999, dtype="f8"
+    )
     beta2: float = param(
-        0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=1, dtype="f8"
+        0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=0.999999, dtype="f8"
     )
     negative: str = param(
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
-    epochs = 100
+    epochs = 200
     monitor = "test_loss"
+    keeps_best = False  # the model is the optimum
     input = LinearSamples(classes=("negative", "positive"))
     report = LinearReport()
     sample = Vertex(
@@ -131,23 +102,27 @@ class Linear(Program):
         d=value("f8", kept=False),
         g=master("f8", kept=False),
         unit=master("f8", kept=False),
-        past=master("f4", lbfgs.pairs, kept=False),
-        moments=master("f8", stochastic.moments, kept=False),
+        past=master("f4", two_loops.pairs, kept=False),
+        moments=master("f8", updates.moments, kept=False),
         share=master("f8", kept=False),
     )
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
+        **{name: metric() for name in ("objective", "gradient", "change")},
         b=value("f8"),
         l1=value("f8"),
         l2=value("f8"),
         bend=value("f8"),
         samples=total(),
         size=value("f8"),
-        **lbfgs.CONTEXT,
+        **two_loops.CONTEXT,
         **stochastic.CONTEXT,
         **JUDGED,
-        **{name: metric() for name in ("objective", "gradient", "change")},
     )
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        check(self)
 
     def setup(self):
         loss = LOSSES[self.loss].f

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.blockpg.quality import BINS, area
+from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total
 from tux.stages import Exchange, GlobalSync
 
@@ -69,8 +69,7 @@ def judging(loss, *, of_classes):
         tau.judged += value
         tau.tested += 1
         tau.right += (m > 0) == (sample.label > 0)
-        place = min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)
-        tau.ranks[int(sample.label > 0), place] += 1
+        tau.ranks[int(sample.label > 0), bin_of(m)] += 1
 
     def judge_number(sample, edges, tau, p):
         m = margin(edges, tau)

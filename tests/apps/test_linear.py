@@ -6,7 +6,7 @@ import pytest
 from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.stochastic import STEPS
+from tux.apps.linear.updates import STEPS
 
 SMOOTH = [name for name, loss in LOSSES.items() if loss.smooth]
 

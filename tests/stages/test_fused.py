@@ -24,7 +24,7 @@ from tux import (
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, fused, minibatch
 from tux.stages.minibatch import BatchBlocks
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
@@ -128,6 +128,66 @@ def test_fused_starts_from_what_other_stages_left():
     _, alone, _ = state(Steps(size=4))
     order = start(Steps(size=4), EDGES).graph.vertices["column"].row_of
     assert np.allclose(team.gather("column", "w"), alone["column", "w"][order])
+
+
+def offer(row, edges):
+    for edge in edges:
+        edge.column.g += edge.x + edge.column.w
+        edge.column.least = min(edge.column.least, edge.x)
+
+
+def take(column, tau, p):
+    column.w -= p.rate * column.g + 0.01 * column.least
+    column.steps += 1
+    tau.steps += 1
+
+
+def take_at_random(column, tau, p, rng):
+    take(column, tau, p)
+    column.draw = rng.uniform()
+
+
+class Touching(Steps):
+    """Rows in mini-batches change the columns that they have entries of."""
+
+    drawn = param(False)
+
+    def stages(self):
+        take_one = take_at_random if self.drawn else take
+        parts = Exchange(offer, over="row"), Apply("column", take_one), Exchange(offer, over="row")
+        batch = MiniBatch(*parts, Apply("column", take_one), vertices=self.size, order="fixed")
+        return [batch, *super().stages()[1:]]
+
+
+@both
+@pytest.mark.parametrize("size", [1, 7])
+def test_an_apply_on_the_other_end_visits_what_the_block_touches(monkeypatch, jit, size):
+    worker, together, clocks = state(Touching(size=size), jit)
+    assert worker.kernels == 4
+    monkeypatch.setattr(minibatch, "can_be_fused", lambda *_: False)
+    _, apart, others = state(Touching(size=size), jit)
+    assert clocks == others
+    for name, array in apart.items():
+        assert np.array_equal(together[name], array), name
+    blocks = {(row // size, column) for row, column in zip(order_of_rows(), EDGES.dst, strict=True)}
+    assert together["column", "steps"].sum() == 3 * 2 * len(blocks)
+    assert not together["column", "g"].any() and np.isinf(together["column", "least"]).all()
+
+
+def order_of_rows():
+    """The position of the row of each edge in the order that blocks are cut from."""
+    return start(Touching(), EDGES).graph.vertices["row"].row_of[EDGES.src]
+
+
+def test_larger_blocks_and_random_numbers_go_block_by_block(monkeypatch):
+    _, drawn, _ = state(Touching(drawn=True, size=7))
+    _, plain, _ = state(Touching(size=7))
+    assert np.array_equal(drawn["column", "w"], plain["column", "w"])
+    assert len(set(drawn["column", "draw"].tolist())) == 12
+    batch, worker = Touching(size=7).stages()[0], start(Touching(size=7), EDGES)
+    assert not isinstance(batch.prepare(worker), BatchBlocks)
+    monkeypatch.setattr(fused, "FEW", 10)
+    assert isinstance(batch.prepare(worker), BatchBlocks)
 
 
 class Resting(Steps):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tux.program.program import Program
 
 RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
-CHOSEN = ("epochs", "monitor", "input", "report")
+CHOSEN = ("epochs", "monitor", "keeps_best", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
@@ -138,7 +138,9 @@ def check_members(cls: type[Program], base: type[Program]) -> None:
     or report. `base` is Program.
     """
     for name, member in vars(cls).items():
-        if name in ("epochs", "monitor") and type(member) is not type(vars(base)[name]):
+        if name in ("epochs", "monitor", "keeps_best") and type(member) is not type(
+            vars(base)[name]
+        ):
             what = f"{cls.__name__}.{name} is {member!r}"
             do = f"give it a value of type {type(vars(base)[name]).__name__}"
             raise ProgramError(what, where=place_of_member(cls, name), do=do)

@@ -48,6 +48,11 @@ class Program:
     empty: none.
     """
 
+    keeps_best: bool = True
+    """Whether a run with held-out data keeps the model of the best epoch without early stopping,
+    too. Early stopping always keeps it.
+    """
+
     input: Input = Graph()
     """What it reads: edges, unless it names another of `tux.program.input`."""
 

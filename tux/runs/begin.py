@@ -160,10 +160,11 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) ->
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
-    """Whether the model is that of the best epoch: there are held-out edges, or the run stops
-    when it gets no better.
+    """Whether the model is that of the best epoch: the run stops when it gets no better, or there
+    are held-out edges and the program says so.
     """
-    return bool(program.monitor) and (inputs.test is not None or options.patience > 0)
+    judged = program.keeps_best and inputs.test is not None
+    return bool(program.monitor) and (judged or options.patience > 0)
 
 
 def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:

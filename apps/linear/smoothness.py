@@ -1,0 +1,91 @@
+"""How fast the gradient of a mini-batch may change, by which sgd chooses its steps: for b of n
+samples
+
+    L = bend (lambda / n + square / b)
+
+(expected smoothness: Gower et al., "SGD: general analysis and improved rates", ICML 2019, section
+3.2, with the mean in place of the largest square). `bend` is the greatest curvature of the loss,
+lambda the largest eigenvalue of X^T C X, and `square` the mean of c |x|^2. lambda is found by the
+power method:
+
+    v = (1, ..., 1)
+    ROUNDS times: v = X^T C X v,  lambda = |v|,  v = v / lambda
+"""
+
+from __future__ import annotations
+
+import math
+
+from tux.program.fields import total, value
+from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
+
+ROUNDS = 8
+ABOVE = 1.1  # the power method comes from below
+
+CONTEXT = {name: total() for name in ("squares_of_x", "norms")}
+CONTEXT |= {name: value("f8") for name in ("norm", "mean_square", "curvature")}
+
+
+def begin(feature, tau):
+    """The first v."""
+    feature.d = 1.0
+    tau.norms += 1.0
+
+
+def square(sample, edges, tau):
+    """A sample's c |x|^2."""
+    part = 0.0
+    for edge in edges:
+        part += edge.value * edge.value
+    tau.squares_of_x += sample.c * part
+
+
+def keep(tau):
+    """|v|, and the mean of c |x|^2."""
+    tau.norm, tau.mean_square = math.sqrt(tau.norms), tau.squares_of_x / max(tau.size, 1.0)
+
+
+def forth(sample, edges):
+    """C X v."""
+    along = 0.0
+    for edge in edges:
+        along += edge.value * edge.feature.d
+    sample.along = sample.c * along
+
+
+def back(feature, edges):
+    """X^T of that."""
+    part = 0.0
+    for edge in edges:
+        part += edge.value * edge.sample.along
+    feature.gathered += part
+
+
+def turn(feature, tau):
+    """The next v, not yet divided by its length."""
+    feature.d = feature.gathered / tau.norm
+    tau.norms += feature.d * feature.d
+
+
+def measure(tau):
+    """|v|, which was made of a v of length 1."""
+    tau.norm = max(math.sqrt(tau.norms), 1e-300)
+
+
+def bound(tau):
+    """L."""
+    mean = ABOVE * tau.norm / max(tau.size, 1.0)
+    tau.curvature = max(tau.bend * (mean + tau.mean_square / tau.batch), 1e-300)
+
+
+def bounded():
+    """The stages that find L."""
+    power = Exchange(forth), Exchange(back, split=True), Zip("feature", turn, gather=True)
+    return [
+        Barrier(),
+        Zip("feature", begin),
+        Exchange(square, over="sample"),
+        GlobalSync(keep),
+        Repeat(*power, GlobalSync(measure), times=ROUNDS),
+        GlobalSync(bound),
+    ]

@@ -1,0 +1,73 @@
+"""Updates of a weight by the gradient g of a mini-batch, divided by its size:
+
+    sgd         m = g,                              s = rate / curvature
+    adagrad     v += g^2,  m = g,                   s = rate / (sqrt(v) + SMALL)
+    rmsprop     v = b2 v + (1 - b2) g^2,  m = g,    s = rate / (sqrt(v) + SMALL)
+    adam        v = b2 v + (1 - b2) g^2,  m = b1 m + (1 - b1) g, both divided by 1 - b^t,
+                                                    s = rate / (sqrt(v) + SMALL)
+    w = prox(w - s m)
+
+`curvature` bounds how fast g changes (`tux.apps.linear.smoothness`). prox(x) =
+soft(x, s l1') / (1 + s l2'), l1' and l2' being a feature's shares of the penalties.
+
+AdaGrad: Duchi, Hazan and Singer, JMLR 2011. RMSProp: Tieleman and Hinton, 2012. Adam: Kingma and
+Ba, ICLR 2015. In all, b1 belongs to the mean of gradients and b2 to that of their squares.
+"""
+
+from __future__ import annotations
+
+import math
+
+SMALL = 1e-8
+MOMENTS = {"adagrad": 1, "rmsprop": 1, "adam": 4}
+STEPS = {"sgd": 1.0, "adagrad": 0.1, "rmsprop": 0.01, "adam": 0.03}
+"""First step sizes where none is given."""
+
+
+def moments(p):
+    """How many numbers a solver keeps of a feature's gradients."""
+    return MOMENTS.get(p.solver, 0)
+
+
+def sgd(feature, tau, p):
+    """A step along the gradient."""
+    feature.w = proximal(feature, feature.gathered / tau.batch, tau.rate / tau.curvature, tau)
+
+
+def adagrad(feature, tau, p):
+    """Each feature's steps fall with its gradients so far."""
+    g = feature.gathered / tau.batch
+    feature.moments[0] += g * g
+    s = tau.rate / (math.sqrt(feature.moments[0]) + SMALL)
+    feature.w = proximal(feature, g, s, tau)
+
+
+def rmsprop(feature, tau, p):
+    """The same with gradients that are forgotten."""
+    g = feature.gathered / tau.batch
+    feature.moments[0] += (1 - p.beta2) * (g * g - feature.moments[0])
+    s = tau.rate / (math.sqrt(feature.moments[0]) + SMALL)
+    feature.w = proximal(feature, g, s, tau)
+
+
+def adam(feature, tau, p):
+    """The same along the mean of gradients. The last two moments are 1 - b1^t and 1 - b2^t."""
+    g = feature.gathered / tau.batch
+    of = feature.moments
+    of[0] += (1 - p.beta1) * (g - of[0])
+    of[1] += (1 - p.beta2) * (g * g - of[1])
+    of[2] += (1 - p.beta1) * (1 - of[2])
+    of[3] += (1 - p.beta2) * (1 - of[3])
+    s = tau.rate / (math.sqrt(of[1] / of[3]) + SMALL)
+    feature.w = proximal(feature, of[0] / of[2], s, tau)
+
+
+def proximal(feature, m, s, tau):
+    """The weight after a step s along m and the penalties' part of it."""
+    w, share = feature.w - s * m, s * feature.share
+    if tau.l1 > 0:
+        w = max(w - tau.l1 * share, 0.0) + min(w + tau.l1 * share, 0.0)
+    return w / (1 + tau.l2 * share)
+
+
+UPDATES = {"sgd": sgd, "adagrad": adagrad, "rmsprop": rmsprop, "adam": adam}

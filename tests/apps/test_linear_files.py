@@ -1,0 +1,96 @@
+"""Linear models from the command line: what is reported, kept, predicted and refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tux.apps.linear.linear import Linear
+from tux.arrays.arrow import read_parquet
+from tux.base.errors import UsageError
+from tux.cli.main import main
+from tux.runs.options import RunOptions
+from tux.runs.samples import labelled
+from tux.runs.session import run
+from tux.synthetic.clicks import clicks, write_clicks
+
+MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """libsvm files to train and to test on, and the run of a model."""
+    folder = tmp_path_factory.mktemp("linear")
+    write_clicks(MADE, folder / "train.svm", folder / "test.svm")
+    data = [str(folder / "train.svm"), "--test", str(folder / "test.svm")]
+    argv = ["run", "linear", *data, "--loss", "logistic", "--penalty", "l2", "--l2", "3"]
+    assert main([*argv, "--solver", "lbfgs", "--out", str(folder / "run")]) == 0
+    return folder
+
+
+def last(folder):
+    return json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def test_what_is_reported_and_kept(files):
+    train, test = MADE.split()
+    known = labelled(train, Linear())
+    result = run(Linear(l2=3.0), known, labelled(test, Linear(), known))
+    told, records = last(files / "run"), result.records
+    for name in ("objective", "test_logloss", "test_accuracy", "test_auc"):
+        assert told[name] == pytest.approx(records[-1][name], rel=1e-9)
+    assert told["test_logloss"] == told["test_loss"] and told["test_auc"] > 0.7
+    assert told["gradient"] <= 1e-5
+    # the model is the optimum, and not that of the epoch with the least test loss
+    assert told["epoch"] == len(records)
+    assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
+
+
+def test_probabilities(files, capsys):
+    capsys.readouterr()
+    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = read_parquet(files / "run" / "model" / "feature.parquet")
+    w = dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
+    rows = [row.split()[1:] for row in (files / "test.svm").read_text().splitlines()]
+    margins = [sum(w.get(int(entry.split(":")[0]), 0.0) for entry in row) for row in rows]
+    assert lines[0] == "sample,probability"
+    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
+    assert np.allclose(found, 1 / (1 + np.exp(-np.array(margins))), atol=1e-6)
+
+
+def test_margins_and_exports(files, tmp_path, capsys):
+    out = str(tmp_path / "run")
+    argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
+    assert main([*argv, "--epochs", "3", "--out", out]) == 0
+    capsys.readouterr()
+    assert main(["predict", out, str(files / "test.svm")]) == 0
+    assert capsys.readouterr().out.startswith("sample,margin\n")
+    assert main(["export", out, "--format", "sklearn", "--out", str(tmp_path / "m.npz")]) == 0
+    model = np.load(tmp_path / "m.npz")
+    assert model["coef_"].shape == (1, len(model["features"])) and model["coef_"].any()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"loss": "hinge"}, "lbfgs needs a smooth loss, and hinge is none"),
+        ({"penalty": "l1"}, "lbfgs needs a smooth penalty, and l1 is none"),
+        ({"l1": 3.0}, "l1 3 has no effect with the penalty l2"),
+        ({"penalty": "l1", "solver": "adam", "l2": 2.0}, "l2 2 has no effect with the penalty l1"),
+        ({"loss": "huber", "positive_weight": 2.0}, "positive_weight has no effect"),
+    ],
+)
+def test_what_does_not_go_together(given, said):
+    with pytest.raises(UsageError, match=said):
+        Linear(**given)
+
+
+def test_early_stopping_keeps_the_best_epoch():
+    train, test = MADE.split()
+    known = labelled(train, Linear())
+    options = RunOptions(epochs=60, patience=2)
+    program = Linear(solver="adam", penalty="none", batch=0.1)
+    result = run(program, known, labelled(test, Linear(), known), options=options)
+    losses = [record["test_loss"] for record in result.records]
+    assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3

@@ -1,0 +1,19 @@
+"""bench.linear: its arguments, and its part on generated samples."""
+
+import pytest
+
+from bench import linear
+
+
+def test_what_it_compares_is_told(capsys):
+    with pytest.raises(SystemExit):
+        linear.main(["--parts", "peers,turns"])
+    assert "there is no 'turns'; there are: peers,optima,workers,large" in capsys.readouterr().err
+
+
+def test_many_features(capfd):
+    sizes = ["--samples", "300", "--features", "2000", "--entries", "3000", "--epochs", "2"]
+    linear.main([*sizes, "--parts", "large"])
+    lines = capfd.readouterr().out.splitlines()
+    assert "two workers beside one" in lines[-1]
+    assert [line.split()[:2] for line in lines[-4:-1]] == [["1", "1"], ["1", "2"], ["2", "1"]]
