@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tux.apps.deepwalk import Walks as Walks
     from tux.apps.lda import LDA as LDA
     from tux.apps.lda import WarpLDA as WarpLDA
+    from tux.apps.linear import Linear as Linear
     from tux.apps.mf import MF as MF
     from tux.arrays.edges import EdgeData as EdgeData
     from tux.arrays.points import points as points
@@ -110,6 +111,7 @@ _NAMES = {
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
+    "tux.apps.linear": ("Linear",),
     "tux.apps.mf": ("MF",),
     "tux.arrays.edges": ("EdgeData",),
     "tux.arrays.points": ("points",),

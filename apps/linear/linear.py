@@ -14,10 +14,10 @@ from tux.apps.linear import lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, probability, response
+from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.start import beginning, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
-from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
@@ -85,7 +85,7 @@ class Linear(Program):
     epochs = 200
     monitor = MEAN_LOSS[False]
     keeps_best = False  # the model is the optimum
-    input = Samples(classes=("negative", "positive"))
+    input = LinearSamples(classes=("negative", "positive"))
     report = LinearReport()
     sample = Vertex(
         whole=True,
@@ -145,4 +145,5 @@ class Linear(Program):
     def predict(self):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
-        return Score(response, over="sample", name="margin")
+        name = "margin" if LOSSES[self.loss].of_classes else "prediction"
+        return Score(response, over="sample", name=name)

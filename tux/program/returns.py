@@ -95,6 +95,10 @@ def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     return ""
 
 
+def _numeric(returned: Any, arguments: tuple[Any, ...]) -> str:
+    return "" if isinstance(returned, bool | np.bool_) else described(returned)
+
+
 def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Program):
         return described(returned)
@@ -178,6 +182,7 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
         "two of tux.arrays.edges.EdgeData, of which the second may be None",
         "return the edges to train on, and the held-out edges or None",
     ),
+    "numeric": (_numeric, "a truth value", 'e.g. return program.loss == "squared"'),
     "specialise": (
         _specialise,
         "a program of the same edge type",
