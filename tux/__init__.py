@@ -213,7 +213,10 @@ __all__ = [name for name, module in _MODULES.items() if module not in _ESTIMATOR
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
-    module = import_module(_MODULES[name])
+    from tux.base.signals import ctrl_c_held
+
+    with ctrl_c_held():  # what is half imported would fail in the next cell of a notebook
+        module = import_module(_MODULES[name])
     found = globals()[name] = module if name in _PACKAGES else getattr(module, name)
     return found
 

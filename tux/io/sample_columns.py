@@ -18,6 +18,7 @@ from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries
 from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
+from tux.io.vertex_columns import INDEX
 
 Role = Literal["number", "word", "label", "target", "weight", "none"]
 """What a column is; a target is a label that is a number."""
@@ -25,7 +26,6 @@ NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
-INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
 ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
 GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
