@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -51,7 +52,6 @@ FILES = {
     if not any(parent.is_symlink() for parent in path.parents)
 }
 ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 MODULES = {
     ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
     + name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
@@ -85,6 +85,14 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
     "tux/arrays/arrow.py": "the one door to pyarrow: its costs and errors stay in one file",
 }
+
+
+@cache
+def tree_of(name):
+    """The syntax tree of a file. Not made before a test asks for it: each process that collects the
+    tests imports this file, and one of them runs its tests.
+    """
+    return ast.parse(FILES[name].read_text(encoding="utf-8"))
 
 
 def run_time(tree):
@@ -156,7 +164,7 @@ def called(tree):
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_imports_upwards(name):
-    for dotted in imports(TREES[name]):
+    for dotted in imports(tree_of(name)):
         assert not dotted.startswith("."), f"{name} imports {dotted}: write tux.…"
         target = file_of(dotted)
         assert target is None or package(target) in reach(package(name)), f"{name} imports {dotted}"
@@ -177,7 +185,7 @@ def test_the_picture_of_the_packages_is_true():
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("partition/")])
 def test_partition_needs_numpy_and_numba_alone(name):
-    for dotted in imports(TREES[name]):
+    for dotted in imports(tree_of(name)):
         top = dotted.split(".")[0]
         known = top in ("tux", "numpy", "numba") or top in sys.stdlib_module_names
         assert known, f"{name} imports {dotted}"
@@ -187,7 +195,7 @@ def test_no_circle_of_files():
     edges = {
         (name, target)
         for name in ENGINE
-        for dotted in imports(TREES[name])
+        for dotted in imports(tree_of(name))
         if (target := file_of(dotted))
     }
     assert edges >= set(CIRCLES), "an exception that is not needed"
@@ -200,11 +208,11 @@ def test_no_circle_of_files():
 def test_private_names_stay_in_their_files(name):
     modules = {
         alias.asname or alias.name
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(tree_of(name))
         if isinstance(node, ast.ImportFrom) and node.module in PACKAGES
         for alias in node.names
     }
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if (
             isinstance(node, ast.ImportFrom)
             and (node.module or "").startswith("tux")
@@ -228,19 +236,19 @@ def test_heavy_libraries_have_one_door(library):
     doors = [
         name
         for name in ENGINE
-        if any(dotted.split(".")[0] == library for dotted in imports(TREES[name]))
+        if any(dotted.split(".")[0] == library for dotted in imports(tree_of(name)))
     ]
     assert len(doors) <= 1 or doors == SEVERAL_DOORS.get(library), doors
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_unsafe(name):
-    tops = {dotted.split(".")[0] for dotted in imports(TREES[name])}
+    tops = {dotted.split(".")[0] for dotted in imports(tree_of(name))}
     assert not tops & {"pickle", "marshal", "cloudpickle", "dill", "shelve"}
-    assert name == COMPILER or not called(TREES[name]) & {"eval", "exec"}
+    assert name == COMPILER or not called(tree_of(name)) & {"eval", "exec"}
     assert not any(
         isinstance(node, ast.keyword) and node.arg == "allow_pickle"
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(tree_of(name))
     )
 
 
@@ -258,15 +266,15 @@ def opens_text(call):
 def test_text_files_have_an_encoding(name):
     """The default is the locale's, and ids, words and programs are not all ASCII."""
     for call in (
-        node for node in ast.walk(TREES[name]) if isinstance(node, ast.Call) and opens_text(node)
+        node for node in ast.walk(tree_of(name)) if isinstance(node, ast.Call) and opens_text(node)
     ):
         assert any(given.arg == "encoding" for given in call.keywords), f"{name}:{call.lineno}"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_printed_or_swallowed(name):
-    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(TREES[name])
-    for node in ast.walk(TREES[name]):
+    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(tree_of(name))
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.ExceptHandler) and (
             node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException")
         ):
@@ -280,7 +288,7 @@ def test_sizes(name):
     most = 150 if name.startswith("apps/") else 400
     lines = len(FILES[name].read_text(encoding="utf-8").splitlines())
     assert lines <= most or name in LARGER, f"{name} has {lines} lines"
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = node.end_lineno - node.lineno + 1
             assert length <= 60 or f"{name}::{node.name}" in LARGER, (
@@ -294,7 +302,7 @@ def test_exceptions_are_still_needed():
 
 @pytest.mark.parametrize("name", ENGINE)
 def test_every_file_says_what_it_is(name):
-    assert ast.get_docstring(TREES[name]), name
+    assert ast.get_docstring(tree_of(name)), name
 
 
 def test_some_tests_are_slow_but_no_file_is():
@@ -303,7 +311,7 @@ def test_some_tests_are_slow_but_no_file_is():
     """
     slow, others = set(), set()
     for name in (name for name in FILES if name.startswith("tests/") and "/test_" in name):
-        for node in TREES[name].body:
+        for node in tree_of(name).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 marked = any(
                     ast.unparse(each) == "pytest.mark.slow" for each in node.decorator_list
