@@ -112,7 +112,7 @@ def test_a_pulled_cable_ends_both_sides(machines, start, tmp_path):
     assert "worker 1 has been silent" in ends[0][1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_with_another_key_is_kept_out(machines, start, tmp_path):
     (a, b), _ = machines
     keys = [key_file(tmp_path, name, byte) for name, byte in (("key", 1), ("other", 2))]

@@ -106,7 +106,7 @@ def test_a_loader_lost_without_restarts_ends_the_run(here):
     assert not loaders() and not Path("lost").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_after_the_last_restart_it_is_said_that_none_is_left(here):
     with pytest.raises(PeerLost, match="the 1 restart of --restarts is used up"):
         train("lost", Striking(signal.SIGKILL, times=2), restarts=1)

@@ -154,9 +154,15 @@ def test_a_run_that_has_ended(opened, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [500, 1200])
-def test_nothing_is_wider_than_the_window(opened, tmp_path, scheme, width):
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (500, "dark"),
+        (1200, "light"),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((500, "light"), (1200, "dark"))),
+    ],
+)
+def test_nothing_is_wider_than_the_window(opened, tmp_path, width, scheme):
     page = opened(
         write(tmp_path / "run1", end=("failed", "worker 1 was killed\n  " + "x" * 300)),
         viewport={"width": width, "height": 900},
