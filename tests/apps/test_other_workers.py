@@ -191,7 +191,7 @@ class Counting(Sampling):
         pytest.param(LDA(sampler="sparse", **SMALL), 2, marks=pytest.mark.slow, id="exact-2"),
         pytest.param(LDA(sampler="sparse", **SMALL), 0, marks=pytest.mark.long, id="exact-0"),
         pytest.param(WarpLDA(**SMALL), 2, marks=pytest.mark.long, id="warp-2"),
-        pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.slow, id="warp-0"),
+        pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.long, id="warp-0"),
     ],
 )
 def test_counts_of_topics_are_exact(program, slack, tmp_path):

@@ -152,7 +152,7 @@ def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
 def test_pagerank_of_any_number_of_workers(start, files):
     """Two workers and three, by two partitioners, against one."""
     options = [(1, "bicut"), (2, "bicut"), (3, "random")]
-    flags = [PAGERANK, files / "links.txt", "--no-jit", "--tolerance", 0, "--epochs", 40]
+    flags = [PAGERANK, files / "links.txt", "--no-jit", "--tolerance", 0, "--epochs", 10]
     flags += ["--out", "out"]
     by_run = {}
     runs = {each: start(*flags, "--workers", each[0], "--partitioner", each[1]) for each in options}

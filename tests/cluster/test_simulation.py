@@ -75,7 +75,7 @@ LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_ano
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in MUTANTS],
+    [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],
 )
 def test_mutants_are_caught(name):
     assert caught(name, 20), f"20 seeds do not tell {name} from the real thing"
