@@ -104,24 +104,15 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("app", "others"),
-    [
-        pytest.param("mf", (1, 8), marks=pytest.mark.slow),
-        pytest.param("mf", (2, 3), marks=pytest.mark.long),
-        *(
-            pytest.param(app, AFTER, marks=pytest.mark.long)
-            for app in ("sparse", "warp", "blockpg")
-        ),
-    ],
-)
-def test_curves_go_on_on_other_workers(app, others, tmp_path):
+@pytest.mark.long
+@pytest.mark.parametrize("app", MADE)
+def test_curves_go_on_on_other_workers(app, tmp_path):
     """From 4 workers to fewer and to more: each epoch within .5% of that on 4."""
     (make, metrics), half, last = MADE[app], 5, 10
     whole = run(make(), options=RunOptions(workers=BEFORE, epochs=last)).records
     options = RunOptions(out=tmp_path / "half", workers=BEFORE, epochs=half, checkpoint_every="9")
     run(make(), options=options)
-    for n in others:
+    for n in AFTER:
         shutil.copytree(tmp_path / "half", tmp_path / str(n))
         rest = resume(tmp_path / str(n), epochs=last, workers=n).records
         assert [record["epoch"] for record in rest] == [*range(1, last + 1)]
