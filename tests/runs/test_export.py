@@ -197,7 +197,7 @@ def test_the_five_arrays():
     assert found["vocab"].tolist() == ["ash", "bay", "elm"]
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_model_of_topics(here, workers):
     known = oracle.corpus(20, 15, vocabulary=12, topics=3, alpha=0.1, beta=0.1, seed=1)
     edges = bags(known.documents, known.words, vertices={"document": np.arange(21)})
