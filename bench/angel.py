@@ -219,7 +219,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--tokens", type=int, default=467_714)
     arguments.add_argument("--topics", type=int, default=100)
-    arguments.add_argument("--samples", type=int, default=100_000)
+    arguments.add_argument("--samples", type=int, default=200_000)
     arguments.add_argument("--features", type=int, default=50_000)
     arguments.add_argument("--epochs", type=int, default=20)
     arguments.add_argument("--runs", type=int, default=3)

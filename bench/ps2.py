@@ -165,7 +165,6 @@ def link(given: argparse.Namespace) -> None:
                 flags = {
                     "--batch": max(1, given.samples // STEPS),
                     "--epochs": given.epochs,
-                    "--every": NEVER,
                     **({"--features": occurring} if name == "OnDriver" else {}),
                 }
                 command = [f"{SOURCE}:{name}", path]
@@ -205,7 +204,7 @@ def features(given: argparse.Namespace) -> None:
         first = first or taken
         write(f"{size:>12,} {len(np.unique(edges.dst)):>12,}")
         for seconds, least in zip(taken, first, strict=True):
-            write(f" {1e3 * seconds:>9.2f} {seconds / least:>7.2f}")
+            write(f" {1e3 * seconds:>9.3f} {seconds / least:>7.2f}")
         write("\n")
     told = ", ".join(f"{name} {times:g} times" for name, times in GROWTH.items())
     write(f"the paper, from 40 K to 60 M features: {told}\n")
