@@ -49,8 +49,10 @@ if [ "$rank" -eq 0 ] && [ -n "$(ls -d "$run"/checkpoints/[0-9]* 2> /dev/null)" ]
     exec tux run --resume "$run" $meeting
 fi
 if [ "$rank" -eq 0 ] && [ "$attempt" -gt 0 ] && [ -e "$run" ]; then
-    say "attempt $attempt: no checkpoint yet; begins anew, and what there was is in $run.before-$attempt"
-    mv "$run" "$run.before-$attempt"
+    before=$run.before-$attempt
+    while [ -e "$before" ]; do before=$before+; done # of another job with the same RUN
+    say "attempt $attempt: no checkpoint yet; begins anew, and what there was is in $before"
+    mv "$run" "$before"
 fi
 # shellcheck disable=SC2086
 exec tux run "$@" --out "$run" $meeting

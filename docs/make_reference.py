@@ -21,7 +21,10 @@ table.
 SECTIONS = {
     "Running": ("run", "load", "resume", "verify", "Watcher"),
     "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
-    "Programs that come with tux": ("MF", "LDA", "WarpLDA", "BlockPG", "DeepWalk", "Walks"),
+    "Programs that come with tux": (
+        *("MF", "LDA", "WarpLDA", "BlockPG", "Linear"),
+        *("DeepWalk", "Walks"),
+    ),
     "Estimators, which need scikit-learn": (
         *("MatrixFactorization", "LatentDirichletAllocation"),
         *("SparseLogisticRegression", "DeepWalkEmbedding"),

@@ -24,7 +24,7 @@ from tux.arrays.ragged import Lists
 from tux.io import detect, text
 from tux.io.mat import read_mat_edges, read_mat_labels
 from tux.io.read import read_edges
-from tux.io.sample_labels import read_sample_labels
+from tux.io.sample_labels import numbers_of, read_sample_labels
 from tux.io.samples import read_samples
 
 NPY = 128  # bytes before the numbers of an array
@@ -125,7 +125,7 @@ def _read_npy(path: Path, content: bytes) -> object:
         case 0:
             return map_npy(path)
         case 1:
-            return read_sample_labels(path)
+            return numbers_of(read_sample_labels(path))
         case 2:
             return points(path, content)
         case _:
@@ -233,7 +233,8 @@ def _read_parquet(valid: Sequence[bytes]) -> Callable[[Path, bytes], object]:
             case 2:
                 return vertices(path, content)
             case 3:
-                return read_samples(path, on_bad_row=skipping(content))
+                numeric = choice(content, 2, "numeric") == 0
+                return read_samples(path, on_bad_row=skipping(content), numeric=numeric)
             case _:
                 return read_edges(path, ONE, {}, on_bad_row=skipping(content))
 

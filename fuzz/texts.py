@@ -15,7 +15,7 @@ from tux.io.bags import read_bags, read_vocabulary
 from tux.io.detect import detect
 from tux.io.input_shares import read_share, shares
 from tux.io.read import read_edges
-from tux.io.sample_labels import read_sample_labels
+from tux.io.sample_labels import SampleLabels, numbers_of, read_sample_labels
 from tux.io.samples import read_samples
 from tux.io.vertex_columns import Wanted
 from tux.io.vertex_ids import read_ids
@@ -189,9 +189,15 @@ def _samples(form: Any) -> Callable[[Path, bytes], object]:
             weight=weight,
             on_bad_row=skipping(content),
             require_labels=needed,
+            numeric=content not in VALID and choice(content, 2, "numeric") == 0,
         )
 
     return read
+
+
+def _sample_labels(path: Path, content: bytes) -> object:
+    column = read_sample_labels(path)
+    return SampleLabels.of(column), numbers_of(column)
 
 
 def vertices(path: Path, content: bytes) -> object:
@@ -255,7 +261,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "vocabulary": of(VOCABULARY, lambda path, content: read_vocabulary(path)),
         "svm-samples": of(SVM, _samples("svm")),
         "table-samples": of(TABLES, _samples("table")),
-        "sample-labels": of(SAMPLE_LABELS, lambda path, content: read_sample_labels(path)),
+        "sample-labels": of(SAMPLE_LABELS, _sample_labels),
         "vertices": of(VERTICES, vertices),
         "points": of(POINTS, points),
         "vertex-ids": of(VERTEX_IDS, vertex_ids, share=0.5),

@@ -74,6 +74,7 @@ OUTPUTS = {
     ("`model/*.parquet`", "pandas, polars, pyarrow, DuckDB"): Output(tables.model_files, ALL),
     ("`run.vertices`, `run.history`", "pandas, polars, pyarrow"): Output(tables.tables, ALL),
     ("`metrics.jsonl`", "pandas, polars"): Output(tables.records, ALL),
+    ("`--format gantt`", "pandas, polars"): Output(tables.gantt, ALL),
     ("`model/*.tsv`", "pandas, polars"): Output(tables.told_tables, (*TOPICS, "BlockPG")),
     ("`tux predict --out scores.csv`", "pandas, polars"): predicted(tables.predicted_text),
     ("`tux predict --out scores.parquet`", "pandas, polars"): predicted(tables.predicted_parquet),

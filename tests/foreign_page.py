@@ -59,6 +59,8 @@ END = """
   shares differ where a document is not clear; the topics themselves are the same.
 - `run.recommend` leaves out pairs that `exclude` names; `implicit` does that with
   `filter_already_liked_items`, and fills up rows that have too few items.
+- `--format gantt` is of a run and not of its model ([watch.md](watch.md#a-gantt-chart)); Python has
+  it not.
 - pandas reads numbers of JSON to the last digit with `precise_float=True`.
 - Tests of implicit are among the slow ones, and need the extra `bench`.
 """

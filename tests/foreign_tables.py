@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from foreign_apps import App, columns_of_csv, need
 
-from tux import Lists
+from tux import Lists, Table
 from tux.cli.main import main
 
 
@@ -91,6 +91,16 @@ def records(trained: Trained) -> None:
     for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
         for name, column in history.to_dict().items():
             np.testing.assert_allclose(found[name].to_numpy().astype("f8"), column, rtol=1e-12)
+
+
+def gantt(trained: Trained) -> None:
+    """What the workers did when, as text."""
+    pandas, polars = map(need, ("pandas", "polars"))
+    path = trained.exported("gantt", ".tsv")
+    found = pandas.read_csv(path, sep="\t")
+    _is(polars.read_csv(path, separator="\t"), Table(_columns(found)))
+    assert [*map(str, found.dtypes[["from", "to", "exact"]])] == ["float64", "float64", "bool"]
+    assert found["from"].min() == 0 and (found["to"] > found["from"] - 1e-9).all()
 
 
 def told_tables(trained: Trained) -> None:

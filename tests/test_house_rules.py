@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -51,7 +52,6 @@ FILES = {
     if not any(parent.is_symlink() for parent in path.parents)
 }
 ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 MODULES = {
     ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
     + name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name
@@ -85,6 +85,35 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
     "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
     "tux/arrays/arrow.py": "the one door to pyarrow: its costs and errors stay in one file",
 }
+
+
+@cache
+def tree_of(name):
+    """The syntax tree of a file. Not made before a test asks for it: each process that collects the
+    tests imports this file, and one of them runs its tests.
+    """
+    return ast.parse(FILES[name].read_text(encoding="utf-8"))
+
+
+def of_each(names):
+    """A test of these files, from one of a file: it tells all that fail. As a test for each, of
+    which there were thousands, most of the time would go to pytest.
+    """
+
+    def decorate(check):
+        def test():
+            wrong = []
+            for name in names:
+                try:
+                    check(name)
+                except AssertionError as error:
+                    wrong.append(f"{name}: {error}")
+            assert not wrong, "\n".join(wrong)
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
 
 
 def run_time(tree):
@@ -145,18 +174,30 @@ def arrows(text):
     }
 
 
-def called(tree):
-    """Names of the functions that a tree calls directly."""
+@cache
+def nodes_of(name):
+    """All nodes of the tree of a file."""
+    return [*ast.walk(tree_of(name))]
+
+
+@cache
+def imports_of(name):
+    """What a file imports."""
+    return [*imports(tree_of(name))]
+
+
+def called(name):
+    """Names of the functions that a file calls directly."""
     return {
         node.func.id
-        for node in ast.walk(tree)
+        for node in nodes_of(name)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_nothing_imports_upwards(name):
-    for dotted in imports(TREES[name]):
+    for dotted in imports_of(name):
         assert not dotted.startswith("."), f"{name} imports {dotted}: write tux.…"
         target = file_of(dotted)
         assert target is None or package(target) in reach(package(name)), f"{name} imports {dotted}"
@@ -175,9 +216,9 @@ def test_the_picture_of_the_packages_is_true():
         assert f"| `{folder}/` |" in text, f"the table of folders has no {folder}/"
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("partition/")])
+@of_each([name for name in FILES if name.startswith("partition/")])
 def test_partition_needs_numpy_and_numba_alone(name):
-    for dotted in imports(TREES[name]):
+    for dotted in imports_of(name):
         top = dotted.split(".")[0]
         known = top in ("tux", "numpy", "numba") or top in sys.stdlib_module_names
         assert known, f"{name} imports {dotted}"
@@ -187,7 +228,7 @@ def test_no_circle_of_files():
     edges = {
         (name, target)
         for name in ENGINE
-        for dotted in imports(TREES[name])
+        for dotted in imports_of(name)
         if (target := file_of(dotted))
     }
     assert edges >= set(CIRCLES), "an exception that is not needed"
@@ -196,15 +237,15 @@ def test_no_circle_of_files():
     assert not circles and not list(nx.selfloop_edges(graph)), circles
 
 
-@pytest.mark.parametrize("name", ENGINE)
+@of_each(ENGINE)
 def test_private_names_stay_in_their_files(name):
     modules = {
         alias.asname or alias.name
-        for node in ast.walk(TREES[name])
+        for node in nodes_of(name)
         if isinstance(node, ast.ImportFrom) and node.module in PACKAGES
         for alias in node.names
     }
-    for node in ast.walk(TREES[name]):
+    for node in nodes_of(name):
         if (
             isinstance(node, ast.ImportFrom)
             and (node.module or "").startswith("tux")
@@ -228,19 +269,18 @@ def test_heavy_libraries_have_one_door(library):
     doors = [
         name
         for name in ENGINE
-        if any(dotted.split(".")[0] == library for dotted in imports(TREES[name]))
+        if any(dotted.split(".")[0] == library for dotted in imports_of(name))
     ]
     assert len(doors) <= 1 or doors == SEVERAL_DOORS.get(library), doors
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_nothing_unsafe(name):
-    tops = {dotted.split(".")[0] for dotted in imports(TREES[name])}
+    tops = {dotted.split(".")[0] for dotted in imports_of(name)}
     assert not tops & {"pickle", "marshal", "cloudpickle", "dill", "shelve"}
-    assert name == COMPILER or not called(TREES[name]) & {"eval", "exec"}
+    assert name == COMPILER or not called(name) & {"eval", "exec"}
     assert not any(
-        isinstance(node, ast.keyword) and node.arg == "allow_pickle"
-        for node in ast.walk(TREES[name])
+        isinstance(node, ast.keyword) and node.arg == "allow_pickle" for node in nodes_of(name)
     )
 
 
@@ -254,19 +294,19 @@ def opens_text(call):
     return name == "read_text" or name == "write_text" and len(call.args) == 1
 
 
-@pytest.mark.parametrize("name", ENGINE)
+@of_each(ENGINE)
 def test_text_files_have_an_encoding(name):
     """The default is the locale's, and ids, words and programs are not all ASCII."""
     for call in (
-        node for node in ast.walk(TREES[name]) if isinstance(node, ast.Call) and opens_text(node)
+        node for node in nodes_of(name) if isinstance(node, ast.Call) and opens_text(node)
     ):
         assert any(given.arg == "encoding" for given in call.keywords), f"{name}:{call.lineno}"
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_nothing_printed_or_swallowed(name):
-    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(TREES[name])
-    for node in ast.walk(TREES[name]):
+    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(name)
+    for node in nodes_of(name):
         if isinstance(node, ast.ExceptHandler) and (
             node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException")
         ):
@@ -275,12 +315,12 @@ def test_nothing_printed_or_swallowed(name):
             )
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_sizes(name):
     most = 150 if name.startswith("apps/") else 400
     lines = len(FILES[name].read_text(encoding="utf-8").splitlines())
     assert lines <= most or name in LARGER, f"{name} has {lines} lines"
-    for node in ast.walk(TREES[name]):
+    for node in nodes_of(name):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = node.end_lineno - node.lineno + 1
             assert length <= 60 or f"{name}::{node.name}" in LARGER, (
@@ -292,9 +332,9 @@ def test_exceptions_are_still_needed():
     assert all(name.split("::")[0] in FILES for name in LARGER)
 
 
-@pytest.mark.parametrize("name", ENGINE)
+@of_each(ENGINE)
 def test_every_file_says_what_it_is(name):
-    assert ast.get_docstring(TREES[name]), name
+    assert ast.get_docstring(tree_of(name)), name
 
 
 def test_some_tests_are_slow_but_no_file_is():
@@ -303,7 +343,7 @@ def test_some_tests_are_slow_but_no_file_is():
     """
     slow, others = set(), set()
     for name in (name for name in FILES if name.startswith("tests/") and "/test_" in name):
-        for node in TREES[name].body:
+        for node in tree_of(name).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 marked = any(
                     ast.unparse(each) == "pytest.mark.slow" for each in node.decorator_list

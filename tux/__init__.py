@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tux.apps.deepwalk import Walks as Walks
     from tux.apps.lda import LDA as LDA
     from tux.apps.lda import WarpLDA as WarpLDA
+    from tux.apps.linear import Linear as Linear
     from tux.apps.mf import MF as MF
     from tux.arrays.edges import EdgeData as EdgeData
     from tux.arrays.points import points as points
@@ -110,6 +111,7 @@ _NAMES = {
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
+    "tux.apps.linear": ("Linear",),
     "tux.apps.mf": ("MF",),
     "tux.arrays.edges": ("EdgeData",),
     "tux.arrays.points": ("points",),
@@ -211,7 +213,10 @@ __all__ = [name for name, module in _MODULES.items() if module not in _ESTIMATOR
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
-    module = import_module(_MODULES[name])
+    from tux.base.signals import ctrl_c_held
+
+    with ctrl_c_held():  # what is half imported would fail in the next cell of a notebook
+        module = import_module(_MODULES[name])
     found = globals()[name] = module if name in _PACKAGES else getattr(module, name)
     return found
 

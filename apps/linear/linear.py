@@ -14,11 +14,11 @@ from __future__ import annotations
 from tux.apps.linear import averaging, copies, lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, judged, probability, response
+from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, probability, response
+from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.start import beginning, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
-from tux.program.input import Samples
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
@@ -80,19 +80,15 @@ class Linear(Program):
     beta2: float = param(
         0.999, "decay of the mean of squares, of adam and rmsprop", low=0, high=0.999999, dtype="f8"
     )
-    average: str = param(
-        "workers",
-        "averaging: copies of a weight count the same, or by their workers' entries of the feature",
-        metavar="workers|entries",
-    )
+    average: str = param("workers", "what copies count in averaging", metavar="workers|entries")
     negative: str = param(
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     epochs = 200
-    monitor = "test_loss"
+    monitor = MEAN_LOSS[False]
     keeps_best = False  # the model is the optimum
-    input = Samples(classes=("negative", "positive"))
+    input = LinearSamples(classes=("negative", "positive"))
     report = LinearReport()
     sample = Vertex(
         whole=True,
@@ -128,6 +124,7 @@ class Linear(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
+        self.monitor = MEAN_LOSS[self.loss == "logistic"]
 
     def setup(self):
         prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])
@@ -146,4 +143,5 @@ class Linear(Program):
     def predict(self):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
-        return Score(response, over="sample", name="margin")
+        name = "margin" if LOSSES[self.loss].of_classes else "prediction"
+        return Score(response, over="sample", name=name)

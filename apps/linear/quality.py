@@ -10,6 +10,8 @@ from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total
 from tux.stages import Exchange, GlobalSync
 
+MEAN_LOSS = {True: "test_logloss", False: "test_loss"}
+"""What the mean loss of held-out samples is called, if it is logistic, and else."""
 _OF_CLASSES = ("test_accuracy", "test_auc")
 JUDGED = {
     **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse", *_OF_CLASSES)},
@@ -87,13 +89,11 @@ def reporting(name, *, of_classes):
     def report(tau):
         if tau.tested == 0:
             return
-        tau.test_loss = tau.judged / tau.tested
+        setattr(tau, MEAN_LOSS[name == "logistic"], tau.judged / tau.tested)
         if not of_classes:
             tau.test_rmse = math.sqrt(tau.squares / tau.tested)
             return
         tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
-        if name == "logistic":
-            tau.test_logloss = tau.test_loss
 
     return report
 

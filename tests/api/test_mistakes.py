@@ -56,6 +56,15 @@ def test_nothing_to_read(run):
     told(DataError, lambda: mf(table, test=table[:0]), "given as test")
 
 
+def test_none_for_data():
+    """As a function that forgets to return its table gives it."""
+    for call in (mf, lambda data: tux.verify(tux.MF(), data)):
+        told(UsageError, lambda call=call: call(None), "data is None", "leave the argument out")
+    told(UsageError, lambda: tux.run(tux.MF(), data=None, on="local"), "data is None")
+    told(UsageError, lambda: tux.MatrixFactorization().fit(None), "X is None")
+    assert tux.run(tux.MF(rank=4), epochs=1, jit=False, progress=False).sizes["edges"]
+
+
 def test_a_series_of_two_levels_is_a_table():
     table = pd.DataFrame(ROWS, columns=["user", "item", "rating"])
     mean = table.groupby(["user", "item"])["rating"].mean()

@@ -72,15 +72,24 @@ def test_a_feature_of_one_worker_is_not_averaged():
     np.testing.assert_allclose(w[1], s * x[1] / 2, rtol=1e-9)
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_the_optimum_on_any_number_of_workers(rule, k):
+@pytest.mark.parametrize(
+    ("k", "rule"),
+    [
+        (4, "workers"),
+        *(
+            pytest.param(k, rule, marks=pytest.mark.slow)
+            for k, rule in ((1, "workers"), (2, "workers"), (2, "entries"), (4, "entries"))
+        ),
+    ],
+)
+def test_the_optimum_on_any_number_of_workers(k, rule):
     team = fit(MADE, k=k, solver="averaging", average=rule, l2=0.5, intercept=True)
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l2=0.5), rel=1e-9)
     assert said <= blockpg_oracle.solve(MADE, 0, 0.5, True)[0] * 1.001
 
 
+@pytest.mark.slow
 def test_the_optimum_with_both_penalties():
     team = fit(MADE, solver="averaging", penalty="elastic", decay=0.2)
     assert found(team)[0] <= blockpg_oracle.solve(MADE, 1.0, 1.0)[0] * 1.001

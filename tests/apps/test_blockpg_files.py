@@ -153,7 +153,7 @@ def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
     (tmp_path / "t.svm").write_text("1\n0 2:1\n0\n1 1:1\n")

@@ -105,7 +105,7 @@ def told(result):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
     assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0
     program = BlockPG(l1=0.5, blocks=4)
@@ -194,7 +194,9 @@ def test_labels_of_another_file_and_weights_of_one(samples, tux):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [["1", "2", "3"], ["7", "7", "7"]])
+@pytest.mark.parametrize(
+    "labels", [["1", "2", "3"], pytest.param(["7", "7", "7"], marks=pytest.mark.long)]
+)
 def test_labels_that_are_not_of_two_kinds_are_left_out(here, tux, labels):
     (here / "x.svm").write_text(
         "".join(f"{label} {1 + at}:2 {3 + at}:4\n" for at, label in enumerate(labels * 3))
@@ -284,7 +286,7 @@ def test_one_part_of_ratings(here, tux):
     ("k", "weighted"),
     [
         (1, False),
-        pytest.param(1, True, marks=pytest.mark.slow),
+        pytest.param(1, True, marks=pytest.mark.long),
         pytest.param(2, True, marks=pytest.mark.slow),
     ],
 )

@@ -295,7 +295,7 @@ def test_most_frequent_words():
 # All of it, by the command line.
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_what_comes_back(tmp_path, monkeypatch, capsys, workers):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -107,8 +107,10 @@ def alone():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize(
+    ("k", "slack"),
+    [(4, 2), *(pytest.param(*case, marks=pytest.mark.long) for case in ((2, 0), (2, 2), (4, 0)))],
+)
 def test_many_workers_get_as_far_as_one(alone, k, slack):
     assert reached(k, slack) == pytest.approx(alone, abs=0.03)
 

@@ -135,7 +135,9 @@ def counts_own_in_document(word, edges, tau, p, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("broken", [counts_own, counts_own_in_document])
+@pytest.mark.parametrize(
+    "broken", [counts_own, pytest.param(counts_own_in_document, marks=pytest.mark.long)]
+)
 def test_a_wrong_sampler_is_found_out(broken):
     assert max(sampled(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
 

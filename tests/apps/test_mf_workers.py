@@ -53,15 +53,21 @@ WORKERS_AND_SLACK = {
 }
 
 
-# one of each partitioner and shape is enough where time matters
+# Of each partitioner and shape one is quick, and one more is slow; the others are long.
 QUICK = [("wide", "bicut", 2, 4), ("even", "bicut", 4, 2), ("wide", "random", 2, 0)]
 QUICK += [("tall", "ne", 2, 2)]
+SLOW = [("wide", "ne", 4, 0), ("even", "random", 2, 4), ("tall", "bicut", 8, 0)]
+
+
+def marks(case):
+    """Those of a case."""
+    return [] if case in QUICK else [pytest.mark.slow if case in SLOW else pytest.mark.long]
 
 
 @pytest.mark.parametrize(
     ("shape", "by", "k", "slack"),
     [
-        pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.slow])
+        pytest.param(*case, marks=marks(case))
         for shape in SHAPES
         for by, pairs in WORKERS_AND_SLACK.items()
         for case in ((shape, by, k, slack) for k, slack in pairs)
@@ -85,7 +91,7 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     [
         "bicut",
         pytest.param("auto", marks=pytest.mark.slow),
-        pytest.param("random", marks=pytest.mark.slow),
+        pytest.param("random", marks=pytest.mark.long),
     ],
 )
 def test_processes(partitioner, tmp_path):
@@ -117,7 +123,9 @@ def movielens(folder, to):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("files", "workers"), [(epinions, 2), (movielens, 3)])
+@pytest.mark.parametrize(
+    ("files", "workers"), [pytest.param(epinions, 2, marks=pytest.mark.long), (movielens, 3)]
+)
 def test_real_ratings(files, workers, real_data, tmp_path):
     train, test = files(real_data, tmp_path)
     best = []
@@ -128,7 +136,7 @@ def test_real_ratings(files, workers, real_data, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_movielens_1m(workers, real_data):
     train, test = (
         real_data / "ratings" / "ml-1m" / f"ml-1m.{name}.dat.gz" for name in ("train", "probe")

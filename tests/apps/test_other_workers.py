@@ -93,6 +93,9 @@ def without_topic(worker):
         fields["topic"] = added
 
 
+BEFORE, AFTER = 4, (1, 2, 3, 8)
+"""Workers before and after."""
+
 MADE = {
     "mf": (lambda: MF(rank=8), ["objective", "test_rmse"]),
     "sparse": (lambda: LDA(topics=20, sampler="sparse"), ["loglik_per_token"]),
@@ -101,29 +104,21 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize(
-    "app",
-    [
-        pytest.param("mf", marks=pytest.mark.slow),
-        *(pytest.param(app, marks=pytest.mark.long) for app in ("sparse", "warp", "blockpg")),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("app", MADE)
 def test_curves_go_on_on_other_workers(app, tmp_path):
     """From 4 workers to fewer and to more: each epoch within .5% of that on 4."""
-    (make, metrics), k, half, last = MADE[app], 4, 5, 10
-    whole = run(make(), options=RunOptions(workers=k, epochs=last)).records
-    options = RunOptions(out=tmp_path / "half", workers=k, epochs=half, checkpoint_every="9")
+    (make, metrics), half, last = MADE[app], 5, 10
+    whole = run(make(), options=RunOptions(workers=BEFORE, epochs=last)).records
+    options = RunOptions(out=tmp_path / "half", workers=BEFORE, epochs=half, checkpoint_every="9")
     run(make(), options=options)
-    for n in (1, 2, 3, 8):
+    for n in AFTER:
         shutil.copytree(tmp_path / "half", tmp_path / str(n))
         rest = resume(tmp_path / str(n), epochs=last, workers=n).records
         assert [record["epoch"] for record in rest] == [*range(1, last + 1)]
         for metric in metrics:
             curve = [record[metric] for record in rest]
             assert curve == pytest.approx([record[metric] for record in whole], rel=5e-3)
-
-
-BEFORE, AFTER = 4, (1, 2, 3, 8)
 
 
 class Moved:
@@ -187,7 +182,7 @@ class Counting(Sampling):
         pytest.param(LDA(sampler="sparse", **SMALL), 2, marks=pytest.mark.slow, id="exact-2"),
         pytest.param(LDA(sampler="sparse", **SMALL), 0, marks=pytest.mark.long, id="exact-0"),
         pytest.param(WarpLDA(**SMALL), 2, marks=pytest.mark.long, id="warp-2"),
-        pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.slow, id="warp-0"),
+        pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.long, id="warp-0"),
     ],
 )
 def test_counts_of_topics_are_exact(program, slack, tmp_path):

@@ -86,7 +86,7 @@ def test_digamma_rises_as_it_should(x):
 
 
 @either
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("asymmetric", [True, False])
 def test_steps_are_those_of_the_formula(kind, k, asymmetric):
     """Every second epoch, by counts that stay exact."""
@@ -291,8 +291,14 @@ def corpus():
 
 
 @pytest.mark.slow
-@either
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        (LDA, 2),
+        (WarpLDA, 1),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((LDA, 1), (WarpLDA, 2))),
+    ],
+)
 def test_priors_are_recovered_and_make_topics_likelier(corpus, kind, workers):
     edges, phi = corpus
     teams = [

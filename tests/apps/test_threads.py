@@ -16,13 +16,17 @@ APPS = [
     LDA(topics=10, optimise=1),
     WarpLDA(topics=10, optimise=1, asymmetric=True),
     BlockPG(path=2),
-    DeepWalk(dimensions=8),
 ]
 
 
 @pytest.mark.parametrize(
     "app",
-    [MF(rank=8), *(pytest.param(app, marks=pytest.mark.slow) for app in APPS)],
+    [
+        MF(rank=8),
+        *(pytest.param(app, marks=pytest.mark.slow) for app in APPS),
+        # tests/apps/test_deepwalk_threads.py is slow
+        pytest.param(DeepWalk(dimensions=8), marks=pytest.mark.long),
+    ],
     ids=lambda app: type(app).__name__,
 )
 def test_the_model_does_not_depend_on_threads(monkeypatch, app):

@@ -87,13 +87,15 @@ def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     options = dict(walks=3, length=9, q=0.5)
     run(Walks(**options), graph, options=RunOptions(out=tmp_path / "one"))
     expected = (tmp_path / "one" / "walks.txt").read_bytes()
-    run(Walks(**options), graph, options=RunOptions(out=tmp_path / "plain", jit=False))
-    run(Walks(**options), graph, options=RunOptions(out=tmp_path / "two", workers=2, slack=2))
-    run(
-        Walks(**options, format="parquet"),
-        graph,
-        options=RunOptions(out=tmp_path / "table", workers=3),
-    )
+
+    def plain(name, data=graph, form="text", **more):
+        """In plain Python, which does what compiled code does."""
+        how = RunOptions(out=tmp_path / name, jit=False, **more)
+        run(Walks(**options, format=form), data, options=how)
+
+    plain("plain")
+    plain("two", workers=2, slack=2)
+    plain("table", form="parquet", workers=3)
     assert (
         main(
             [
@@ -108,7 +110,7 @@ def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
         )
         == 0
     )
-    run(Walks(**options), tmp_path / "parts", options=RunOptions(out=tmp_path / "stored"))
+    plain("stored", tmp_path / "parts")
     for name in ("plain", "two", "stored"):
         assert (tmp_path / name / "walks.txt").read_bytes() == expected
         assert not [each.name for each in (tmp_path / name).iterdir() if each.name.startswith(".")]
@@ -142,6 +144,7 @@ def test_lists_of_other_machines_come_home(tmp_path):
         "4",
         "--length",
         "7",
+        "--no-jit",
     ]
     meet = ["--insecure", "--nnodes", "2", "--rdzv", f"127.0.0.1:{free_port()}"]
     ends = [["--node-rank", "0", "--out", str(tmp_path / "two")], ["--node-rank", "1"]]
@@ -151,7 +154,7 @@ def test_lists_of_other_machines_come_home(tmp_path):
     ]
     said = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0], said
-    run(Walks(walks=4, length=7), graph, options=RunOptions(out=tmp_path / "one"))
+    run(Walks(walks=4, length=7), graph, options=RunOptions(out=tmp_path / "one", jit=False))
     assert (tmp_path / "one" / "walks.txt").read_bytes() == (
         tmp_path / "two" / "walks.txt"
     ).read_bytes()

@@ -176,8 +176,17 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize(
+    ("k", "slack"),
+    [
+        (3, 0),
+        (4, 2),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in ((1, 0), (2, 0), (4, 0), (1, 2), (2, 2), (3, 2))
+        ),
+    ],
+)
 def test_counts_are_true_after_every_epoch(k, slack):
     team = Warped(WarpLDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
     before = counts(team.workers)[1]
@@ -301,7 +310,7 @@ def test_an_automatic_choice_is_told(monkeypatch):
 
 @pytest.mark.parametrize(
     ("workers", "sampler"),
-    [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.slow)],
+    [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.long)],
 )
 def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     said = Said()

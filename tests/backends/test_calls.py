@@ -111,6 +111,19 @@ def test_the_driver_listens_at_the_interface_of_its_address(calls):
         other.close()
 
 
+def test_a_call_waits_while_the_driver_may_open_no_more_files(calls, machine, monkeypatch):
+    machine(0)
+    ready(calls, 0)
+    tried, connect = [], calls._sockets.dealers.connect
+
+    def in_vain_at_first(*member):
+        tried.append(member)
+        return len(tried) > 3 and connect(*member)
+
+    monkeypatch.setattr(calls._sockets.dealers, "connect", in_vain_at_first)
+    assert calls.ask(0, "double", 21) == 42 and len(tried) > 3
+
+
 def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machine):
     machine(0)
     ready(calls, 0)

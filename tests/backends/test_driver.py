@@ -19,6 +19,7 @@ from tux.cli.main import main
 from tux.runs.folder import App, Origin, Run, read_run, write_run
 from tux.runs.options import RunOptions
 
+LIMIT = 60.0  # seconds after which a test counts as hung
 ENDS = [([], 0)]
 GOES_ON = [([], None)] * 10**5
 LOST = [([], None), MachineLost("its actor is gone")]
@@ -134,11 +135,11 @@ def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
 
 def test_a_folder_that_cannot_be_made_here_is_told_before_the_machines_are_placed(tmp_path):
     (tmp_path / "file").write_text("")
-    backend = Scripted({0: [ENDS], 1: [ENDS]})
+    backend = Scripted({0: [[([], 3)]], 1: [ENDS]})
     with pytest.raises(DiskError, match="run1 cannot be written"):
         Said().started(backend, out=str(tmp_path / "file" / "run1"))
     assert backend.started == 0
-    assert Said().started(backend, out=str(tmp_path / "new" / "run1")) == 0
+    assert Said().started(backend, out=str(tmp_path / "new" / "run1")) == 3
     assert [each.name for each in (tmp_path / "new").iterdir()] == []
 
 
@@ -330,6 +331,35 @@ def test_the_folder_is_brought_back(tmp_path):
     assert [each.name for each in out.parent.iterdir()] == ["out"]
     with pytest.raises(UsageError, match="exists"):
         Said().started(backend, 1, out=out)
+
+
+def test_machine_0_is_called_until_its_folder_is_here(tmp_path, monkeypatch):
+    """Its last line may wait for the terminal; unless it is called, it removes the folder."""
+    monkeypatch.setattr(driver, "SIGN", 0.001)
+    backend = Scripted({0: [[(["done"], 0)]]}, files={"model": b"x"})
+
+    class Slow(Said):
+        def append(self, line):
+            super().append(line)
+            limit = time.monotonic() + LIMIT
+            while backend.asked.count((0, "sees")) < 3:
+                assert time.monotonic() < limit
+                time.sleep(0.001)
+
+    assert Slow().started(backend, 1, out=tmp_path / "out") == 0
+    assert (tmp_path / "out" / "model").read_bytes() == b"x"
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path):
+    with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost: the run's folder"):
+        Said().started(Scripted({0: [ENDS]}), 1, out=tmp_path / "out")
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_error_of_the_engine_itself_is_the_loss_of_the_machine():
+    backend = Scripted({0: [[([], None), ConnectionError("the cluster is gone")]]})
+    with pytest.raises(MachineLost, match="is lost: ConnectionError: the cluster is gone"):
+        Said().started(backend, 1)
 
 
 @pytest.mark.parametrize("name", ["../run.json", "/tmp/run.json", "model/../../x"])

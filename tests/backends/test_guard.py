@@ -83,6 +83,14 @@ def test_it_tells_the_exit_code_behind_the_last_line(folder, start):
     assert ended(process) and not folder.exists()
 
 
+def test_a_command_that_cannot_be_started_is_told(folder, start):
+    process = start()
+    begin(process, folder / "nowhere", "pass")
+    assert [process.stdout.readline() for _ in range(2)] == [b"\n", b"MARK 1\n"]
+    begin(process, folder, "pass")  # another one may follow
+    assert [process.stdout.readline() for _ in range(2)] == [b"\n", b"MARK 0\n"]
+
+
 def test_the_end_of_its_input_kills_the_command(folder, start):
     process = start()
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")

@@ -1,5 +1,6 @@
 """The command of one machine, and what may be asked of it."""
 
+import io
 import os
 import signal
 import time
@@ -113,6 +114,20 @@ def test_long_lines_are_told_by_and_by(machine):
     for _ in range(2):
         lines, code = ask(machine, "news", 0.0)
         assert sum(len(text) for _, text in lines) == LARGEST and code is None
+
+
+def test_no_character_of_a_long_line_is_cut(machine):
+    machine._runs = True
+    text = "x" + "ä" * LONGEST  # every second byte begins a character
+    machine._read("out", io.BytesIO(f"{text}\n".encode()))
+    lines, _ = ask(machine, "news", 0.0)
+    assert len(lines) == 3 and "".join(line for _, line in lines) == text
+
+
+def test_a_command_that_cannot_be_started_says_why(machine):
+    ask(machine, "begin", order(["run", "a\0b"]))
+    lines, code = news(machine)
+    assert code == 1 and any("cannot be started" in line for _, line in lines)
 
 
 def test_files_come_in_pieces(machine):

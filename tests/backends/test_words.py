@@ -46,6 +46,7 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
     words = words_of(MF(), "r.csv", "t.csv", RunOptions(), 2)
     assert words[:3] == [f"{tmp_path}/r.csv", f"--test={tmp_path}/t.csv", "--threads=2"]
     assert words_of(MF(), "s3://bucket/r", None, RunOptions(), 2)[0] == "s3://bucket/r"
+    assert words_of(MF(), "{a}.csv", None, RunOptions(), 2)[0] == f"{tmp_path}/{{a}}.csv"
 
 
 @pytest.mark.parametrize("data", ["-", object()], ids=["standard input", "memory"])

@@ -1,5 +1,7 @@
 """bench.linear: its arguments, and its part on generated samples."""
 
+import sys
+
 import pytest
 
 from bench import linear
@@ -11,9 +13,10 @@ def test_what_it_compares_is_told(capsys):
     assert "there is no 'turns'; there are: peers,optima,workers,large" in capsys.readouterr().err
 
 
-def test_many_features(capfd):
+def test_many_features(capsys, monkeypatch):
+    monkeypatch.setattr(linear, "write", sys.stdout.write)
     sizes = ["--samples", "300", "--features", "2000", "--entries", "3000", "--epochs", "2"]
     linear.main([*sizes, "--parts", "large"])
-    lines = capfd.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert "two workers beside one" in lines[-1]
     assert [line.split()[:2] for line in lines[-4:-1]] == [["1", "1"], ["1", "2"], ["2", "1"]]

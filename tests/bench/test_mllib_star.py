@@ -44,7 +44,7 @@ def test_what_it_compares_is_told(star, capsys):
     assert "there is no 'url'; there are: avazu,kdd12" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_table(star, monkeypatch, capsys):
     monkeypatch.setattr(star, "STEPS", {name: ways[:1] for name, ways in star.STEPS.items()})
     star.main(["--sets", "avazu", "--scale", "0.05", "--steps", "300"])
@@ -52,7 +52,7 @@ def test_a_table(star, monkeypatch, capsys):
         assert float(row[4]) < float(row[3])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_simulated_workers_take_the_steps_of_processes(star):
     problem = star.problems(["avazu"], "hinge", 0.01)[1]
     way = star.STEPS["averaging"][0]

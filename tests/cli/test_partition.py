@@ -13,7 +13,7 @@ from tux.cli.main import main
 from tux.graph.store import load, read_manifest
 from tux.partition import PARTITIONERS, bicut, random
 from tux.partition.quality import Quality, quality
-from tux.runs import compare_cuts, plots
+from tux.runs import compare_cuts, figures
 
 RNG = np.random.default_rng(4)
 PAIRS = [
@@ -247,7 +247,7 @@ def test_plots(tux, here):
 
 
 def test_plots_without_matplotlib(tux, monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     code, _, err = tux("links.txt --parts 4 --plot p.png")
     assert code == 2 and "matplotlib" in err and "pip install 'tux[plot]'" in err
 

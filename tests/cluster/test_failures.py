@@ -52,9 +52,9 @@ class Degrees(Program):
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        pytest.param(1, "tau.edges += 1 if", marks=pytest.mark.slow),
+        pytest.param(1, "tau.edges += 1 if", marks=pytest.mark.long),
         pytest.param(2, "v.degree = ", marks=pytest.mark.slow),
-        pytest.param(3, "tau.objective = ", marks=pytest.mark.slow),
+        pytest.param(3, "tau.objective = ", marks=pytest.mark.long),
         (4, "broken = "),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     assert two.left() == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_divergence_names_vertex_field_and_value(tux, files):
     code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
     what, do = unwarned(err).splitlines()
@@ -131,7 +131,7 @@ def test_a_killed_worker_ends_the_job(start, files):
     intact(running)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_crash_of_a_worker_is_told_with_advice(start, files):
     running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
     workers = at_work(running)
@@ -149,11 +149,13 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
 
 
 @pytest.mark.parametrize(
-    ("flag", "line", "what"),
-    [("--first", 8, "dst.seen"), pytest.param("--second", 12, "v.seen", marks=pytest.mark.slow)],
-)
-@pytest.mark.parametrize(
-    "plain", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["jit", "no-jit"]
+    ("flag", "line", "what", "plain"),
+    [
+        ("--first", 8, "dst.seen", False),
+        pytest.param("--second", 12, "v.seen", True, marks=pytest.mark.slow),
+        pytest.param("--second", 12, "v.seen", False, marks=pytest.mark.long),
+        pytest.param("--first", 8, "dst.seen", True, marks=pytest.mark.long),
+    ],
 )
 def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what, plain):
     """In a worker's main thread, and in the thread that serves its masters."""
@@ -184,19 +186,21 @@ def test_a_stopped_worker_ends_the_job(start, files):
     intact(working)
 
 
-@pytest.mark.slow
-def test_an_interrupt_ends_the_job(start, files):
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    runs = [
-        start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out") for _ in numbers
-    ]
-    for number, running in zip(numbers, runs, strict=True):
-        at_work(running)
-        os.killpg(running.process.pid, number)
-        os.killpg(running.process.pid, number)  # impatient
-        err = over(running, 130)
-        assert err.startswith("error: interrupted after ") and "the model is in out" in err
-        intact(running, model=True)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+    ],
+)
+def test_an_interrupt_ends_the_job(start, files, number):
+    running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
+    at_work(running)
+    os.killpg(running.process.pid, number)
+    os.killpg(running.process.pid, number)  # impatient
+    err = over(running, 130)
+    assert err.startswith("error: interrupted after ") and "the model is in out" in err
+    intact(running, model=True)
 
 
 def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):

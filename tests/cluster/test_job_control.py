@@ -61,8 +61,8 @@ def start(tmp_path):
     [
         (signal.SIGTERM, 2),
         (signal.SIGHUP, 1),
-        pytest.param(signal.SIGTERM, 1, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, 2, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 1, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, 2, marks=pytest.mark.long),
     ],
 )
 def test_a_signal_ends_a_run_as_an_interrupt_does(start, number, workers):

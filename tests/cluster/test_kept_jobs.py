@@ -70,7 +70,7 @@ def untimed(folder, name):
 @pytest.mark.parametrize(
     ("of", "every", "within"),
     [
-        pytest.param(MF, "1", False, marks=pytest.mark.slow),
+        pytest.param(MF, "1", False, marks=pytest.mark.long),
         pytest.param(MF, "0.2s", None, marks=pytest.mark.long),
         pytest.param(WALKS, "0.05s", True, marks=pytest.mark.slow),
     ],
@@ -108,7 +108,7 @@ def documents(path):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_worker_processes_go_on_from_every_checkpoint(tmp_path):
     data, program = str(documents(tmp_path / "words.csv")), LDA(topics=5, parts=3, sampler="sparse")
     options = {"workers": 2, "epochs": 3}

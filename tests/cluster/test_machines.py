@@ -9,14 +9,19 @@ import sys
 from uuid import uuid4
 
 import pytest
+from tiny_ratings import RATINGS
 
+from tux.apps.mf.mf import MF
 from tux.runs.folder import read_metrics
+from tux.runs.options import RunOptions
+from tux.runs.session import run
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("ip"),
     reason="making network namespaces needs root and iproute2",
 )
 
+HELD = "user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n"
 LIMIT = 300  # seconds after which a command counts as hung
 
 
@@ -46,24 +51,25 @@ def machines():
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
 
 
-def start(space, rank, key, *flags):
-    command = [
-        "ip",
-        "netns",
-        "exec",
-        space,
-        sys.executable,
-        "-m",
-        "tux",
-        "run",
-        "mf",
-        "--nnodes",
-        "2",
-        "--node-rank",
-        str(rank),
-    ]
-    command += ["--rdzv", "10.77.0.1:29400", "--key-file", str(key), *flags]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.fixture
+def start(tmp_path):
+    """Start the command of a machine in its namespace, on a few ratings."""
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    (tmp_path / "held.csv").write_text(HELD)
+
+    def begin(space, rank, key, *flags):
+        words = ["ip", "netns", "exec", space, sys.executable, "-m", "tux", "run", "mf"]
+        words += ["ratings.csv", "--test", "held.csv", "--rank", 2, "--no-jit", "--nnodes", 2]
+        words += ["--node-rank", rank, "--rdzv", "10.77.0.1:29400", "--key-file", key, *flags]
+        return subprocess.Popen(
+            [*map(str, words)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return begin
 
 
 def key_file(folder, name, byte):
@@ -71,44 +77,26 @@ def key_file(folder, name, byte):
     return folder / name
 
 
-def test_two_machines_train_as_two_local_workers_do(machines, tmp_path):
+def test_two_machines_train_as_two_local_workers_do(machines, start, tmp_path):
     (a, b), _ = machines
     key = key_file(tmp_path, "key", 1)
     running = [
-        start(space, rank, key, "--epochs", "3", "--out", str(tmp_path / "out"))
-        for rank, space in enumerate((a, b))
+        start(space, rank, key, "--epochs", 3, "--out", "out") for rank, space in enumerate((a, b))
     ]
     ends = [process.communicate(timeout=LIMIT) for process in running]
     assert [process.returncode for process in running] == [0, 0], ends
-    local = [
-        sys.executable,
-        "-m",
-        "tux",
-        "run",
-        "mf",
-        "--workers",
-        "2",
-        "--epochs",
-        "3",
-        "--out",
-        str(tmp_path / "local"),
-    ]
-    subprocess.run(local, check=True, capture_output=True, timeout=LIMIT)
-    errors = [
-        [record["test_rmse"] for record in read_metrics(tmp_path / out)] for out in ("out", "local")
-    ]
-    assert errors[0] == errors[1] and len(errors[0]) == 3
+    options = RunOptions(epochs=3, workers=2, jit=False)
+    local = run(MF(rank=2), tmp_path / "ratings.csv", tmp_path / "held.csv", options).records
+    errors = [record["test_rmse"] for record in read_metrics(tmp_path / "out")]
+    assert errors == [record["test_rmse"] for record in local] and len(errors) == 3
 
 
 @pytest.mark.slow
-def test_a_pulled_cable_ends_both_sides(machines, tmp_path):
+def test_a_pulled_cable_ends_both_sides(machines, start, tmp_path):
     (a, b), cable = machines
     key = key_file(tmp_path, "key", 1)
-    endless = ("--epochs", "1000000", "--eval-every", "1000")
-    running = [
-        start(space, rank, key, *endless, "--out", str(tmp_path / "out"))
-        for rank, space in enumerate((a, b))
-    ]
+    endless = ("--epochs", 1_000_000, "--eval-every", 20, "--out", "out")
+    running = [start(space, rank, key, *endless) for rank, space in enumerate((a, b))]
     metrics = tmp_path / "out" / "metrics.jsonl"
     for _ in range(600):
         if metrics.exists():
@@ -124,16 +112,16 @@ def test_a_pulled_cable_ends_both_sides(machines, tmp_path):
     assert "worker 1 has been silent" in ends[0][1]
 
 
-@pytest.mark.slow
-def test_a_machine_with_another_key_is_kept_out(machines, tmp_path):
+@pytest.mark.long
+def test_a_machine_with_another_key_is_kept_out(machines, start, tmp_path):
     (a, b), _ = machines
     keys = [key_file(tmp_path, name, byte) for name, byte in (("key", 1), ("other", 2))]
-    first = start(a, 0, keys[0], "--epochs", "3")
-    stranger = start(b, 1, keys[1], "--epochs", "3")
+    first = start(a, 0, keys[0], "--epochs", 3)
+    stranger = start(b, 1, keys[1], "--epochs", 3)
     with pytest.raises(subprocess.TimeoutExpired):
         stranger.wait(8)
     stranger.kill()
     stranger.communicate()
-    second = start(b, 1, keys[0], "--epochs", "3")
+    second = start(b, 1, keys[0], "--epochs", 3)
     ends = [process.communicate(timeout=LIMIT) for process in (first, second)]
     assert [process.returncode for process in (first, second)] == [0, 0], ends

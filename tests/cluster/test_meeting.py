@@ -94,7 +94,7 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
             ["--seed is 0, and 1 on machine 0", "--slack is 2, and 0 on machine 0"],
         ),
         pytest.param(
-            ["--workers", 2], [], ["--workers is 1, and 2 on machine 0"], marks=pytest.mark.slow
+            ["--workers", 2], [], ["--workers is 1, and 2 on machine 0"], marks=pytest.mark.long
         ),
     ],
 )
@@ -140,7 +140,7 @@ def ended(running):
 @pytest.mark.parametrize(
     "ready",
     [
-        pytest.param(lambda r: r.workers(), marks=pytest.mark.slow),
+        pytest.param(lambda r: r.workers(), marks=pytest.mark.long),
         lambda r: (r.folder / "out" / "metrics.jsonl").exists(),
     ],
 )

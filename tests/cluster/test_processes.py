@@ -152,7 +152,8 @@ def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
 def test_pagerank_of_any_number_of_workers(start, files):
     """Two workers and three, by two partitioners, against one."""
     options = [(1, "bicut"), (2, "bicut"), (3, "random")]
-    flags = [PAGERANK, files / "links.txt", "--tolerance", 0, "--epochs", 40, "--out", "out"]
+    flags = [PAGERANK, files / "links.txt", "--no-jit", "--tolerance", 0, "--epochs", 10]
+    flags += ["--out", "out"]
     by_run = {}
     runs = {each: start(*flags, "--workers", each[0], "--partitioner", each[1]) for each in options}
     for each, run in runs.items():
@@ -169,9 +170,8 @@ def test_pagerank_of_any_number_of_workers(start, files):
 
 @pytest.mark.slow
 def test_all_workers_stop_when_the_program_has_converged(tux, files):
-    code, out, _ = tux(
-        PAGERANK, files / "links.txt", "--tolerance", 0.01, "--workers", 2, "--slack", 1
-    )
+    flags = ["--no-jit", "--tolerance", 0.01, "--workers", 2, "--slack", 1]
+    code, out, _ = tux(PAGERANK, files / "links.txt", *flags)
     lines = [line for line in out.splitlines() if line.startswith("epoch ")]
     assert code == 0 and 2 < len(lines) < 50
 
@@ -183,7 +183,7 @@ def test_more_workers_than_edges_and_plain_python(start):
         "mf",
         "one.csv",
         "--workers",
-        4,
+        3,
         "--epochs",
         2,
         "--rank",
@@ -202,7 +202,7 @@ def test_more_workers_than_edges_and_plain_python(start):
     assert run.left() == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_patience_keeps_the_best_model(start, files):
     flags = [
         "mf",

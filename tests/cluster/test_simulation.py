@@ -27,8 +27,8 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
     "slack",
     [
         1,
-        *(pytest.param(slack, marks=pytest.mark.slow) for slack in (0, 2, 4)),
-        pytest.param(8, marks=pytest.mark.long),
+        pytest.param(0, marks=pytest.mark.slow),
+        *(pytest.param(slack, marks=pytest.mark.long) for slack in (2, 4, 8)),
     ],
 )
 def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
@@ -75,7 +75,7 @@ LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_ano
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in MUTANTS],
+    [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],
 )
 def test_mutants_are_caught(name):
     assert caught(name, 20), f"20 seeds do not tell {name} from the real thing"

@@ -10,7 +10,7 @@ from tux.runs.session import run
 
 
 @pytest.mark.parametrize(
-    "slack", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)]
+    "slack", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(3, marks=pytest.mark.long)]
 )
 def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
     program = Probed(slots=WORKERS, folder=str(tmp_path), allowed=slack)

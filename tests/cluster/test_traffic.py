@@ -76,7 +76,7 @@ def test_bytes_where_both_ends_are_cut(method, k):
     "TUX_TEST_DATA" not in os.environ,
     reason="TUX_TEST_DATA does not name a folder with MovieLens 1M",
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_of_movielens_on_four_processes():
     folder = Path(os.environ["TUX_TEST_DATA"]) / "ratings" / "ml-1m"
     [file] = [path for path in sorted(folder.iterdir()) if "train" in path.name]

@@ -243,3 +243,23 @@ def test_the_end_of_the_time_leaves_a_model(submit, tmp_path):
     assert job.wait() != 0
     assert (run / "model" / "user.parquet").exists() and any((run / "checkpoints").iterdir())
     assert read_run(run).interrupted
+
+
+def test_what_there_was_is_kept_whichever_job_has_left_it(tmp_path):
+    """Another job with the same folder counts its attempts from 1 too."""
+    (tmp_path / "tux").write_text("#!/bin/sh\n")
+    (tmp_path / "tux").chmod(0o755)
+    slurm = {"PROCID": "0", "RESTART_COUNT": "1", "LAUNCH_NODE_IPADDR": "h", "JOB_ID": "7"}
+    named = {f"SLURM_{name}": value for name, value in slurm.items()}
+    environment = {**os.environ, **named, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    run = tmp_path / "run1"
+    for name in ("run1.before-1", "run1.before-1+"):
+        run.mkdir()
+        (run / "metrics.jsonl").touch()
+        done = subprocess.run(
+            [MACHINE, run, "mf", "data"], env=environment, capture_output=True, timeout=LIMIT
+        )
+        assert done.returncode == 0 and done.stderr.endswith(
+            f" is in {run.with_name(name)}\n".encode()
+        )
+        assert [each.name for each in run.with_name(name).iterdir()] == ["metrics.jsonl"]

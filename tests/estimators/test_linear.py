@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from tux.base.errors import UsageError
-from tux.estimators import SparseLogisticRegression
+from tux.estimators import SparseLogisticRegression, linear
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,17 @@ def test_entries_that_stand_twice_are_added_up(clicks):
     twice = sparse.csr_array(
         (pieces.ravel(), np.repeat(rows.indices, 2), 2 * rows.indptr), shape=rows.shape
     )
-    model = SparseLogisticRegression().fit(twice, y)
+    model = small().fit(twice, y)
     assert twice.nnz == 2 * rows.nnz  # those of the caller are not changed
-    assert np.allclose(model.coef_, SparseLogisticRegression().fit(x, y).coef_, atol=1e-5)
+    assert np.allclose(model.coef_, small().fit(x, y).coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_dense_and_sparse_samples_give_the_same_model(clicks, dtype, monkeypatch):
+    x, y = clicks[0].astype(dtype), clicks[1]
+    before, rows = x.copy(), sparse.csr_array(x)
+    expected = small().fit(rows, y).coef_
+    for piece in (1, 30, 10**6):  # of a row, of some, of all
+        monkeypatch.setattr(linear, "PIECE", piece)
+        assert np.array_equal(small().fit(x, y).coef_, expected)
+    assert np.array_equal(x, before) and np.array_equal(rows.toarray(), before)

@@ -48,7 +48,7 @@ def test_a_worker_is_killed(whole, tmp_path):
     "name",
     [
         pytest.param("launcher-killed-model", marks=pytest.mark.slow),
-        pytest.param("launcher-killed-results", marks=pytest.mark.slow),
+        pytest.param("launcher-killed-results", marks=pytest.mark.long),
         pytest.param("all-killed", marks=pytest.mark.slow),
         pytest.param("bit-flips", marks=pytest.mark.long),
     ],

@@ -72,7 +72,7 @@ def same(one, two):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("held_out", [True, False])
+@pytest.mark.parametrize("held_out", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     edges, held, _ = known("random")
     test = held if held_out else None

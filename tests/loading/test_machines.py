@@ -41,7 +41,10 @@ def test_machines_write_what_one_machine_writes(tmp_path, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("partitioner", ["random", "grid", "aweto", "pds"])
+@pytest.mark.parametrize(
+    "partitioner",
+    [pytest.param(name, marks=pytest.mark.long) for name in ("random", "grid")] + ["aweto", "pds"],
+)
 def test_three_machines_by_any_method(tmp_path, port, partitioner):
     what = job(lines(tmp_path), 3, partitioner)
     machines = [Machine(tmp_path / str(place.rank), place, what) for place in places(port, 3, None)]
@@ -99,7 +102,7 @@ def test_a_lost_loader_is_told_on_all_machines(tmp_path, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", [300, 1700])
+@pytest.mark.parametrize("line", [pytest.param(300, marks=pytest.mark.long), 1700])
 def test_a_stopped_loader_is_told_on_all_machines(tmp_path, port, line):
     path = lines(tmp_path, {line: "stop"})
     machines = [Machine(tmp_path / str(each.rank), each, job(path, 2)) for each in places(port)]
@@ -125,7 +128,7 @@ def test_a_machine_with_another_key_is_kept_out(tmp_path, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
     """Its loaders end by themselves. Those of the others are told that they have no folder, or hear
     nothing of them any more.
@@ -204,7 +207,7 @@ def test_a_machine_that_was_welcomed_hears_that_all_read_the_whole(tmp_path, por
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("restarts", [0, 3])
+@pytest.mark.parametrize("restarts", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_a_machine_that_cannot_start_its_loaders_tells_machine_0(
     tmp_path, port, monkeypatch, restarts
 ):

@@ -304,7 +304,15 @@ def test_a_writer_that_dies_leaves_the_old_or_the_new(two, writer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
+@pytest.mark.parametrize(
+    "writer",
+    [
+        from_none,
+        two_kept,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (one_kept, back_to_the_first)),
+    ],
+    ids=lambda writer: writer.__name__,
+)
 def test_a_power_failure_leaves_the_old_or_the_new(two, writer):
     check_deaths(writer, two, 20)
 

@@ -15,7 +15,7 @@ from tux.arrays.ragged import Lists
 from tux.cli.main import main
 from tux.program.report import Model
 from tux.program.sources import find
-from tux.runs import plots
+from tux.runs import figures, plots
 from tux.runs.export import export, exporter
 from tux.runs.options import RunOptions
 from tux.runs.session import run
@@ -197,7 +197,7 @@ def test_the_five_arrays():
     assert found["vocab"].tolist() == ["ash", "bay", "elm"]
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_model_of_topics(here, workers):
     known = oracle.corpus(20, 15, vocabulary=12, topics=3, alpha=0.1, beta=0.1, seed=1)
     edges = bags(known.documents, known.words, vertices={"document": np.arange(21)})
@@ -282,7 +282,7 @@ def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
     refused("--out labels.txt", 2, "exists")
     assert main("export out --format picture --out a.gif".split()) == 2
     refused("--out a.png --labels none.txt", 3, "none.txt")
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     refused("--out a.png", 2, "matplotlib", "tux[plot]")
     assert not list(vectors.glob("a.*"))
 

@@ -125,6 +125,7 @@ def test_the_numbers_of_a_judge(tmp_path):
     [
         (lambda self: None, "must return functions by the name of a format, not None"),
         (lambda self: {"ranks": 3}, "not an object of type int as ranks"),
+        (lambda self: {"gantt": lambda program, model: {}}, "one named gantt, which each run has"),
         (lambda self: {"ranks": lambda model: {}}, "has other parameters than tux gives it"),
     ],
 )

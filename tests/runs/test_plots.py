@@ -7,7 +7,7 @@ import pytest
 
 from tux.base.errors import UsageError
 from tux.io.vertex_labels import VertexLabels
-from tux.runs import plots
+from tux.runs import figures, plots
 
 
 def groups(n=90, d=5, seed=0):
@@ -88,7 +88,7 @@ def test_files(tmp_path, monkeypatch):
             plots.save_vectors(tmp_path / "q.png", wrong)
     with pytest.raises(UsageError, match="no kind of picture"):
         plots.save_vectors(tmp_path / "q.gif", vectors)
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="matplotlib"):
         plots.save_vectors(tmp_path / "q.png", vectors)
     assert len(list(tmp_path.iterdir())) == 3

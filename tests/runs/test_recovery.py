@@ -108,7 +108,7 @@ def test_a_killed_worker_costs_what_came_after_the_checkpoint(here):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_checkpoints_a_run_starts_from_its_beginning(here):
     watch = Killing("anew", 2)
     result = train("anew", watch, restarts=1)

@@ -310,7 +310,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     run(
         MF(rank=2),
         options=RunOptions(
-            epochs=1, workers=2, partitioner="auto", jit=False, out=tmp_path / "out"
+            epochs=0, workers=2, partitioner="auto", jit=False, out=tmp_path / "out"
         ),
         watch=watch,
     )

@@ -61,7 +61,7 @@ def test_stages_on_one_thread_are_told_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_the_model_does_not_depend_on_threads(tmp_path, workers):
     rng = np.random.default_rng(3)
     users, items = rng.integers(0, 3000, 100_000), rng.integers(0, 1000, 100_000)

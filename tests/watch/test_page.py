@@ -2,6 +2,7 @@
 that is killed. These tests are skipped where there is no Chromium.
 """
 
+import importlib
 import os
 import re
 import shutil
@@ -21,25 +22,19 @@ from tux.runs.journal import FILE, Ends, Restarts
 from tux.watch.answers import static
 from tux.watch.server import Server
 
-try:
-    from playwright.sync_api import Error, expect, sync_playwright
-except ImportError:
-    sync_playwright = None
-
 WAIT = 60_000  # milliseconds
 
 
 @pytest.fixture(scope="module")
 def browser():
     """Chromium, without a window."""
-    if sync_playwright is None:
-        pytest.skip("playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
+    with playwright.sync_playwright() as browsers:
         try:
-            made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        except Error as error:
+            made = browsers.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        except playwright.Error as error:
             pytest.skip(f"no Chromium can be started: {str(error).splitlines()[0]}")
         yield made
         made.close()
@@ -85,6 +80,13 @@ def opened(browser):
         if thread.is_alive():
             end(server, thread)
     assert wrong == []
+
+
+def expect(locator):
+    """Playwright's. Imported here, as it takes half a second, and each process that collects the
+    tests imports this file.
+    """
+    return importlib.import_module("playwright.sync_api").expect(locator)
 
 
 def text(page, selector):
@@ -152,9 +154,15 @@ def test_a_run_that_has_ended(opened, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [500, 1200])
-def test_nothing_is_wider_than_the_window(opened, tmp_path, scheme, width):
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (500, "dark"),
+        (1200, "light"),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((500, "light"), (1200, "dark"))),
+    ],
+)
+def test_nothing_is_wider_than_the_window(opened, tmp_path, width, scheme):
     page = opened(
         write(tmp_path / "run1", end=("failed", "worker 1 was killed\n  " + "x" * 300)),
         viewport={"width": width, "height": 900},

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from enum import Enum
 from typing import Any, TypeVar
 
 from tux.base.errors import UsageError
 from tux.base.text import closest
 from tux.program.program import Program
 from tux.runs.options import Reading, RunOptions
+
+
+class MadeUp(Enum):
+    """The data of a run whose caller gives none."""
+
+    MADE_UP = "small data that are made up"
+
+    def __repr__(self) -> str:
+        return f"<{self.value}>"
+
+
+MADE_UP = MadeUp.MADE_UP
 
 OWN = ("place", "command", "keeps_interrupted")
 """Options of a run that belong to the command line, or that are always the same in Python."""
@@ -34,6 +47,18 @@ def options_of(
             do = f"{closest(name, known)}there are: {', '.join(known)}"
         raise UsageError(f"no option {name!r}", do=do)
     return kind(**given, **own)
+
+
+def data_of(given: Any) -> Any:
+    """Data as `tux.runs` takes them, where None stands for those that are made up. UsageError for
+    None itself: it often comes from a function that has returned nothing.
+    """
+    if given is None:
+        raise UsageError(
+            "data is None",
+            do="give data; or leave the argument out, to train on small data that are made up",
+        )
+    return None if given is MADE_UP else given
 
 
 def run_options(program: Program, given: Mapping[str, Any]) -> RunOptions:

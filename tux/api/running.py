@@ -8,7 +8,7 @@ from typing import Any
 
 from tux.api.elsewhere import run_elsewhere
 from tux.api.loading import load as load
-from tux.api.options import run_options
+from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
@@ -25,7 +25,7 @@ from tux.runs.watcher import Watcher
 @in_python()
 def run(
     program: Program,
-    data: Any = None,
+    data: Any = MADE_UP,
     test: Any = None,
     *,
     on: Any = None,
@@ -37,8 +37,8 @@ def run(
 
     `program` is one with its parameters, ``tux.MF(rank=8)``, or your own. `data` are what it reads:
     a table in memory (pandas, polars, pyarrow, DuckDB), arrays, a sparse or a networkx graph, or
-    names of files; None makes small data up. `test` holds edges of the same kind out: then the
-    model is that of the epoch that is the best on them.
+    names of files. Without this argument, small data are made up; None is an error. `test` holds
+    edges of the same kind out: then the model is that of the epoch that is the best on them.
 
     `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
     `workers` (processes), `threads`, `slack`, `columns`, `patience`, `every`, `checkpoint_every`,
@@ -52,7 +52,7 @@ def run(
     Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
     ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
-    chosen = run_options(program, options)
+    chosen, data = run_options(program, options), data_of(data)
     if on is not None:
         return run_elsewhere(program, data, test, chosen, on, machines, progress)
     if type(data).__module__.startswith("ray.data"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tux.api.options import run_options
+from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.program.program import Program
 from tux.runs import verify as runs
@@ -16,7 +16,7 @@ from tux.runs.watcher import Watcher
 @in_python()
 def verify(
     program: Program,
-    data: Any = None,
+    data: Any = MADE_UP,
     test: Any = None,
     *,
     progress: bool | Watcher | None = None,
@@ -30,6 +30,6 @@ def verify(
     worker's, how far and in which setting, and whether that is rounding; `suspects` are lines that
     may be the reason. Raises what `tux.run` raises.
     """
-    chosen = run_options(program, options)
+    chosen, data = run_options(program, options), data_of(data)
     with watching(progress) as watch:
         return runs.verify(program, data, test, chosen, watch)

@@ -18,23 +18,30 @@ import numpy as np
 from tux.arrays.given import nanoseconds
 from tux.base.errors import DataError
 
+NAMELESS = "The index has no name, so it is no column: df.rename_axis(NAME) gives it one."
+
 
 @dataclass(frozen=True)
 class Frame:
     """A table in memory. `what`: what messages call it. `titled`: whether its columns have names of
     their own. ``batches(places)`` gives the columns at these places, from 0, piece by piece: Arrow
     arrays of one length. A stream gives them once.
+
+    The first `levels` of the columns are named levels of pandas' index. `advice`: what to do about
+    an index without a name, where a column is missing.
     """
 
     what: str
     names: list[str]
     titled: bool
     batches: Callable[[Sequence[int]], Iterator[list[Any]]]
+    levels: int = 0
+    advice: str = ""
 
 
 def frame_of(data: Any, *, index: bool = True) -> Frame | None:
     """The table that an object is; None if it is none. With `index`, the named levels of pandas's
-    index are columns too, the first ones.
+    index are there too, as `Frame.levels`.
 
     Raises `DataError` for a table whose columns cannot be told.
     """
@@ -67,6 +74,11 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
 def has_arrow(data: Any) -> bool:
     """Whether an object hands out its columns by the interface of Arrow."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def levels_of(data: Any) -> list[Any]:
+    """The names of the levels of a DataFrame's index that have one; of other tables none."""
+    return [name for name in data.index.names if name is not None] if _is_pandas(data) else []
 
 
 def called(data: Any) -> str:
@@ -122,7 +134,8 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
     import pyarrow as pa
 
     what = called(data)
-    levels = [name for name in data.index.names if name is not None] if index else []
+    levels = levels_of(data) if index else []
+    nameless = None in data.index.names and type(data.index).__name__ != "RangeIndex"
     names = [*map(str, levels), *map(str, data.columns)]
 
     def column(place: int) -> Any:
@@ -138,7 +151,7 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
     def batches(places: Sequence[int]) -> Iterator[list[Any]]:
         yield from _aligned([column(place) for place in places])
 
-    return Frame(what, names, True, batches)
+    return Frame(what, names, True, batches, len(levels), NAMELESS if index and nameless else "")
 
 
 def _of_stream(data: Any, what: str = "") -> Frame:

@@ -11,9 +11,10 @@ from tux.base.disk import new_folder
 from tux.base.errors import Refused
 
 
-def bring_back(run: RemoteRun, machine: Machine, folder: str) -> None:
+def bring_back(run: RemoteRun, machine: Machine, folder: str, *, ended_well: bool) -> None:
     """The run's folder, as machine 0 has left it in its own `folder`, or in the one that all share.
-    Raises DiskError, MachineLost, and Refused for files that are not what they should be.
+    There may be none unless its command has `ended_well`. Raises DiskError, MachineLost, and
+    Refused for files that are not what they should be.
     """
     if run.out is None:
         return
@@ -22,6 +23,8 @@ def bring_back(run: RemoteRun, machine: Machine, folder: str) -> None:
         return rename_in(run.out, names, run.command)
     files: list[list[Any]] = machine.ask("files", OUT)
     if not files:
+        if ended_well:
+            raise MachineLost("the run's folder there is gone", do="start the run again")
         return
     with new_folder(run.out) as part:
         for name, size in files:

@@ -200,12 +200,14 @@ class Calls:
                 self._outgoing.append((rank, Stay()))
 
     def _empty(self) -> None:
-        """Send what waits to be sent."""
+        """Send what waits to be sent; it waits on while this process may open no more files."""
         while self._outgoing:
-            rank, what = self._outgoing.popleft()
-            if self._sockets.dealers.connect(rank, self.machines[rank].endpoint):
-                self._sockets.dealers.send(rank, [msgspec.msgpack.encode(what)])
-                self._told[rank] = time.monotonic()
+            rank, what = self._outgoing[0]
+            if not self._sockets.dealers.connect(rank, self.machines[rank].endpoint):
+                return
+            self._outgoing.popleft()
+            self._sockets.dealers.send(rank, [msgspec.msgpack.encode(what)])
+            self._told[rank] = time.monotonic()
 
     def _take(self, what: Said) -> None:
         match what:

@@ -22,7 +22,7 @@ SILENCE = 20.0
 """Seconds after which a machine that does not answer is lost."""
 
 LEASE = 30.0
-"""Seconds after which a machine's command is ended when the driver has not asked for its news."""
+"""Seconds after which a machine's command is ended when the driver has not called the machine."""
 
 FOLDER = "{folder}"
 """Stands in the words of an order for the folder that the machine has for this run."""

@@ -27,6 +27,9 @@ from tux.runs.claim import LOCK
 NEWS = 0.5
 """Seconds for which a machine is asked for news at a time."""
 
+SIGN = 2.0
+"""Seconds between two calls of a machine 0 whose command has ended, so that its lease goes on."""
+
 GRACE = 20.0
 """Seconds in which machine 0 ends by itself when another machine cannot go on, and the others when
 machine 0 has ended.
@@ -72,6 +75,7 @@ class Driver:
         self._interrupted = False
         self._heard = time.monotonic()  # when machine 0 was last heard of
         self._has_begun = False  # machine 0's command, at some time
+        self._over = threading.Event()  # nothing of any machine is needed any more
 
     def run(self) -> int:
         """The exit code of machine 0. Raises the error of a machine for which machine 0 cannot go
@@ -83,9 +87,11 @@ class Driver:
             with ending_deferred() as wish:
                 code = self._follow(lambda: wish.moment is not None)
                 with self._named(0):
-                    bring_back(self._run, self._machines[0], self._folders[0])
+                    folder = self._folders[0]
+                    bring_back(self._run, self._machines[0], folder, ended_well=code == 0)
             return code
         finally:
+            self._over.set()
             self._placings = [-1] * self._run.machines  # whoever still asks for news ends
             with ending_ignored():
                 self._backend.close()
@@ -183,19 +189,24 @@ class Driver:
         threading.Thread(target=self._listen, args=arguments, daemon=True).start()
 
     def _listen(self, rank: int, placing: int, machine: Machine) -> None:
-        """Ask a machine for its news until its command has ended."""
-        while self._placings[rank] == placing:
-            try:
+        """Ask a machine for its news until its command has ended; machine 0 is called until its
+        folder is here, as its lines may wait for the terminal longer than its lease.
+        """
+        code: int | None = None
+        try:
+            while self._placings[rank] == placing and code is None:
                 lines, code = machine.ask("news", NEWS)
-            except TuxError as error:
-                return self._events.put(Event(rank, placing, error=error))
-            if rank == 0:
-                self._heard = time.monotonic()
-            if lines or code is not None:
-                self._events.put(Event(rank, placing, lines, code))
-            if code is not None:
-                return None
-        return None
+                if rank == 0:
+                    self._heard = time.monotonic()
+                if lines or code is not None:
+                    self._events.put(Event(rank, placing, lines, code))
+            while rank == 0 and self._placings[0] == placing and not self._over.wait(SIGN):
+                machine.ask("sees", ".")  # any call that is answered at once
+        except Exception as error:  # of any kind: nobody else would hear of the machine
+            told = error if isinstance(error, TuxError) else None
+            told = told or MachineLost(f"{type(error).__name__}: {error}")
+            if code is None:
+                self._events.put(Event(rank, placing, error=told))
 
     def _check_shared(self, ranks: Sequence[int]) -> None:
         """UsageError where a machine does not see the folder in which checkpoints are kept."""

@@ -29,6 +29,7 @@ from functools import partial
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SUBREAPER = 36  # of prctl: processes whose parent is gone become this one's children
 DEATH_SIGNAL = 1  # of prctl: what this process gets when its parent is gone
+FAILED = 1  # the exit code of a command that could not be started
 PATIENCE = 10.0  # seconds in which workers whose launcher is gone end by themselves
 
 
@@ -46,14 +47,12 @@ def main(folder: str, seconds: float, mark: str) -> None:
         wish = json.loads(line)
         if isinstance(wish, dict):
             lease[:] = [seconds]
-            process = subprocess.Popen(
-                wish["command"],
-                cwd=wish["cwd"],
-                env=wish["env"],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                preexec_fn=partial(_as_command, os.getpid()),
-            )
+            try:
+                process = _started(**wish)
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                _tell(f"error: the command cannot be started: {error}\n".encode(), 2)
+                _tell(f"\n{mark} {FAILED}\n".encode(), 1, 2)
+                continue
             waiter = threading.Thread(target=_wait, args=(process, mark), daemon=True)
             waiter.start()
         elif process and wish in ("interrupt", "kill"):
@@ -73,6 +72,18 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
     while select.select([0], [], [], *lease)[0] and (piece := os.read(0, 1 << 16)):
         *lines, held = (held + piece).split(b"\n")
         yield from lines
+
+
+def _started(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The process of a command."""
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(_as_command, os.getpid()),
+    )
 
 
 def _prctl(option: int, value: int) -> None:
@@ -97,9 +108,14 @@ def _wait(process: subprocess.Popen[bytes], mark: str) -> None:
     """Wait until the command, and what it has left, has ended; then tell its exit code."""
     code = process.wait()
     _end_children()
-    for number in (1, 2):
+    _tell(f"\n{mark} {code}\n".encode(), 1, 2)
+
+
+def _tell(text: bytes, *streams: int) -> None:
+    """Write a text to standard output (1) or error (2), or to both."""
+    for number in streams:
         with suppress(OSError):  # nobody reads any more
-            os.write(number, f"\n{mark} {code}\n".encode())
+            os.write(number, text)
 
 
 def _end_children() -> None:

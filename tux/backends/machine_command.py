@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -130,7 +131,7 @@ class MachineCommand:
         self._wish(
             {
                 "command": [sys.executable, "-P", "-m", "tux", *words],
-                "cwd": order.cwd if os.path.isdir(order.cwd) else str(self.folder),
+                "cwd": order.cwd if _can_enter(order.cwd) else str(self.folder),
                 "env": {**os.environ, **environment},
             }
         )
@@ -221,13 +222,19 @@ class MachineCommand:
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
         """Take the lines of a stream. Its end, without a code, is that of a killed guard."""
+        decoder = getincrementaldecoder("utf-8")("replace")
         with stream:
-            while line := stream.readline(LONGEST):
-                text = line.decode(errors="replace").rstrip("\n")
+            while line := stream.readline(LONGEST):  # may end within a character
+                text = decoder.decode(line).rstrip("\n")
                 ended = text.startswith(self._mark)
                 code = int(text.removeprefix(self._mark)) if ended else None
                 self._lines.put((name, text, code))
         self._lines.put((name, "", -9))
+
+
+def _can_enter(folder: str) -> bool:
+    """Whether a command of this user may start there: the driver may be another user."""
+    return os.path.isdir(folder) and os.access(folder, os.X_OK)
 
 
 def free_port() -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tux.arrays.piped import STANDARD
+from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
 from tux.program.program import Program
 from tux.runs.options import RunOptions
@@ -75,4 +76,4 @@ def _path(value: Any) -> str:
         raise UsageError(
             "standard input cannot be read on several machines", do="name a file that all can read"
         )
-    return text if "://" in text or text.startswith("{") else os.path.abspath(text)
+    return text if "://" in text or text.startswith(f"{FOLDER}/") else os.path.abspath(text)

@@ -154,6 +154,37 @@ def ending_noted() -> Iterator[None]:
 
 
 @contextmanager
+def ctrl_c_held() -> Iterator[None]:
+    """During the body the first Ctrl-C waits, and is handled after it: for imports, which leave
+    large libraries half there when they are interrupted. Another one, after IMPATIENT seconds, is
+    handled at once, as an import may hang.
+
+    Only the main thread handles signals; in another one, and where Python handles no Ctrl-C, this
+    does nothing.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[float] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        came.append(time.monotonic())
+        if came[-1] - came[0] >= IMPATIENT:
+            came.clear()
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is hold:  # one that the body has set stays
+            signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
 def pausing(pause: Callable[[], None], resume: Callable[[], None]) -> Iterator[None]:
     """During the body, Ctrl-Z (SIGTSTP) calls `pause`, stops this process, and calls `resume` when
     it is continued.

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
+
+from tux.base.errors import UsageError
+from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags
+from tux.cli.flags import Flags, real
+from tux.program.report import GANTT
 from tux.runs.export import check_format, export, exporter
 
 
 def command(argv: list[str]) -> int:
-    """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do."""
-    about = (
-        "Write what another program wants of a trained model, such as pyldavis of one of topics, "
-        "or draw a picture of its vectors."
-    )
-    flags = Flags("tux export", about, "DIR --format NAME --out FILE [--labels FILE]")
-    flags.add_argument("dir", metavar="DIR", help="folder of a run")
-    flags.add_argument(
-        "--format",
-        metavar="NAME",
-        required=True,
-        help="arrays, or another format of the model's app; a wrong name lists them",
-    )
-    flags.add_argument(
-        "--out",
-        metavar="FILE",
-        required=True,
-        help=(
-            "file to write: .npz or .json; .png, .svg or .pdf for a picture; any name for word2vec"
-        ),
-    )
-    flags.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
-    )
-    args = flags.parse(argv)
+    """Do what ``tux export`` with these arguments says. Raises what `export` and `exporter` do, or
+    `gantt` and `writer` for a Gantt chart.
+    """
+    args = _flags().parse(argv)
     show.phase(f"look at {args.dir}")
+    if args.format == GANTT:
+        return _gantt(args)
     check_format(args.dir, args.format)
+    if args.low is not None or args.high is not None:
+        raise UsageError(
+            f"--from and --to choose a time of a run, and {args.format} has none",
+            do=f"leave them out, or say --format {GANTT}",
+        )
     write = exporter(args.out, args.format, args.labels, warn=show.warn)
     show.phase(f"make {args.format} of the model")
     arrays = export(args.dir, args.format, warn=show.warn)
@@ -46,4 +35,70 @@ def command(argv: list[str]) -> int:
         f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items()
     )
     show.say(f"{args.out}: {shapes}")
+    return 0
+
+
+def _flags() -> Flags:
+    about = (
+        "Write what another program wants of a trained model, such as pyldavis of one of topics, "
+        "or draw a picture of its vectors; or draw what the workers of a run did when (gantt)."
+    )
+    usage = "DIR --format NAME --out FILE [--labels FILE] [--from S] [--to S]"
+    flags = Flags("tux export", about, usage)
+    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument(
+        "--format",
+        metavar="NAME",
+        required=True,
+        help="arrays, gantt, or another format of the model's app; a wrong name lists them",
+    )
+    flags.add_argument(
+        "--out",
+        metavar="FILE",
+        required=True,
+        help=(
+            "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
+            "for gantt; any name for word2vec"
+        ),
+    )
+    flags.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
+    )
+    flags.add_argument(
+        "--from",
+        dest="low",
+        metavar="S",
+        type=real,
+        help="gantt: begin so many seconds after training began [default 0]",
+    )
+    flags.add_argument(
+        "--to",
+        dest="high",
+        metavar="S",
+        type=real,
+        help="gantt: end so many seconds after training began [default: at its end]",
+    )
+    return flags
+
+
+def _gantt(args: argparse.Namespace) -> int:
+    """Write a Gantt chart of a run, which need not have a model yet."""
+    from tux.runs.folder import read_run
+    from tux.runs.gantt import gantt
+    from tux.runs.gantt_files import writer
+
+    if args.labels is not None:
+        raise UsageError(f"--labels colour a picture, not {GANTT}", do="leave them out")
+    run, write = read_run(args.dir), writer(args.out)
+    show.phase("read what its workers did")
+    found = gantt(args.dir, args.low, args.high)
+    show.phase(f"write {args.out}")
+    write(found, run)
+    shares = ", ".join(
+        f"{state} {100 * share:.1f} %" for state, share in found.shares().items() if share > 0
+    )
+    workers = plural(len(found.workers), "worker")
+    show.say(f"{args.out}: {workers}, {found.high - found.low:,.2f} s: {shares}")
     return 0

@@ -25,7 +25,7 @@ from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
-from tux.runs import plots
+from tux.runs import figures, plots
 from tux.runs.assignments import read_assignment, write_assignment, write_folder
 from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
 from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
@@ -80,12 +80,16 @@ def _read(args: Namespace) -> Graph:
 def _graph(args: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
-    asked = any(value is not None for value in how.values())
+    asked = bool(args.numeric) or any(value is not None for value in how.values())
     source = input_files(args.graph)
     why, format = "", detect(source)
     if asked or not (args.one_type or args.columns):
         try:
-            if (sampled := read_sampled(source, format, asked=asked, **how)) is not None:
+            if (
+                sampled := read_sampled(
+                    source, format, asked=asked, numeric=bool(args.numeric), **how
+                )
+            ) is not None:
                 return sampled
         except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
@@ -133,7 +137,9 @@ def _check(args: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
     if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
-    if (args.one_type or args.columns) and (args.label or args.weight or args.labels):
+    if (args.one_type or args.columns) and (
+        args.label or args.weight or args.labels or args.numeric
+    ):
         raise UsageError(
             "samples with labels have two types of vertices, and no columns of edges",
             do="leave --one-type or --columns out",
@@ -154,7 +160,7 @@ def _check(args: Namespace) -> None:
                 f"--{flag} {path}: there is no folder {os.path.dirname(path)}", do="make it first"
             )
     if args.plot:
-        plots.check(args.plot)
+        figures.check(args.plot)
     if args.out:
         disk.check_new(Path(args.out))
 
@@ -191,7 +197,8 @@ def _told(path: str, graph: Graph, k: int) -> str:
         for name, ids in edges.ids.items()
     )
     text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
-    text += f"\nlabels are left out: {graph.unlabelled}" if graph.unlabelled else ""
+    if graph.unlabelled:
+        text += f"\nlabels are left out: {graph.unlabelled}; --numeric keeps those that are numbers"
     if not graph.why:
         return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")

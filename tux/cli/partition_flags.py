@@ -84,6 +84,12 @@ def _graph(flags: Flags) -> None:
     )
     flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
     flags.add_argument(
+        "--numeric",
+        action="store_true",
+        default=None,
+        help="GRAPH holds samples, and their labels are numbers, not two classes",
+    )
+    flags.add_argument(
         "--vertices",
         metavar="TYPE=FILE",
         action="append",

@@ -30,6 +30,7 @@ NOT_IN_SHARES = {
     "label": "--label",
     "weight": "--weight",
     "labels": "--labels",
+    "numeric": "--numeric",
     "vertices": "--vertices",
     "json": "--json",
     "plot": "--plot",

@@ -26,6 +26,7 @@ from tux.estimators.fitting import (
     tell,
 )
 from tux.estimators.tables import as_table, entries_of, pairs_with
+from tux.runs.deferred import Deferred
 from tux.runs.inputs import load
 from tux.runs.memory import held
 from tux.runs.predict import Trained
@@ -160,4 +161,6 @@ class MatrixFactorization(RegressorMixin, BaseEstimator):
 
 def _ratings(X: Any, y: Any) -> Any:
     """Ratings as `tux.run` takes them."""
-    return entries_of(as_table(X)) if y is None else pairs_with(MF(), X, y)
+    if y is None:
+        return entries_of(as_table(X))
+    return Deferred((X,), lambda: pairs_with(MF(), X, y))

@@ -70,6 +70,8 @@ def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: 
     Ctrl-C: whoever fits several models, as a grid search, must neither go on nor take one of fewer
     epochs for whole.
     """
+    if data is None:
+        raise UsageError("X is None", do="give the data that are to be fitted")
     seed, threads = seed_of(random_state), threads_of(n_jobs)
     try:
         fitted = run(program, data, progress=_Warnings(), epochs=epochs, seed=seed, threads=threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import expit, log_expit, softmax
 
 from tux.api.result import Run
 from tux.apps.blockpg import BlockPG
+from tux.arrays.edges import EdgeData
 from tux.estimators.conventions import (
     BaseEstimator,
     ClassifierMixin,
@@ -24,8 +26,10 @@ from tux.estimators.conventions import (
     validation,
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
+from tux.runs.deferred import Deferred
 
 REALS = (np.float64, np.float32)
+PIECE = 1 << 17  # numbers of a dense matrix that are looked at together
 
 
 class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -79,19 +83,17 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
                 "samples of at least 2 classes are needed, but those with a weight have only one "
                 f"class: {there[0]}"
             )
-        matrix = sparse.csr_array(X)
-        if not matrix.has_canonical_format:  # entries that stand twice are added up
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        if np.abs(matrix.data).max(initial=0) > np.finfo(np.float32).max:
+        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data if sparse.issparse(X) else X
+        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
             raise ValueError("X has values that are infinity in 32 bits; scale it")
-        values = matrix.data.astype(np.float32)
-        edges = matrix_edges(("sample", "feature"), matrix, value=values)
         fits = []
         for positive in self.classes_[1:] if len(self.classes_) == 2 else self.classes_:
             label = np.where(y == positive, 1, -1).astype(np.float32)
             of_samples = {"label": label, "weight": weight.astype(np.float32)}
-            fits.append(self._fit(replace(edges, vertex_fields={"sample": of_samples})))
+            fits.append(self._fit(Deferred((X,), partial(_samples, X, of_samples))))
         self.coef_ = np.stack([each.vertices["feature"]["w"] for each in fits])
         self.intercept_ = np.array([each.context["b"][0] for each in fits])
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
@@ -174,3 +176,29 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
+    """The entries of a matrix as edges from samples, of which these fields are `known`, to
+    features.
+    """
+    matrix = X if sparse.issparse(X) else _compressed(X)
+    values = matrix.data.astype(np.float32, copy=sparse.issparse(X))  # those of X stay
+    edges = matrix_edges(("sample", "feature"), matrix, value=values)
+    return replace(edges, vertex_fields={"sample": known})
+
+
+def _compressed(X: np.ndarray) -> Any:
+    """A dense matrix in CSR with values of 32 bits, made by pieces of its rows."""
+    ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int64)
+    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
+    step, begin = max(1, PIECE // X.shape[1]), 0
+    for at in range(0, len(X), step):
+        piece = X[at : at + step]
+        there = piece != 0
+        end = begin + int(np.count_nonzero(there))
+        columns[begin:end] = np.nonzero(there)[1]
+        values[begin:end] = piece[there]
+        begin = end
+    indptr = np.concatenate([[0], ends])
+    return sparse.csr_array((values, columns, indptr), shape=X.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ SIDES = (
     {"target", "targetid", "dst", "dest", "destination", "to", "toid", "tonode", "tonodeid"},
 )
 NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
-NEVER = re.compile(r".*(time|timestamp|date)|ts|index|")  # names never taken for a missing one
+# names never taken for a missing one; the last of them pandas writes and reads for its index
+NEVER = re.compile(r".*(time|timestamp|date)|ts|index||indexlevel\d+|unnamed\d+")
 
 WORD = re.compile(r"[a-z]+")
 SHOWN = 10  # names of columns that an error lists, at most
@@ -99,6 +101,54 @@ def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
     return [places[at] for at in range(len(places))]
 
 
+def find_beside_index(names: Sequence[str], levels: int, wanted: Wanted, path: str) -> list[int]:
+    """The places of the wanted columns in a table of pandas, of which the first `levels` names are
+    those of its index. A level is looked at where the columns do not suffice: see `_needs_index`;
+    of names that the caller gives, where no column is called so.
+
+    Raises what `find_columns` does.
+    """
+    index, columns = list(range(levels)), list(range(levels, len(names)))
+    if wanted.columns is not None:
+        among = columns + index
+    elif _needs_index([names[at] for at in index], [names[at] for at in columns], wanted):
+        among = index + columns
+    else:
+        among = columns
+    return [among[at] for at in find_columns([names[at] for at in among], wanted, path)]
+
+
+def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) -> bool:
+    """Whether a wanted column has to be looked for in an index: none is called so, and a level is;
+    or it is an end, and there are several levels, as grouping makes them, or the columns are too
+    few, or they stand in another order, so that none of them can be taken from the left.
+    """
+    places = _named(columns, wanted)
+    missing = set(range(len(wanted.kinds))) - places.keys()
+    if not levels or not missing:
+        return False
+    called = set().union(
+        *(wanted.names(at, alias=alias) for at in missing for alias in (False, True))
+    )
+    if called & set(map(plain_name, levels)):
+        return True
+    if not missing & {0, 1}:
+        return False
+    free = [name for name in columns if not NEVER.fullmatch(plain_name(name))]
+    ordered = all(at == place for at, place in places.items())
+    return len(levels) > 1 or len(free) < len(wanted.kinds) or not ordered
+
+
+def _named(header: Sequence[str], wanted: Wanted) -> dict[int, int]:
+    """The places of the wanted columns that are found by their names: first by their own, then by
+    others in use.
+    """
+    plain, places = [plain_name(name) for name in header], dict[int, int]()
+    for alias in (False, True):
+        _look(places, plain, len(wanted.kinds), partial(wanted.names, alias=alias))
+    return places
+
+
 def _shown(names: Sequence[str]) -> str:
     """The names of columns for a message, the first ones of many."""
     more = len(names) - SHOWN
@@ -148,9 +198,7 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]
     name; else this is a `DataError`.
     """
     plain, count = [plain_name(name) for name in header], len(wanted.kinds)
-    places: dict[int, int] = {}
-    _look(places, plain, count, lambda at: wanted.names(at, alias=False))
-    _look(places, plain, count, lambda at: wanted.names(at, alias=True))
+    places = _named(header, wanted)
     free = [
         place
         for place, name in enumerate(plain)

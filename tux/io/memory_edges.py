@@ -18,7 +18,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
 from tux.io.dense_table import MANY
-from tux.io.edge_columns import Wanted, find_columns, taken
+from tux.io.edge_columns import Wanted, find_beside_index, taken
 from tux.io.text import NO_ROW, Bad, OnBadRow
 
 MATRIX = "If it is a matrix, give its entries, a row each, as pandas' melt and stack make them."
@@ -65,8 +65,9 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
     """The places of the wanted columns."""
     if frame.titled:
         try:
-            return find_columns(frame.names, wanted, frame.what)
+            return find_beside_index(frame.names, frame.levels, wanted, frame.what)
         except DataError as error:
+            error.do = f"{error.do} {frame.advice}".strip()
             if len(frame.names) >= MANY and not wanted.columns:
                 error.do = f"{error.do} {MATRIX}"
             raise

@@ -20,10 +20,10 @@ from tux.io.entries import BagSpec, check_entries
 from tux.io.memory_edges import check_matrix
 from tux.io.places import MemoryRows, Places
 from tux.io.sample_columns import Heads
-from tux.io.sample_labels import Classes, Rows, SampleLabels, read_sample_labels
+from tux.io.sample_labels import F4, Classes, Rows, read_sample_labels
 from tux.io.sample_matrix import arrays_of, matrix_rows
 from tux.io.sample_parquet import read_frame_rows
-from tux.io.samples import F4, Samples, samples_of, with_labels
+from tux.io.samples import Samples, samples_of, with_labels
 from tux.io.text import Bad, OnBadRow
 from tux.io.vertex_arrays import absent
 
@@ -46,6 +46,7 @@ def read_memory_samples(
     classes: Classes | None = None,
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
+    numeric: bool = False,
 ) -> Samples:
     """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
     scipy, an array (n, m), or a `Frame`; messages call it `what`.
@@ -64,7 +65,7 @@ def read_memory_samples(
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(what, *ends, field, dtype, 1, None, Bad.of_memory(what, on_bad_row))
     apart, places = _apart(y, labels)
-    heads = Heads(label, weight, apart is not None, require_labels)
+    heads = Heads(label, weight, apart is not None, require_labels, numeric)
     if framed:
         rows = read_frame_rows(asked, heads, x)
     else:
@@ -104,10 +105,10 @@ def _check(
         raise UsageError("weights are given twice, once as a column", do="give them once")
 
 
-def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[SampleLabels | None, Places]:
+def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[np.ndarray | None, Places]:
     """Labels that stand apart from the samples, and their places."""
     if y is not None:
-        return SampleLabels.of(label_column(y)), MemoryRows(LABELS)
+        return label_column(y), MemoryRows(LABELS)
     if labels is None:
         return None, Places("")
     return read_sample_labels(labels), Places(os.fspath(labels))

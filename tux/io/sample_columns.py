@@ -17,12 +17,15 @@ from tux.arrays.arrow import STRING, Coded
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries
 from tux.io.pair_faults import number_fault
-from tux.io.sample_labels import Rows, SampleLabels, Where, plain
+from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
+from tux.io.vertex_columns import INDEX
 
-Role = Literal["number", "word", "label", "weight", "none"]
+Role = Literal["number", "word", "label", "target", "weight", "none"]
+"""What a column is; a target is a label that is a number."""
+NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
+CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
-INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
 ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
 GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
@@ -35,6 +38,7 @@ class Heads(NamedTuple):
     weight: str | None = None
     elsewhere: bool = False  # labels stand in another file
     required: bool = True  # there must be labels
+    numeric: bool = False  # and they are numbers
 
 
 class Words(NamedTuple):
@@ -90,7 +94,8 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
     if heads.weight is not None and heads.weight not in names and heads.required:
         raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
     if label is not None:
-        roles[label] = "label"
+        # a number that is not needed may be anything
+        roles[label] = "label" if not heads.numeric else "target" if heads.required else "none"
     if heads.weight in names:
         if roles.setdefault(names.index(heads.weight), "weight") != "weight":
             raise DataError(
@@ -103,6 +108,9 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
 
 def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
     """What is wrong with a number of a column, or nothing; `text`: as it is written."""
+    if role == "target":
+        missing = np.isnan(number) and not text
+        return number_label_fault("" if missing else text or plain(number), f"label {name}")
     text = text or plain(number)
     if role == "weight":
         return (
@@ -119,9 +127,11 @@ def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") 
 
 def faulty(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     """Where `fault` finds one, (r,) bool."""
-    least, most = (0.0, float(np.finfo(np.float32).max)) if role == "weight" else asked.reals()
+    least, most = asked.reals() if role == "number" else (0.0, LARGEST)
+    if role == "target":
+        least = -LARGEST
     good = (values >= least) & (values <= most)
-    if role != "weight" and asked.dtype.kind != "f":
+    if role == "number" and asked.dtype.kind != "f":
         good &= values == np.rint(values)
     return ~good
 
@@ -136,6 +146,7 @@ class SampleTable:
         self._gathered = GatheredEntries(asked.dtype)
         self._labels: list[np.ndarray] = [np.empty(0, np.int32)]
         self._kinds: dict[str, int] = {}
+        self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
@@ -165,6 +176,8 @@ class SampleTable:
         for place, role in enumerate(self.roles):
             if role == "weight":
                 self._weights.append(numbers[place].astype(np.float32))
+            elif role == "target":
+                self._targets.append(numbers[place].astype(np.float32))
             elif role == "label":
                 codes, texts = words[place]
                 kinds = [
@@ -194,9 +207,10 @@ class SampleTable:
             if "label" in self.roles
             else None
         )
+        targets = np.concatenate(self._targets) if "target" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
         gaps = ", ".join(
             f"{count:,} of column {name}" for name, count in self.missing.items() if count
         )
         notes = (*self.notes, *([f"missing numbers count as 0: {gaps}"] if gaps else []))
-        return Rows(entries._replace(column=column, notes=notes), where, labels, weight)
+        return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)

@@ -1,4 +1,4 @@
-"""Labels of samples: two kinds, numbers or words, as -1 and +1.
+"""Labels of samples: two kinds, numbers or words, as -1 and +1; or any numbers, as they are.
 
 Two numbers are of one kind if they are equal ("1", "+1", "1.0"), two words if they are the same. A
 label that is empty or a number that is not finite is none.
@@ -18,12 +18,15 @@ from tux.arrays.arrow import STRING
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError, UsageError
 from tux.io.entries import Entries
+from tux.io.pair_faults import number_fault
 from tux.io.places import Places
 from tux.io.text import NUMBER, Begin, short, text_blocks
 
 Classes = tuple[str, str]
 Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
+F4 = np.dtype("f4")
+LARGEST = float(np.finfo(F4).max)  # label that is a number
 
 
 class NotTwo(DataError):
@@ -78,6 +81,7 @@ class Rows(NamedTuple):
     entries: Entries  # `labels` of these is not used
     where: Where  # the place of a row, by its id, as file:line
     labels: SampleLabels | None = None
+    numbers: np.ndarray | None = None  # (n,) labels that should be numbers, as they are there
     weight: np.ndarray | None = None  # (n,) float32
 
 
@@ -95,9 +99,30 @@ def meaning(text: str) -> float | str | None:
     return float(text) if np.isfinite(float(text)) else None
 
 
-def read_sample_labels(path: str | os.PathLike[str]) -> SampleLabels:
-    """The labels of a text file, one a line, packed or not, or of a .npy file. Raises
-    `DataError` if it is neither.
+def numbers_of(column: np.ndarray) -> np.ndarray:
+    """Labels that should be numbers, (n,), as float64; NaN for those that are missing, no numbers,
+    or beyond float32.
+    """
+    if column.dtype.kind == "T":
+        codes, texts = SampleLabels.of(column)
+        meant = [meaning(text.strip()) for text in texts]
+        known = [value if isinstance(value, float) else np.nan for value in meant]
+        column = np.array([*known, np.nan])[codes]
+    values = column.astype(np.float64)
+    return np.where(abs(values) <= LARGEST, values, np.nan)
+
+
+def number_label_fault(label: str, what: str) -> str:
+    """What is wrong with a label that should be a number, or nothing; messages call it `what`."""
+    label = label.strip()
+    if not label:
+        return f"{what} is missing"
+    return number_fault(label, what, False, -LARGEST, LARGEST, F4)
+
+
+def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
+    """The labels of a text file, one a line, packed or not, or of a .npy file: numbers, truth
+    values or StringDType, (n,). Raises `DataError` if it is neither.
     """
     if os.fspath(path).endswith(".npy"):
         array = read_npy(path)
@@ -107,7 +132,7 @@ def read_sample_labels(path: str | os.PathLike[str]) -> SampleLabels:
                 f"{array.shape}",
                 where=str(path),
             )
-        return SampleLabels.of(array.astype(STRING) if array.dtype.kind in "SU" else array)
+        return array.astype(STRING) if array.dtype.kind in "SU" else array
     words: list[str] = []
     for block in text_blocks(path):
         try:
@@ -117,7 +142,7 @@ def read_sample_labels(path: str | os.PathLike[str]) -> SampleLabels:
             raise DataError("the line is not UTF-8 text", where=f"{path}:{at}") from None
     while words and not words[-1]:
         words.pop()
-    return SampleLabels.of(np.array(words, STRING))
+    return np.array(words, STRING)
 
 
 class Line(NamedTuple):

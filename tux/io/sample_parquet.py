@@ -15,7 +15,17 @@ from tux.arrays.frames import Frame
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec
 from tux.io.input_files import pieces_of
-from tux.io.sample_columns import Heads, Role, Rows, SampleTable, Words, fault, faulty, roles_of
+from tux.io.sample_columns import (
+    CALLED,
+    Heads,
+    Role,
+    Rows,
+    SampleTable,
+    Words,
+    fault,
+    faulty,
+    roles_of,
+)
 from tux.io.sample_labels import SampleLabels
 
 CELLS = 1 << 22  # cells of a file that are read at a time
@@ -85,8 +95,12 @@ def _roles(
     what = roles_of(names, heads, path)
     roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
     for at, role in enumerate(roles):
-        if role == "weight" and _parquet_kind(fields[at], path) != "number":
-            raise DataError(f"weight {names[at]} is a column of words", where=path)
+        if role in CALLED and _parquet_kind(fields[at], path) != "number":
+            raise DataError(
+                f"{CALLED[role]}{names[at]} is a column of words",
+                where=path,
+                do="Name a column of numbers.",
+            )
     if not {"number", "word"} & set(roles):
         raise DataError(
             f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
@@ -137,7 +151,7 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
                 np.count_nonzero(~there)
             )
         values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
-        numbers[at] = np.where(there, values, np.nan if role == "weight" else 0.0)
+        numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
     bad = {at: faulty(table.asked, table.roles[at], values) for at, values in numbers.items()}
     keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
     for row in np.flatnonzero(~keep).tolist():

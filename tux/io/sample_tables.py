@@ -8,6 +8,7 @@ words. A later cell that does not fit is a bad row, never a column that changes 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Sequence
 from itertools import islice
@@ -21,7 +22,9 @@ from tux.io.entries import BagSpec
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.sample_columns import (
     ABSENT,
+    CALLED,
     GAPS,
+    NUMBERS,
     TRUTHS,
     Heads,
     Role,
@@ -87,7 +90,7 @@ def _beginning(
         cells = cells_of(rows[0].line, separator) if rows else []
         if not rows or cells == list(names):
             return rows[0].end if rows else None
-        numbers = "number" in roles or "weight" in roles
+        numbers = any(role in NUMBERS for role in roles)
         known = any(NUMBER.fullmatch(cell) or cell in (*GAPS, *TRUTHS) for cell in cells)
         if path != first and numbers and not known:
             raise DataError(
@@ -206,7 +209,7 @@ class _Text:
         Those in `gaps` are read with care.
         """
         picks, roles, separator = self.layout.picks, self.table.roles, self.layout.separator
-        numeric = [roles[at] in ("number", "weight") for at in picks]
+        numeric = [roles[at] in NUMBERS for at in picks]
         kinds = [
             F8 if number and at not in gaps else None
             for at, number in zip(picks, numeric, strict=True)
@@ -248,11 +251,12 @@ class _Text:
         if role == "number" and cell in ("", *TRUTHS):
             return ""
         if not cell:
-            return f"weight {name} is missing"
-        if not NUMBER.fullmatch(cell):
+            return f"{CALLED[role]}{name} is missing"
+        if not NUMBER.fullmatch(cell) and role != "target":
             why = f"{name} is {not_number(cell, whole=False)}"
             return why if DECIMAL.fullmatch(cell) else f"{why} as in the first rows"
-        return fault(self.asked, name, role, float(cell), cell)
+        number = float(cell) if NUMBER.fullmatch(cell) else math.nan
+        return fault(self.asked, name, role, number, cell)
 
     def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
         """The lines that are rows as they should be, and their ids, and after these that of the
@@ -283,7 +287,7 @@ class _Text:
             return "a quote is not closed, or not followed by a separator"
         if len(cells) != self.layout.width:
             return f"{len(cells)} columns instead of {self.layout.width}"
-        numeric = [at for at in self.layout.picks if self.table.roles[at] in ("number", "weight")]
+        numeric = [at for at in self.layout.picks if self.table.roles[at] in NUMBERS]
         gaps = {at: GAPS if self.table.roles[at] == "number" else ABSENT for at in numeric}
         faults = (self._fault(at, "" if cells[at] in gaps[at] else cells[at]) for at in numeric)
         return next((why for why in faults if why), "")

@@ -1,5 +1,5 @@
-"""Labelled samples as edges from samples to features, with a label of two kinds and a weight for
-each sample.
+"""Labelled samples as edges from samples to features, with a label (one of two kinds, or a number)
+and a weight for each sample.
 
 Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns
 (`tux.io.sample_tables`) or Parquet (`tux.io.sample_parquet`); and "npz", a sparse matrix of scipy
@@ -27,11 +27,15 @@ from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.places import Places
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
+    F4,
     Classes,
     Rows,
     SampleLabels,
     line_of,
     meaning,
+    number_label_fault,
+    numbers_of,
+    plain,
     read_sample_labels,
     signs,
 )
@@ -45,7 +49,6 @@ FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 # where a line of a libsvm file begins that is a sample
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
-F4 = np.dtype("f4")
 UNLABELLED = {
     Format.DOCWORD: "docword",
     Format.MARKET: "Matrix Market",
@@ -61,9 +64,9 @@ class Samples(NamedTuple):
     """
 
     edges: EdgeData  # from samples to features
-    label: np.ndarray  # (n,) float32, -1 or +1; (0,) without labels
+    label: np.ndarray  # (n,) float32, -1 or +1, or numbers; (0,) without labels
     weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
-    classes: Classes  # what -1 and +1 stand for, as given in the file
+    classes: tuple[str, ...]  # what -1 and +1 stand for, as given in the file; () for numbers
     unknown: int = 0  # entries left out, as their features are unknown
 
 
@@ -81,6 +84,7 @@ def read_samples(
     classes: Classes | None = None,
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
+    numeric: bool = False,
     format: Format | None = None,
 ) -> Samples:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
@@ -99,7 +103,8 @@ def read_samples(
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
     says which do, such as those of training; then the file may hold one of them only. With
     `require_labels` False there need be none, and labels that are all the same and none of the
-    classes are place holders, as in LIBSVM's test files.
+    classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
+    as they are; where they are not required, they are not looked at.
 
     With ids `against`, of other samples, features keep their indices (samples are always new);
     features unknown to these are new, or with `unknown` "skip" left out and counted. A bad row is
@@ -120,7 +125,7 @@ def read_samples(
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
     apart = None if labels is None else read_sample_labels(labels)
-    heads = Heads(label, weight, apart is not None, require_labels)
+    heads = Heads(label, weight, apart is not None, require_labels, numeric)
     rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
     rule = "Begin each line with one, or give a file of labels." if chosen == "svm" else ""
     rows = with_labels(rows, asked, heads, apart, Places(str(labels)), rule)
@@ -137,12 +142,16 @@ def samples_of(
     unknown: str,
     heads: Heads,
 ) -> Samples:
-    """Rows as edges, with signs for their labels. See `read_samples`."""
-    sign, classes, rows = _signs(rows, classes, heads.required, asked.bad)
+    """Rows as edges, with signs or numbers for their labels. See `read_samples`."""
+    label, meant, rows = (
+        _numbers(rows, heads.required, asked.bad)
+        if heads.numeric
+        else _signs(rows, classes, heads.required, asked.bad)
+    )
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     known = {asked.column: against[asked.column]} if against and asked.column in against else None
     edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
-    return Samples(edges, sign, weights, classes, left_out)
+    return Samples(edges, label, weights, meant, left_out)
 
 
 def _form(path: str | os.PathLike[str], format: Format) -> Form:
@@ -189,7 +198,7 @@ def with_labels(
     rows: Rows,
     asked: BagSpec,
     heads: Heads,
-    apart: SampleLabels | None,
+    apart: np.ndarray | None,
     places: Places,
     rule: str = "",
 ) -> Rows:
@@ -202,25 +211,31 @@ def with_labels(
             + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
         )
     if apart is not None:
-        return _joined(rows, apart, asked, places)
-    if rows.labels is None and heads.required:
+        return _joined(rows, apart, asked, places, heads)
+    if rows.labels is None and rows.numbers is None and heads.required:
         raise DataError(f"{asked.path} has no labels", do=rule or "Give a file of labels.")
     return rows
 
 
 def _read(
-    asked: BagSpec, form: Form, heads: Heads, apart: SampleLabels | None, *, parquet: bool
+    asked: BagSpec, form: Form, heads: Heads, apart: np.ndarray | None, *, parquet: bool
 ) -> Rows:
     """The rows of a file of some form, as they are."""
     if form == "table":
         return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
     if form == "npz":
-        return read_matrix(asked, None if apart is None else len(apart.codes))
+        return read_matrix(asked, None if apart is None else len(apart))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
         return Rows(entries, asked.bad.places.of)
     if heads.elsewhere:
         raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
+
+    def where(row: int) -> str:
+        return line_of(asked.path, row, LINE).place
+
+    if heads.numeric:
+        return Rows(entries, where, numbers=entries.labels)
     labels = SampleLabels.of(entries.labels)
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (
@@ -229,17 +244,19 @@ def _read(
         labels = labels._replace(
             texts=[re.split(r"[\s#]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
         )
-    return Rows(entries, lambda row: line_of(asked.path, row, LINE).place, labels)
+    return Rows(entries, where, labels)
 
 
-def _joined(rows: Rows, apart: SampleLabels, asked: BagSpec, places: Places) -> Rows:
+def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads: Heads) -> Rows:
     """Rows with the labels of another file, which are those of all rows, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
-    if there != len(apart.codes):
-        what = f"{len(apart.codes):,} labels, but {there:,} {asked.row}s"
+    if there != len(apart):
+        what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
         raise DataError(what, where=places.path)
-    codes = apart.codes[rows.entries.rows - 1]
-    return rows._replace(labels=SampleLabels(codes, apart.texts), where=places.of)
+    column = apart[rows.entries.rows - 1]
+    if heads.numeric:
+        return rows._replace(numbers=column, where=places.of)
+    return rows._replace(labels=SampleLabels.of(column), where=places.of)
 
 
 def _signs(
@@ -261,23 +278,40 @@ def _signs(
         at = int(lacking[0])
         word = "" if (code := int(rows.labels.codes[at])) < 0 else rows.labels.texts[code]
         why = f"the label is {word!r}, not finite" if word else "the label is missing"
-        if bad.stop:
-            raise DataError(why, where=rows.where(int(rows.entries.rows[at])), do=ADVICE)
-        bad.first = bad.first or f"{rows.where(int(rows.entries.rows[at]))}: {why}"
-        bad.count += len(lacking)
-        rows, labels = (
-            _without(rows, lacking),
-            labels._replace(codes=labels.codes[labels.codes >= 0]),
-        )
-        if not len(labels.codes):
-            raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
+        rows = _without(rows, lacking, why, bad)
+        labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
     sign, classes = signs(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
     return sign, classes, rows
 
 
-def _without(rows: Rows, lacking: np.ndarray) -> Rows:
-    """Rows but for some, given by their places."""
+def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()], Rows]:
+    """Labels as they are, (n,) float32, or (0,) where they are not required; no classes; and the
+    rows without those whose label is none, which are bad.
+    """
+    if rows.numbers is None or not required:
+        return np.empty(0, F4), (), rows
+    values = numbers_of(rows.numbers)
+    lacking = np.flatnonzero(np.isnan(values))
+    if len(lacking):
+        (label,) = rows.numbers[lacking[:1]].tolist()
+        label = label if isinstance(label, str) else plain(label)
+        rows = _without(rows, lacking, number_label_fault(label, "the label"), bad)
+        values = values[~np.isnan(values)]
+    return values.astype(F4), (), rows
+
+
+def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
+    """Rows but for bad ones, at least one, given by their places; `why`: what is wrong with the
+    first of these.
+    """
+    place = rows.where(int(rows.entries.rows[lacking[0]]))
+    if bad.stop:
+        raise DataError(why, where=place, do=ADVICE)
+    bad.first = bad.first or f"{place}: {why}"
+    bad.count += len(lacking)
+    if len(lacking) == len(rows.entries.rows):
+        raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
     entries = rows.entries
     kept = np.ones(len(entries.rows), np.bool_)
     kept[lacking] = False

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded
-from tux.arrays.frames import arrow_table, frame_of, has_arrow, held_dates
+from tux.arrays.frames import arrow_table, frame_of, has_arrow, held_dates, levels_of
 from tux.arrays.given import nanoseconds
 from tux.arrays.npy import read_npy, read_npz
 from tux.arrays.packed import head_of
@@ -79,14 +79,13 @@ def memory_columns(table: Any, kind: str) -> dict[str, Column]:
     anything else.
     """
     columns = getattr(table, "columns", None)
-    index = getattr(table, "index", None)
     if has_arrow(table) and not hasattr(table, "iloc"):
         frame = frame_of(table)
         assert frame is not None
         return _of_arrow(arrow_table(frame), f"the table of {kind}s", dates=True)
     if columns is not None and hasattr(table, "__getitem__") and not isinstance(table, dict):
-        if getattr(index, "name", None) is not None:  # pandas: the ids, named
-            table = table.reset_index()
+        if levels := [name for name in levels_of(table) if name not in columns]:
+            table = table.reset_index(level=levels)
         table = {str(name): _of_pandas(table[name]) for name in table.columns}
     if isinstance(table, np.ndarray) and table.dtype.names is not None:
         table = {name: table[name] for name in table.dtype.names}

@@ -17,6 +17,7 @@ from tux.base.errors import DataError
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message
+INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
 
 
 class Wanted(NamedTuple):
@@ -62,14 +63,15 @@ def pick(
     *,
     points: bool = False,
     numeric: Callable[[str], bool] = lambda name: True,
+    levels: Collection[str] = (),
 ) -> Picked:
     """The columns of a table of vertices of the type `kind`; `wanted` None: all columns are
     fields. `lists` are the columns of lists.
 
     The ids are the column called `id`, or as the type, or else the first. With `points` the first
     is not, so that rows may be numbered; and the only vector, if no column has its name, is all
-    columns of numbers that are left: those that are `numeric` and hold no lists. Raises `DataError`
-    for a column that is not there.
+    columns of numbers that are left: those that are `numeric`, hold no lists, and are no index,
+    whose `levels` are among the columns. Raises `DataError` for a column that is not there.
     """
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
         raise DataError(
@@ -89,7 +91,8 @@ def pick(
     taken = {name for columns in fields.values() for name in columns}
     ids = _ids(names, kind, taken, where, first=not points)
     if rest is not None and rest not in fields:
-        left = [name for name in names if name not in {*taken, ids, *lists} and numeric(name)]
+        other = {*taken, ids, *lists, *levels, *INDEX}
+        left = [name for name in names if name not in other and numeric(name)]
         fields[rest] = _fitting(rest, left, kind, where) if left else []
     for field in wanted:
         if not fields.get(field) and not field.optional:

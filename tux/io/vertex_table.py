@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import Coded
+from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.text import Bad, OnBadRow, short
@@ -124,7 +125,14 @@ def _read(
     lists = [name for name, column in columns.items() if column.wide]
     numeric = {name for name, column in columns.items() if not isinstance(column.values, Coded)}
     picked = pick(
-        [*columns], kind, wanted, lists, bad.path, points=points, numeric=numeric.__contains__
+        [*columns],
+        kind,
+        wanted,
+        lists,
+        bad.path,
+        points=points,
+        numeric=numeric.__contains__,
+        levels=[*map(str, levels_of(source))],
     )
     used = {name: columns[name] for name in picked.columns}
     count = check_lengths(used, bad.path)

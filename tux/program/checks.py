@@ -33,13 +33,12 @@ def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
             where=place_of_member(cls, name),
             do="rename it",
         )
-    where = place_of_member(cls, name)
     if declared.vertex:
         if annotation not in (str, None):
             raise ProgramError(
                 f"parameter {name} is the id of a {declared.vertex}, and annotated "
                 f"{getattr(annotation, '__name__', annotation)}",
-                where=where,
+                where=place_of_member(cls, name),
                 do="annotate it as str: ids may be text",
             )
         return replace(declared, type=str)
@@ -47,7 +46,7 @@ def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     if kind not in (int, float, bool, str):
         raise ProgramError(
             f"parameter {name} is of type {kind.__name__}",
-            where=where,
+            where=place_of_member(cls, name),
             do="annotate it as int, float, bool or str",
         )
     chosen = replace(declared, type=kind)
@@ -56,7 +55,7 @@ def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     except UsageError as error:
         what = f"the default of {name} cannot be used: {error.what}"
         do = error.do or f"give it a default of type {kind.__name__}, or correct the annotation"
-        raise ProgramError(what, where=where, do=do) from None
+        raise ProgramError(what, where=place_of_member(cls, name), do=do) from None
     return chosen
 
 

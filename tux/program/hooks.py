@@ -23,6 +23,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "hold_out": ("program", "edges"),
         "specialise": ("program", "edges"),
     },
+    "Samples": {"numeric": ("program",)},
     "Report": {
         "tables": ("program", "model"),
         "history": ("program", "records"),
@@ -105,7 +106,7 @@ def _check_name(cls: type, own: Sequence[str], name: str, member: Any) -> None:
     what = f"{cls.__name__}.{name}() is never called"
     if (kind := OWNER.get(name)) is not None:
         if kind not in own:
-            attribute = "" if kind == "Program" else f": {kind.lower()} = Mine()"
+            attribute = {"Program": "", "Report": ": report = Mine()"}.get(kind, ": input = Mine()")
             raise ProgramError(
                 f"{what}: it is a method of {kind}",
                 where=place(member),

@@ -122,7 +122,7 @@ class Bags(Input):
 @dataclass(frozen=True)
 class Samples(Input):
     """Labelled samples: edges lead from samples to their features. The first vertex type has the
-    data field `label` (-1 or +1), and `weight` if it likes.
+    data field `label` (-1 or +1; the number itself if `numeric` says so), and `weight` if it likes.
 
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
     program's parameter for a file of groups of features; `classes` names its two parameters for
@@ -141,6 +141,10 @@ class Samples(Input):
         named = [name for name in (self.groups, *(self.classes or ())) if name]
         missing = [name for name in named if name not in program.params]
         return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
+
+    def numeric(self, program: Program) -> bool:
+        """Whether labels are numbers, which `label` holds as they are, and not two classes."""
+        return False
 
     def specialise(self, program: Program, edges: EdgeData) -> Program:
         """The same program with the names of the classes, so that the model knows them."""

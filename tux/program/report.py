@@ -64,6 +64,11 @@ class GroundTruth:
 Export = Callable[["Program", Model], dict[str, Any]]
 """Arrays by name, of numbers or text, for another program to read."""
 
+GANTT = "gantt"
+"""The format of `tux export` that is of a run and not of its model: no report has another one of
+this name.
+"""
+
 
 class Report:
     """Base class of all reports, which tells nothing. A program names one: ``report = Ranks()``.
@@ -110,7 +115,7 @@ class Report:
 
     def exports(self) -> dict[str, Export]:
         """What `tux export` can make of a model, by the name of the format: ``f(program, model)``
-        returns arrays by name. The model has no edges then.
+        returns arrays by name. The model has no edges then. "gantt" is no name for one.
         """
         return {}
 

@@ -16,7 +16,7 @@ from tux.program.hooks import check_parameters
 from tux.program.input import Input
 from tux.program.naming import described, place
 from tux.program.program import Program
-from tux.program.report import Report
+from tux.program.report import GANTT, Report
 
 
 def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
@@ -95,6 +95,10 @@ def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     return ""
 
 
+def _numeric(returned: Any, arguments: tuple[Any, ...]) -> str:
+    return "" if isinstance(returned, bool | np.bool_) else described(returned)
+
+
 def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Program):
         return described(returned)
@@ -149,7 +153,7 @@ def _exports(returned: Any, arguments: tuple[Any, ...]) -> str:
             return f"one named {name!r}"
         if not callable(function):
             return f"{described(function)} as {name}"
-    return ""
+    return f"one named {GANTT}, which each run has already" if GANTT in returned else ""
 
 
 def _nothing(returned: Any, arguments: tuple[Any, ...]) -> str:
@@ -178,6 +182,7 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
         "two of tux.arrays.edges.EdgeData, of which the second may be None",
         "return the edges to train on, and the held-out edges or None",
     ),
+    "numeric": (_numeric, "a truth value", 'e.g. return program.loss == "squared"'),
     "specialise": (
         _specialise,
         "a program of the same edge type",

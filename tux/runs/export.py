@@ -20,9 +20,9 @@ from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
 from tux.program.naming import described, place
 from tux.program.program import Program
-from tux.program.report import Export, Model
+from tux.program.report import GANTT, Export, Model
 from tux.program.returns import check_exports
-from tux.runs import plots
+from tux.runs import figures, plots
 from tux.runs.folder import finite, model_file, read_ids, read_run
 from tux.runs.predict import reopened
 
@@ -89,9 +89,10 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
     """
     _, formats = _formats(folder, lambda text: None)
     if form not in formats:
+        near = closest(form, [*formats, GANTT])
         raise UsageError(
             f"no format {form!r}",
-            do=f"{closest(form, formats)}formats of this model: {', '.join(formats)}",
+            do=f"{near}formats of this model: {', '.join(formats)}; of its run: {GANTT}",
         )
 
 
@@ -150,10 +151,8 @@ def exporter(
     for another ending, if the file exists, for labels where no picture is drawn, and if matplotlib
     is missing where one is; writing raises DiskError, and DataError for labels.
     """
+    check_new(path)
     name = Path(path)
-    if name.exists():
-        raise UsageError(f"{path} exists", do="name a new file")
-    check_folder(path)
     if labels is not None and form != PICTURE:
         raise UsageError(
             f"--labels colour a picture, not {form}",
@@ -183,13 +182,20 @@ def exporter(
     return write
 
 
+def check_new(path: str | os.PathLike[str]) -> None:
+    """Raises UsageError if there is such a file, or no folder for it."""
+    if Path(path).exists():
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
+
+
 def _painter(
     path: str | os.PathLike[str], labels: str | None, warn: Callable[[str], None]
 ) -> Callable[[Mapping[str, Any]], None]:
     """What draws the array `vector`, coloured by the labels that the vertices `id` have in a
     file.
     """
-    plots.check(path)
+    figures.check(path)
 
     def draw(arrays: Mapping[str, Any]) -> None:
         ids = arrays["id"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
-from tux.runs.samples import labelled
+from tux.runs.samples import classes_of, is_numeric, labelled
 
 Generated = tuple[EdgeData, EdgeData | None, str]
 """Edges to train on, edges held out if any, and how good the truth itself is, in words."""
@@ -42,11 +44,16 @@ def _samples(program: Program) -> Generated:
     from tux.synthetic.clicks import clicks
 
     drawn = clicks(test_share=0.1)
-    samples, others = drawn.split(program.edge.ends, program.edge.columns)
+    classes_of(program, None)  # none may be named where labels are numbers
+    numbers = drawn.numbers() if is_numeric(program) else None
+    samples, others = drawn.split(program.edge.ends, program.edge.columns, numbers)
     train = labelled(samples, program)
-    truth = (
-        f"the truth behind these samples has a logloss of {drawn.logloss():.4f} on those held out"
+    how_good = (
+        f"a logloss of {drawn.logloss():.4f}"
+        if numbers is None
+        else f"an RMSE of {np.sqrt(np.mean((numbers - drawn.margin)[drawn.test] ** 2)):.4f}"
     )
+    truth = f"the truth behind these samples has {how_good} on those held out"
     return train, labelled(others, program, train) if others else None, truth
 
 

@@ -25,6 +25,7 @@ from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import Report
 from tux.program.returns import called
+from tux.runs.deferred import Deferred
 from tux.runs.generated import generated
 from tux.runs.in_shares import InShares, LoadedParts, sides_of
 from tux.runs.memory import Held, held, in_python, is_matrix, is_network, points_table, read_held
@@ -244,6 +245,9 @@ def _held(
     data: Held, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
 ) -> EdgeData:
     """The edges of data in memory, as `_read` reads those of files."""
+    if isinstance(data, Deferred):
+        edges = data.make()
+        return edges if train is None else against(edges, train)
     if isinstance(program.input, Points):
         if train is not None:
             raise UsageError("points have no edges to hold out", do="leave test out")

@@ -250,6 +250,7 @@ def read_samples(
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
+    from tux.runs.samples import is_numeric
 
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
@@ -278,6 +279,7 @@ def read_samples(
         labels=reading.labels,
         against=known,
         classes=classes,
+        numeric=is_numeric(program),
         on_bad_row=reading.on_bad_row,
         **how,
     )

@@ -1,25 +1,19 @@
-"""Pictures of partitions side by side, and of vectors in two dimensions.
-
-No other file imports matplotlib, which is installed by the extra `plot`.
-"""
+"""Pictures of partitions side by side, and of vectors in two dimensions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tux.base import disk
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation
 from tux.io.vertex_labels import VertexLabels
 from tux.partition.quality import Quality
+from tux.runs import figures
 
-ENDINGS = (".png", ".svg", ".pdf")
 # told apart by all eyes (Tol)
 COLOURS = ("#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#ee8866")
 WIDEST = 2.0  # balances beyond are written at the edge
@@ -29,31 +23,15 @@ NAMED, OTHER, NONE = (LOUD, *COLOURS[:5], COLOURS[6]), "#bdbdbd", "#e4e4e4"  # o
 POINTS = 20_000  # of a scatter, at most
 
 
-def check(path: str | os.PathLike[str]) -> None:
-    """UsageError if no picture can be made, as matplotlib is missing, or the name has another
-    ending than .png, .svg or .pdf.
-    """
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise UsageError(
-            f"{path}: no kind of picture",
-            do=f"end the name with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}",
-        )
-    if find_spec("matplotlib") is None:
-        raise UsageError(
-            "matplotlib, which draws the plots, is not installed",
-            do="pip install 'tux[plot]', or pip install matplotlib",
-        )
-
-
 def save(
     path: str | os.PathLike[str], judged: Sequence[tuple[str, Quality]], best: str = ""
 ) -> None:
     """Draw (name, quality) pairs, in their order, to a .png, .svg or .pdf file: RF, balance,
     volume, and RF by degree; `best` stands out.
 
-    Raises UsageError as `check` does, `DiskError` if the file cannot be written.
+    Raises as `figures.save` does.
     """
-    _save(path, lambda: draw(judged, best))
+    figures.save(path, lambda: draw(judged, best))
 
 
 def save_vectors(
@@ -66,32 +44,14 @@ def save_vectors(
     """
     if vectors.ndim != 2 or min(vectors.shape) < 2:
         raise UsageError(f"vectors of shape {vectors.shape} cannot be drawn in two dimensions")
-    _save(path, lambda: draw_vectors(vectors, labels))
-
-
-def _save(path: str | os.PathLike[str], drawn: Callable[[], Any]) -> None:
-    """Write a figure to a file, which appears whole."""
-    check(path)
-    import matplotlib
-
-    with matplotlib.rc_context(
-        {"svg.hashsalt": "tux", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold"}
-    ):
-        figure = drawn()
-        with disk.replacing(path) as part, open(part, "wb") as out:
-            suffix = Path(path).suffix.lower().removeprefix(".")
-            figure.savefig(
-                out, format=suffix, dpi=150, metadata={"Date": None} if suffix == "svg" else None
-            )
+    figures.save(path, lambda: draw_vectors(vectors, labels))
 
 
 def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
     """The figure that `save` writes."""
-    from matplotlib.figure import Figure
-
     rows = len(judged)
     heights = 1.6 + 0.42 * rows, 4.0
-    figure = Figure(figsize=(11, sum(heights)), layout="constrained")
+    figure = figures.figure(11, sum(heights))
     if judged:
         q = judged[0][1]
         figure.suptitle(
@@ -280,15 +240,13 @@ def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any:
     """The figure that `save_vectors` writes."""
-    from matplotlib.figure import Figure
-
     points, shares = principal(vectors)
     # in random order, so that no label hides another
     chosen = permutation(key(0, "plot"), len(points))[:POINTS]
     colour, legend, top = _coloured(labels, len(points))
     # but those with no colour below
     chosen = chosen[np.argsort(colour[chosen] < len(NAMED), kind="stable")]
-    figure = Figure(figsize=(8.5 if legend else 6.5, 6), layout="constrained")
+    figure = figures.figure(8.5 if legend else 6.5, 6)
     axes: Any = figure.subplots()
     shades = np.array([*NAMED, OTHER, NONE, LOUD])
     size = float(np.clip(30_000 / len(chosen), 4, 40))

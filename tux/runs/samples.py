@@ -22,6 +22,7 @@ from tux.io.read import read_edges
 from tux.io.text import OnBadRow
 from tux.program.input import Samples
 from tux.program.program import Program
+from tux.program.returns import called
 
 if TYPE_CHECKING:
     from tux.io.samples import Samples as SampleData
@@ -51,10 +52,16 @@ def read_labelled(
             program.edge.columns,
             against=train.ids if train is not None else None,
             classes=classes,
+            numeric=is_numeric(program),
             on_bad_row=reading.on_bad_row,
             **{name: getattr(reading, name) for name in NAMED},
         )
     return labelled(samples, program, train)
+
+
+def is_numeric(program: Program) -> bool:
+    """Whether labels of samples are numbers to the program, and not two classes."""
+    return isinstance(program.input, Samples) and bool(called(program.input, "numeric", program))
 
 
 def check_reading(program: Program, reading: Reading) -> None:
@@ -72,7 +79,9 @@ def check_reading(program: Program, reading: Reading) -> None:
 
 
 def classes_of(program: Program, train: EdgeData | None) -> Any:
-    """What labels of -1 and +1 stand for: those of training, or those that the user has named."""
+    """What labels of -1 and +1 stand for: those of training, or those that the user has named, if
+    there are classes. UsageError for classes that are named where labels are numbers.
+    """
     return train.classes if train is not None and train.classes else _classes(program)
 
 
@@ -103,6 +112,13 @@ def _classes(program: Program) -> tuple[str, str] | None:
     if declared is None:
         return None
     negative, positive = (str(program.parameters[name]) for name in declared)
+    if is_numeric(program) and (negative or positive):
+        at = 0 if negative else 1
+        raise UsageError(
+            f"{declared[at]} {(negative, positive)[at]} has no effect: labels are numbers here, "
+            "not two classes",
+            do=f"leave out --{declared[at]}",
+        )
     if bool(negative) != bool(positive):
         raise UsageError(
             "one class is named, the other is not", do="give --negative and --positive, or neither"
@@ -146,31 +162,68 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
 
 def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
     """What a partitioned folder (`path`) knows of samples, as `labelled` would have it: signs by
-    the classes named, weights of 1 if none.
+    the classes named, or numbers; weights of 1 if none.
 
-    Raises `DataError` if it has no labels, `UsageError` if the classes are others.
+    Raises `DataError` if it has no labels or others than the program reads, `UsageError` if the
+    classes are others.
     """
-    from tux.io.sample_labels import meaning
-
     kind = program.edge.ends[0]
     known = dict(bare.vertex_fields[kind])
-    if "label" not in known or not bare.classes:
+    if "label" not in known:
         what = f"its {kind}s have no labels, which {type(program).__name__} reads"
         raise DataError(
             what, where=path, do="partition a file that has them; tux partition --help says how"
         )
     if "weight" in program.vertices[kind].fields:
         known.setdefault("weight", np.ones(len(bare.ids[kind]), np.float32))
-    stored, classes = bare.classes, _classes(program) or bare.classes
-    meant = [tuple(meaning(name.strip()) for name in each) for each in (stored, classes)]
+    means = _numbers_before if is_numeric(program) else _signs_before
+    known["label"], classes = means(np.asarray(known["label"]), bare.classes, program, path)
+    return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
+
+
+def _signs_before(
+    label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Labels of a folder with the classes `stored` as signs, and what these stand for."""
+    classes = _classes(program) or stored
+    if not stored:
+        raise DataError(
+            f"its {program.edge.ends[0]}s have numbers as labels, not two classes",
+            where=path,
+            do="partition the file again, without --numeric",
+        )
+    meant = [_meanings(each) for each in (stored, classes)]
     if meant[1] == meant[0][::-1]:
-        known["label"] = -np.asarray(known["label"])
-    elif meant[1] != meant[0]:
+        return -label, classes
+    if meant[1] != meant[0]:
         raise UsageError(
             f"{path} has the classes {stored[0]} and {stored[1]}",
             do="name these with --negative and --positive, or none",
         )
-    return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
+    return label, classes
+
+
+def _numbers_before(
+    label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The same as numbers: those that the classes are called by, if there are any."""
+    _classes(program)  # none may be named
+    if not stored:
+        return label, ()
+    numbers = [value for value in _meanings(stored) if isinstance(value, float)]
+    if len(numbers) < 2:
+        raise DataError(
+            f"its {program.edge.ends[0]}s have the labels {' and '.join(stored)}, not numbers",
+            where=path,
+            do="partition a file with labels that are numbers",
+        )
+    return np.where(label > 0, numbers[1], numbers[0]).astype(np.float32), ()
+
+
+def _meanings(classes: tuple[str, ...]) -> tuple[float | str | None, ...]:
+    from tux.io.sample_labels import meaning
+
+    return tuple(meaning(name.strip()) for name in classes)
 
 
 def with_groups(

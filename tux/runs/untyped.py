@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -156,27 +156,35 @@ def joined_types(
 
 
 def read_sampled(
-    path: str | os.PathLike[str], format: Format, *, asked: bool, **how: str | None
+    path: str | os.PathLike[str],
+    format: Format,
+    *,
+    asked: bool,
+    numeric: bool = False,
+    **how: Any,
 ) -> Graph | None:
-    """A file of samples with labels of two kinds as a graph; None if it is none that is recognised,
-    or cannot be used as such.
+    """A file of samples with labels of two kinds, or with `numeric` of numbers, as a graph; None if
+    it is none that is recognised, or cannot be used as such.
 
     With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`: see
     `tux.io.samples.read_samples`), or an error. The vertex fields are `label` (n,) float32, -1 or
-    +1, and `weight` (n,) float32, if some are not 1.
+    +1 or numbers, and `weight` (n,) float32, if some are not 1.
     """
     from tux.io.samples import read_samples
 
     if not asked and format is not Format.SVM:
         return None
-    samples = read_samples(path, SAMPLED, require_labels=asked, format=format, **how)  # type: ignore[arg-type]
+    samples = read_samples(
+        path, SAMPLED, require_labels=asked, numeric=numeric, format=format, **how
+    )
     if not len(samples.label):
         return None
     known = {"label": samples.label} | (
         {"weight": samples.weight} if (samples.weight != 1).any() else {}
     )
     edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
-    return Graph(edges, format, True, f"they are samples, labelled {' or '.join(samples.classes)}")
+    what = " or ".join(samples.classes) or "by numbers"
+    return Graph(edges, format, True, f"they are samples, labelled {what}")
 
 
 def read_whole(

@@ -123,15 +123,24 @@ class Clicks:
         """The numbers of the samples to train on, and of those held out."""
         return np.flatnonzero(~self.test), np.flatnonzero(self.test)
 
+    def numbers(self, seed: int = 0) -> np.ndarray:
+        """Labels that are numbers, (n,) float32: the margins with noise of standard deviation 1."""
+        return self.margin + np.random.default_rng(seed).standard_normal(len(self), np.float32)
+
     def split(
-        self, ends: tuple[str, str] = ("sample", "feature"), fields: Mapping[str, Any] | None = None
+        self,
+        ends: tuple[str, str] = ("sample", "feature"),
+        fields: Mapping[str, Any] | None = None,
+        numbers: np.ndarray | None = None,
     ) -> tuple[Samples, Samples | None]:
         """Samples to train on, and those held out with the features of these first: what reading
-        the files of `write_clicks` gives.
+        the files of `write_clicks` gives; with `numbers` (n,) as labels, if given.
         """
         train, held_out = self.rows()
-        known = self._samples(train, ends, fields, None)
-        return known, self._samples(held_out, ends, fields, known) if len(held_out) else None
+        known = self._samples(train, ends, fields, None, numbers)
+        if not len(held_out):
+            return known, None
+        return known, self._samples(held_out, ends, fields, known, numbers)
 
     def _samples(
         self,
@@ -139,6 +148,7 @@ class Clicks:
         ends: tuple[str, str],
         fields: Mapping[str, Any] | None,
         known: Samples | None,
+        numbers: np.ndarray | None,
     ) -> Samples:
         lengths = np.diff(self.bounds)
         feature = (
@@ -160,9 +170,9 @@ class Clicks:
             against=against,
             vertices={ends[0]: ids},
         )
-        return Samples(
-            edges, self.label[rows].astype(np.float32), np.ones(len(rows), np.float32), CLASSES
-        )
+        label = (self.label if numbers is None else numbers)[rows].astype(np.float32)
+        classes = CLASSES if numbers is None else ()
+        return Samples(edges, label, np.ones(len(rows), np.float32), classes)
 
 
 def clicks(

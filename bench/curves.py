@@ -1,0 +1,123 @@
+"""Curves of a metric by epoch and by time: what tables say of them, and pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+COLOURS = ("#bbbbbb", "#4477aa", "#ccbb44", "#aa3377")
+LINES = ("-", "-", "-", "--")
+WIDTHS = (4.0, 2.8, 1.8, 1.0)  # so that a curve that lies on another is seen
+CLOSE = 1e-9  # of a target, by which rounding may miss it
+
+
+class Curve(NamedTuple):
+    """Runs that differ in their seconds alone."""
+
+    seconds: np.ndarray  # (n,) of training, at the end of each epoch
+    metric: np.ndarray  # (n,)
+    rises: bool  # whether more is better
+    wait: float  # seconds that a worker has waited in all epochs
+
+    @classmethod
+    def of(cls, runs: Sequence[Sequence[dict[str, Any]]], metric: str, *, rises: bool) -> Curve:
+        """Of the records of several runs: the median seconds of each epoch, and the metric of the
+        first run.
+        """
+        length = min(map(len, runs))
+        seconds = np.median([[r["seconds"] for r in records[:length]] for records in runs], axis=0)
+        wait = statistics.median(sum(r["wait_s"] for r in records) for records in runs)
+        return cls(seconds, np.array([r[metric] for r in runs[0][:length]]), rises, wait)
+
+    @property
+    def an_epoch(self) -> float:
+        """Seconds of the mean epoch."""
+        return float(self.seconds[-1]) / len(self.seconds)
+
+    def until(self, target: float) -> tuple[int, float]:
+        """Epochs and seconds until the target, which some epoch reaches."""
+        sign = 1 if self.rises else -1
+        reached = sign * self.metric >= sign * target - CLOSE * abs(target)
+        at = int(np.argmax(reached))
+        return at + 1, float(self.seconds[at])
+
+    def after(self, epoch: int) -> float:
+        """The metric after an epoch, of a run that has ended earlier its last one."""
+        return float(self.metric[min(epoch, len(self.metric)) - 1])
+
+    def at(self, moment: float) -> float:
+        """The metric of the last epoch that has ended by then; NaN before the first."""
+        ended = int(np.searchsorted(self.seconds, moment, "right"))
+        return float(self.metric[ended - 1]) if ended else float("nan")
+
+
+def target_of(curves: Sequence[Curve]) -> float:
+    """The best metric of the curve whose best is the worst: all reach it."""
+    if curves[0].rises:
+        return float(min(curve.metric.max() for curve in curves))
+    return float(max(curve.metric.min() for curve in curves))
+
+
+def by_epoch(curves: Sequence[Curve]) -> list[int]:
+    """The epochs that a table shows: the first, one in the middle, and the last."""
+    last = max(len(curve.metric) for curve in curves)
+    return sorted({1, max(1, last // 4), last})
+
+
+def by_time(curves: Sequence[Curve]) -> list[float]:
+    """The moments that a table shows: a quarter of the shortest run, half of it, and its end."""
+    least = min(float(curve.seconds[-1]) for curve in curves)
+    return [least / 4, least / 2, least]
+
+
+def shown(number: float) -> str:
+    """Six digits; a dash for NaN."""
+    return "-" if np.isnan(number) else f"{number:.6g}"
+
+
+class Panel(NamedTuple):
+    """Curves that are drawn together, by "epoch" or by "seconds"."""
+
+    title: str
+    by: str
+    metric: str
+    curves: Mapping[str, Curve]
+
+
+def plot(path: Path, rows: Sequence[Sequence[Panel]]) -> None:
+    """Draw panels, row by row."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    columns = max(map(len, rows))
+    figure, axes = pyplot.subplots(
+        len(rows), columns, figsize=(4.2 * columns, 3.1 * len(rows)), squeeze=False
+    )
+    for row, panels in zip(axes, rows, strict=True):
+        for axis in row[len(panels) :]:
+            axis.set_axis_off()
+        for axis, panel in zip(row, panels, strict=False):
+            _draw(axis, panel)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _draw(axis: Any, panel: Panel) -> None:
+    for number, (name, curve) in enumerate(panel.curves.items()):
+        x = curve.seconds if panel.by == "seconds" else np.arange(1, len(curve.metric) + 1)
+        style = {"color": COLOURS[number % 4], "linestyle": LINES[number % 4]}
+        axis.plot(x, curve.metric, label=name, linewidth=WIDTHS[number % 4], **style)
+    axis.set_title(panel.title, fontsize=10)
+    axis.set_xlabel(panel.by)
+    axis.set_xlim(left=0)
+    axis.xaxis.get_major_locator().set_params(integer=panel.by == "epoch")
+    axis.set_ylabel(panel.metric)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)

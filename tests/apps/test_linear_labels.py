@@ -1,0 +1,269 @@
+"""Linear models whose labels are numbers, from files, memory and partitioned folders to
+predictions: beside least squares of numpy, and Huber's loss beside scipy.
+"""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from blockpg_oracle import Data
+from linear_oracle import objective, solved
+
+import tux
+from tux.base.errors import DataError, ProgramError, UsageError
+from tux.cli.main import main
+from tux.graph.store import read_manifest
+from tux.program.input import Samples
+from tux.runs.generated import generated
+from tux.runs.inputs import load
+from tux.runs.options import Reading
+
+RNG = np.random.default_rng(4)
+X = np.round(RNG.normal(size=(80, 6)) * (RNG.random((80, 6)) < 0.6), 3)
+W = RNG.normal(size=6)
+Y = np.round(3 + X @ W + 0.2 * RNG.standard_t(2, size=80), 3)
+TRAIN, TEST = slice(0, 60), slice(60, 80)
+HOW = {"l2": 0.5, "intercept": True, "tol": 1e-9}
+
+
+def least_squares(x, y, l2, c=None):
+    """The weights and the intercept of least squares with a penalty, of samples that weigh c."""
+    design = np.column_stack([x, np.ones(len(x))])
+    weighed = design * np.ones(len(x))[:, None] if c is None else design * c[:, None]
+    penalty = np.diag([l2] * x.shape[1] + [0.0])
+    v = np.linalg.solve(weighed.T @ design + penalty, weighed.T @ y)
+    return v[:-1], v[-1]
+
+
+def trained(data, test=None, loss="squared", parameters=HOW, **options):
+    program = tux.Linear(loss=loss, **parameters)
+    return tux.run(program, data, test=test, progress=False, jit=False, **options)
+
+
+def weights(run):
+    """The weights of features 1, 2, .. or 0, 1, .., and the intercept."""
+    feature = run.vertices["feature"]
+    return feature["w"][np.argsort(feature.ids)], run.context["b"].item()
+
+
+def libsvm(x, y):
+    lines = [
+        " ".join([f"{label}", *(f"{j + 1}:{value}" for j, value in enumerate(row) if value)])
+        for row, label in zip(x, y, strict=True)
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.svm").write_text(libsvm(X[TRAIN], Y[TRAIN]))
+    (tmp_path / "test.svm").write_text(libsvm(X[TEST], Y[TEST]))
+    return tmp_path
+
+
+@pytest.fixture
+def command(capsys):
+    """Run a command; its exit code and all that it says."""
+
+    def run(words):
+        code = main(words.split())
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out + err
+
+    return run
+
+
+# From files, by the command.
+
+
+def test_the_command_from_training_to_predictions(here, command):
+    code, said = command(
+        "run linear train.svm --test test.svm --loss squared --l2 0.5 --intercept --tol 1e-9 "
+        "--no-jit --out run"
+    )
+    assert code == 0 and "test_rmse" in said
+    assert not {"class", "negative", "accuracy", "auc"} & {*said.lower().split()}
+    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
+    errors = X[TEST] @ w + b - Y[TEST]
+    last = json.loads((here / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["test_rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-4)
+    assert last["test_loss"] == pytest.approx(np.mean(errors**2) / 2, rel=1e-4)
+    assert not {"test_accuracy", "test_auc", "test_logloss"} & {*last}
+    run = json.loads((here / "run" / "run.json").read_text())
+    assert run["parameters"]["negative"] == run["parameters"]["positive"] == ""
+    found = tux.load("run")
+    w, b = weights(found)
+    for new in ("test.svm", "bare.svm", "odd.svm"):
+        if new != "test.svm":
+            labels = [""] * 20 if new == "bare.svm" else ["?"] * 20
+            (here / new).write_text(libsvm(X[TEST], labels))
+        code, said = command(f"predict run {new} --out {new}.csv")
+        assert code == 0, said
+        lines = (here / f"{new}.csv").read_text().splitlines()
+        assert lines[0] == "sample,prediction" and len(lines) == 21
+        told = [float(line.split(",")[1]) for line in lines[1:]]
+        assert told == pytest.approx(X[TEST] @ w + b, abs=1e-5)
+
+
+def test_a_table_with_weights(here, command):
+    c = RNG.integers(1, 4, 60).astype("f8")
+    columns = np.column_stack([X[TRAIN], c, Y[TRAIN]])
+    rows = [",".join(map(repr, row.tolist())) for row in columns]
+    (here / "t.csv").write_text("\n".join(["a,b,c,d,e,f,often,price", *rows]))
+    run = "run linear t.csv --label price --weight often --loss squared --l2 0.5 --intercept"
+    assert command(f"{run} --no-jit --tol 1e-9 --out run")[0] == 0
+    w, b = weights(tux.load("run"))
+    assert np.append(w, b) == pytest.approx(
+        np.append(*least_squares(X[TRAIN], Y[TRAIN], 0.5, c)), abs=1e-4
+    )
+    (here / "new.csv").write_text("f,a,price\n1,2,unknown\n0,0,\n")
+    assert command("predict run new.csv --out p.parquet")[0] == 0
+    told = pq.read_table(here / "p.parquet")["prediction"].to_pylist()
+    assert told == pytest.approx([w[5] + 2 * w[0] + b, b], abs=1e-5)
+
+
+def test_bad_labels_are_told_or_left_out(here, command):
+    lines = (here / "train.svm").read_text().splitlines()
+    (here / "bad.svm").write_text("\n".join([*lines[:30], "much 1:2", *lines[30:], "inf 2:1"]))
+    code, said = command("run linear bad.svm --loss huber --no-jit")
+    assert code == 3 and "bad.svm:31" in said and "the label is 'much', not a number" in said
+    code, said = command("run linear bad.svm --loss huber --no-jit --epochs 2 --on-bad-row skip")
+    assert code == 0 and "60 samples" in said and "2 bad rows" in said
+
+
+@pytest.mark.parametrize("data", ["train.svm", ""])
+def test_classes_cannot_be_named(here, command, data):
+    code, said = command(f"run linear {data} --loss squared --positive 7")
+    assert code == 2 and "positive 7 has no effect: labels are numbers here" in said
+    with pytest.raises(UsageError, match="negative a has no effect"):
+        trained((X, Y), parameters={"negative": "a", "positive": "b"})
+
+
+# From memory.
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_arrays(sparse):
+    x = sp.csr_array(X) if sparse else X
+    run = trained((x[TRAIN], Y[TRAIN]), (x[TEST], Y[TEST]), epochs=100)
+    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
+    found = weights(run)
+    assert np.append(*found) == pytest.approx(np.append(w, b), abs=1e-4)
+    errors = X[TEST] @ found[0] + found[1] - Y[TEST]
+    assert run.history["test_rmse"][-1] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
+    assert run.predict(x[TEST]) == pytest.approx(X[TEST] @ found[0] + found[1], abs=1e-5)
+
+
+def test_huber_beside_scipy():
+    run = trained((X, Y), loss="huber")
+    data = Data(X, Y.astype("f4").astype("f8"), np.ones(len(X)))
+    w, b = weights(run)
+    least = solved(data, "huber", 0.5, intercept=True)
+    assert objective(data, "huber", w, b, l2=0.5) <= least * (1 + 1e-6)
+
+
+def test_a_dataframe():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(y=Y)
+    run = trained(frame)
+    told = np.append(*weights(run))
+    assert told == pytest.approx(np.append(*least_squares(X[:, :3], Y, 0.5)), abs=1e-4)
+    frame.loc[7, "y"] = np.nan
+    with pytest.raises(DataError, match="label y is missing") as error:
+        trained(frame)
+    assert error.value.where.endswith("row 7")
+
+
+def test_what_scikit_learn_holds():
+    run = trained((X, Y))
+    given = run.export("sklearn")
+    assert {*given} == {"coef_", "intercept_", "features"} and given["coef_"].shape == (6,)
+    assert X @ given["coef_"] + given["intercept_"] == pytest.approx(run.predict(X), abs=1e-5)
+
+
+def test_made_up_samples_have_a_known_truth():
+    train, test, truth = generated(tux.Linear(loss="huber"))
+    labels = np.concatenate([edges.vertex_fields["sample"]["label"] for edges in (train, test)])
+    assert train.classes == test.classes == () and len(np.unique(labels)) > 1000
+    assert "RMSE of 1.0" in truth or "RMSE of 0.9" in truth
+    assert "logloss" in generated(tux.Linear())[2]
+
+
+# Folders of tux partition, and several workers.
+
+
+def known(edges):
+    """The labels by the ids of samples."""
+    samples = edges.ids["sample"].values.tolist()
+    return dict(zip(samples, edges.vertex_fields["sample"]["label"].tolist(), strict=True))
+
+
+def test_a_partitioned_folder(here, command):
+    code, said = command("partition train.svm --parts 2 --method bicut --numeric --out parts")
+    assert code == 0 and "they are samples, labelled by numbers" in said
+    assert read_manifest(here / "parts").classes == []
+    program = tux.Linear(loss="squared", **HOW)
+    stored, direct = (load(program, data, "test.svm") for data in ("parts", "train.svm"))
+    assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
+    with pytest.raises(DataError, match="have numbers as labels, not two classes") as error:
+        load(tux.BlockPG(), "parts")
+    assert "without --numeric" in error.value.do
+    assert "--numeric" in command("partition train.svm --parts 2 --method bicut --out graph")[1]
+    with pytest.raises(DataError, match="no labels, which Linear reads|classes"):
+        load(program, "graph")
+
+
+def test_a_folder_of_two_classes_has_their_numbers(here, command):
+    (here / "x.svm").write_text(libsvm(X[:30], ["2", "5.5"] * 15))
+    (here / "words.svm").write_text(libsvm(X[:30], ["ham", "spam"] * 15))
+    for name in ("x", "words"):
+        assert command(f"partition {name}.svm --parts 1 --method bicut --out {name}")[0] == 0
+    program = tux.Linear(loss="squared")
+    read = load(program, "x").train
+    assert [*known(read).values()] == [2, 5.5] * 15 and read.classes == ()
+    with pytest.raises(DataError, match="the labels ham and spam, not numbers"):
+        load(program, "words")
+    with pytest.raises(UsageError, match="negative 2 has no effect"):
+        load(tux.Linear(loss="squared", negative="2", positive="5.5"), "x")
+
+
+@pytest.mark.slow
+def test_two_workers(here, command):
+    assert command("partition train.svm --parts 2 --method bicut --numeric --out parts")[0] == 0
+    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
+    for data in ("train.svm", "parts"):
+        run = trained(data, workers=2, epochs=100)
+        assert np.append(*weights(run)) == pytest.approx(np.append(w, b), abs=1e-4)
+
+
+# The declaration.
+
+
+def test_what_an_input_says_of_its_labels(here):
+    class Vague(Samples):
+        def numeric(self, program):
+            return None
+
+    class Vaguely(tux.Linear):
+        input = Vague()
+
+    with pytest.raises(ProgramError, match=r"Vague.numeric\(\) must return a truth value"):
+        load(Vaguely(), "train.svm", None, Reading())
+    with pytest.raises(ProgramError, match="has other parameters than tux gives it"):
+
+        class Wrong(Samples):
+            def numeric(self):
+                return True
+
+    with pytest.raises(ProgramError, match="it is a method of Samples") as error:
+
+        class Elsewhere(tux.Ratings):
+            def numeric(self, program):
+                return True
+
+    assert "input = Mine()" in error.value.do
+    assert Samples().numeric(tux.BlockPG()) is False

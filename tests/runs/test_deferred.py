@@ -1,0 +1,49 @@
+"""Edges that are made when a run reads them: only the run holds them, and not while it trains."""
+
+import weakref
+
+import numpy as np
+from held_data import ROWS, Rated, columns, loaded, rows
+from watchers import Told
+
+import tux
+from tux.arrays.edges import EdgeData
+from tux.runs.deferred import Deferred
+
+
+def edges():
+    given = columns()
+    return EdgeData.of(
+        ("user", "item"), given["user"], given["item"], {"value": np.float32(given["rating"])}
+    )
+
+
+class Looking(Told):
+    """Which of the columns that `make` has made are there when an epoch has ended."""
+
+    def __init__(self):
+        super().__init__()
+        self.made, self.there = [], []
+
+    def make(self):
+        found = edges()
+        columns = found.src, found.dst, *found.fields.values()
+        self.made = [weakref.ref(column) for column in columns]
+        return found
+
+    def epoch(self, record, most):
+        self.there = [column() is not None for column in self.made]
+
+
+def test_they_are_what_they_are_made_to_be():
+    inputs, told = loaded(Rated, Deferred((None,), edges))
+    assert rows(inputs.train) == ROWS and not told and inputs.origin == "memory"
+    inputs, told = loaded(Rated, columns(), Deferred((None,), edges))
+    assert rows(inputs.test) == ROWS and not told
+
+
+def test_a_run_gives_them_up():
+    watch = Looking()
+    data = Deferred((None,), watch.make)
+    tux.run(tux.MF(rank=2), data, epochs=1, jit=False, progress=watch)
+    assert watch.there == [False] * 3

@@ -1,0 +1,18 @@
+"""Edges that are made when a run reads them: only the run holds them then, and gives up their
+columns as it lays them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tux.arrays.edges import EdgeData
+from tux.runs.memory import Held
+
+
+@dataclass(frozen=True)
+class Deferred(Held):
+    """Data in memory, and the function that makes edges of them."""
+
+    make: Callable[[], EdgeData]
