@@ -12,8 +12,9 @@ communication step (SendModel of MLlib*: Zhang, Jiang, Cui and Zhang, ICDE 2019)
 
 Masters take the mean (reduce-scatter) and send it back (all-gather): this is one Apply. `bend` is
 the greatest curvature of the loss. The step is shorter where it would overshoot for this sample
-alone. As the mean of k copies has a kth of their variance, and moves a kth as far, the rate
-grows with the workers; in tests, the epochs to an accuracy are then about the same on 1, 2 and 4.
+alone. The mean of k copies has a kth of their variance, and moves a kth as far, so the rate grows
+with the workers. To 1e-3 of the optimum, 1, 2 and 4 workers take 48, 62 and 95 epochs on 150
+samples, and about 80 on the 32,561 of a9a (one worker 70 to 200, by the order of the samples).
 
 A feature's entries share its penalty, so that weights change only where a sample has entries.
 prox(w) = soft(w, s l1 / n_j) / (1 + s l2 / n_j), n_j being the entries of feature j.
