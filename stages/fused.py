@@ -48,11 +48,22 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
     return workers == 1 and bool(rows) and all(rows)
 
 
+def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool:
+    """Whether an Apply of `can_be_fused` works on the end that is not enumerated."""
+    own = _enumerated(program, role)
+    return any(isinstance(stage, Apply) and stage.over != own for stage in stages)
+
+
 def is_worth_it(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
     """Whether blocks are so small that one loop on one thread is faster."""
-    own = _enumerated(worker.program, batch.role)
-    touches = any(isinstance(stage, Apply) and stage.over != own for stage in stages)
+    touches = touches_others(worker.program, stages, batch.role)
     return not touches or len(worker.graph.edges) <= FEW * (len(batch.local_cuts) - 1)
+
+
+def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
+    """Why a mini-batch that can be fused runs on one thread, or when."""
+    limit = f", if they have at most {FEW:,} edges" if touches_others(program, stages, role) else ""
+    return f"blocks run one after the other{limit}"
 
 
 def _enumerated(program: Program, role: str) -> str:
@@ -80,7 +91,7 @@ ANY_AWAKE = (
 class FusedBlocks(Step):
     """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
     the loop of each stage, then, after an Apply, its deltas cleared. An Apply on the other end
-    visits the rows that the block's edges touch.
+    visits the rows that the block's edges touch, and then no block is left out.
     """
 
     own_clock = True
@@ -104,6 +115,8 @@ class FusedBlocks(Step):
         before: list[str] = []
         inside: list[str] = []
         layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
+        # an Apply on the other end is called although nothing has been gathered
+        awake = "" if touches_others(worker.program, stages, role) else awake
         if awake:
             layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
         self._layout = tuple(layout.values())

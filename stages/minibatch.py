@@ -19,7 +19,7 @@ from tux.stages import rotation
 from tux.stages.apply import Apply
 from tux.stages.block_cuts import Plan, Size
 from tux.stages.exchange import Exchange
-from tux.stages.fused import FusedBlocks, can_be_fused, is_worth_it
+from tux.stages.fused import FusedBlocks, can_be_fused, is_worth_it, why_one_thread
 from tux.stages.generate import Generate
 from tux.stages.repeat import Repeat
 
@@ -65,7 +65,8 @@ class MiniBatch(Stage):
     With one worker, where nothing travels, the stages of all blocks are one compiled loop
     (`tux.stages.fused`), so that blocks may be as small as a vertex. `awake` names a field of the
     enumerated type, of dtype b1. It promises that the stages do nothing to vertices where the field
-    is False. The loop leaves out blocks that have no other vertices.
+    is False. The loop leaves out blocks that have no other vertices, unless an Apply inside works
+    on the other end.
     """
 
     def __init__(
@@ -151,6 +152,10 @@ class MiniBatch(Stage):
         """Whether all blocks are one kernel, if there are several."""
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
+
+    def why_one_thread(self, program: Program) -> str:
+        """Why blocks of one kernel run on one thread, or when."""
+        return why_one_thread(program, self.inside, self.inner_role(program, ""))
 
     def _check_awake(self, program: Program, role: str) -> None:
         """ProgramError where `awake` is no field that the enumerated type has."""

@@ -127,6 +127,8 @@ def scalar(program: Program, by: object, label: str) -> Operand:
                 f"{label}: tau.{name} has several numbers, and one is needed",
                 do=f'name one of them: "{name}[i]"',
             )
+        if found.dtype.kind == "u":  # which has no negative numbers
+            sign = "-1 * " if sign else ""
         return found._replace(name=f"{sign}{found.name}")
     numbers = _numbers(program)
     if name not in numbers or index:

@@ -40,9 +40,9 @@ def schedules(
     for stage in stages:
         calls, plans = list[Call](), dict[str, Plan]()
         with stage.blamed():
-            is_fused = isinstance(stage, MiniBatch) and stage.is_fused(program, workers)
-            if is_fused:
-                plans = {"": Plan(why="blocks run one after the other")}
+            is_fused = False
+            if isinstance(stage, MiniBatch) and stage.is_fused(program, workers):
+                is_fused, plans = True, {"": Plan(why=stage.why_one_thread(program))}
             elif isinstance(stage, CallingStage):
                 calls = stage.calls(program, role)
                 plans = {} if fused else stage.plans(program, role, racing=racing)

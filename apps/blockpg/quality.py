@@ -144,4 +144,4 @@ def judged(held_out):
 
 def probability(sample, edges, tau):
     """That a sample is of the second class."""
-    return 1 / (1 + math.exp(-margin(edges, tau)))
+    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow

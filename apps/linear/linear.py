@@ -87,7 +87,7 @@ class Linear(Program):
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     epochs = 200
     monitor = MEAN_LOSS[False]
-    keeps_best = False  # the model is the optimum
+    keeps_best = False  # the optimum is asked for, not the least test loss
     input = LinearSamples(classes=("negative", "positive"))
     report = LinearReport()
     sample = Vertex(

@@ -9,6 +9,17 @@ from tux.base.errors import UsageError
 PENALTIES = {"l2": (0, 1), "l1": (1, 0), "elastic": (1, 1), "none": (0, 0)}
 """Whether a penalty has l1 and l2."""
 
+_OF_SOLVERS = {
+    "tol": ("lbfgs",),
+    "memory": ("lbfgs",),
+    "batch": ("adam", "adagrad", "rmsprop", "sgd"),
+    "step": ("adam", "adagrad", "rmsprop", "sgd"),
+    "decay": ("adam", "rmsprop", "sgd"),
+    "beta1": ("adam",),
+    "beta2": ("adam", "rmsprop"),
+}
+"""Which solvers a parameter concerns."""
+
 
 def check(program):
     """UsageError where the loss, the penalty and the solver of a linear model do not go together,
@@ -33,10 +44,10 @@ def check(program):
             do=f"--average {' or '.join(RULES)}",
         )
     for name, is_part in zip(("l1", "l2"), PENALTIES[program.penalty], strict=True):
-        given = program.parameters[name]
-        if not is_part and given != program.params[name].default:
+        if not is_part and _is_given(program, name):
             raise UsageError(
-                f"{name} {given:g} has no effect with the penalty {program.penalty}",
+                f"{name} {program.parameters[name]:g} has no effect with the penalty "
+                f"{program.penalty}",
                 do=f"--penalty {name}, --penalty elastic for both, or leave --{name} out",
             )
     if program.positive_weight != 1 and not loss.of_classes:
@@ -44,3 +55,19 @@ def check(program):
             f"positive_weight has no effect with the loss {program.loss}, which knows no classes",
             do="leave it out",
         )
+    for name, solvers in _OF_SOLVERS.items():
+        if program.solver not in solvers and _is_given(program, name):
+            raise UsageError(
+                f"{name} has no effect with the solver {program.solver}",
+                do=f"leave --{name} out, or --solver {solvers[0]}",
+            )
+    if program.loss != "huber" and _is_given(program, "width"):
+        raise UsageError(
+            f"width has no effect with the loss {program.loss}",
+            do="leave --width out, or --loss huber",
+        )
+
+
+def _is_given(program, name):
+    """Whether a parameter is not its default."""
+    return program.parameters[name] != program.params[name].default

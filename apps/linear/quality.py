@@ -31,7 +31,7 @@ def margin(edges, tau):
 
 def probability(sample, edges, tau):
     """That a sample is of the second class."""
-    return 1 / (1 + math.exp(-margin(edges, tau)))
+    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
 
 
 def response(sample, edges, tau):

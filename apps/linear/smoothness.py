@@ -5,8 +5,8 @@ samples
 
 (expected smoothness: Gower et al., "SGD: general analysis and improved rates", ICML 2019, section
 3.2, with the mean in place of the largest square). `bend` is the greatest curvature of the loss,
-lambda the largest eigenvalue of X^T C X, and `square` the mean of c |x|^2. lambda is found by the
-power method:
+lambda the largest eigenvalue of X^T C X, and `square` the mean of c |x|^2. An intercept is a column
+of ones in X; its part of v is tau.d. lambda is found by the power method:
 
     v = (1, ..., 1)
     ROUNDS times: v = X^T C X v,  lambda = |v|,  v = v / lambda
@@ -32,25 +32,28 @@ def begin(feature, tau):
     tau.norms += 1.0
 
 
-def square(sample, edges, tau):
+def square(sample, edges, tau, p):
     """A sample's c |x|^2."""
-    part = 0.0
+    part = 1.0 if p.intercept else 0.0
     for edge in edges:
         part += edge.value * edge.value
     tau.squares_of_x += sample.c * part
 
 
-def keep(tau):
+def keep(tau, p):
     """|v|, and the mean of c |x|^2."""
-    tau.norm, tau.mean_square = math.sqrt(tau.norms), tau.squares_of_x / max(tau.size, 1.0)
+    tau.d = 1.0 if p.intercept else 0.0
+    tau.norm = math.sqrt(tau.norms + tau.d)
+    tau.mean_square = tau.squares_of_x / max(tau.size, 1.0)
 
 
-def forth(sample, edges):
+def forth(sample, edges, tau):
     """C X v."""
-    along = 0.0
+    along = tau.d
     for edge in edges:
         along += edge.value * edge.feature.d
     sample.along = sample.c * along
+    tau.of_b += sample.along
 
 
 def back(feature, edges):
@@ -67,9 +70,10 @@ def turn(feature, tau):
     tau.norms += feature.d * feature.d
 
 
-def measure(tau):
+def measure(tau, p):
     """|v|, which was made of a v of length 1."""
-    tau.norm = max(math.sqrt(tau.norms), 1e-300)
+    tau.d = tau.of_b / tau.norm if p.intercept else 0.0
+    tau.norm = max(math.sqrt(tau.norms + tau.d * tau.d), 1e-300)
 
 
 def bound(tau):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES
+from tux.apps.linear.stochastic import samples_in, sizes
 
 
 def weigh(sample, tau, p):
@@ -21,6 +22,6 @@ def beginning(program):
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend
-        tau.batch = max(1.0, p.batch * tau.samples) if p.batch < 1 else p.batch
+        tau.batch = max(1.0, samples_in(sizes(p.batch), tau.samples))
 
     return begin

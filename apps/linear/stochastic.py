@@ -91,6 +91,11 @@ def sizes(batch):
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 
+def samples_in(size, samples):
+    """How many of the samples a mini-batch of such a size has, on average."""
+    return samples / size["blocks"] if "blocks" in size else min(size["vertices"], samples)
+
+
 def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit)

@@ -68,3 +68,23 @@ def test_a_stochastic_solver_comes_near(solver, l1):
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
     assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
+
+
+def test_sgd_bounds_the_curvature_along_the_intercept():
+    """Of small features, it is almost all there is."""
+    data = numbers()
+    small = data._replace(x=data.x * 0.01)
+    F = fit(small, loss="squared", solver="sgd", batch=0.1, intercept=True, l2=0.0, epochs=30)
+    said = F.history("objective")
+    start = objective(small, "squared", np.zeros(small.x.shape[1]))
+    assert said[-1] <= said[0] and said[-1] < start
+    power = float(F.tau.curvature - F.tau.mean_square / F.tau.batch) / 1.1
+    design = np.column_stack([small.x, np.ones(len(small.x))])
+    bound = np.linalg.eigvalsh(design.T @ (data.c[:, None] * design))[-1] / len(small.x)
+    assert power == pytest.approx(bound, rel=1e-3)
+
+
+@pytest.mark.parametrize(("batch", "size"), [(1e6, 1), (0.7, 1), (0.4, 1 / 2), (1.4, 0)])
+def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
+    team = fit(MADE, solver="sgd", batch=batch, epochs=1)
+    assert team.tau.batch == max(size * len(MADE.y), 1)

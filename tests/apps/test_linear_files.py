@@ -1,10 +1,13 @@
 """Linear models from the command line: what is reported, kept, predicted and refused."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tux.apps.blockpg import quality as blockpg_quality
+from tux.apps.linear import quality
 from tux.apps.linear.linear import Linear
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
@@ -59,6 +62,17 @@ def test_probabilities(files, capsys):
     assert np.allclose(found, 1 / (1 + np.exp(-np.array(margins))), atol=1e-6)
 
 
+@pytest.mark.parametrize("app", [quality, blockpg_quality])
+def test_a_probability_of_a_margin_far_from_0(app):
+    """In plain Python, too, where math.exp raises OverflowError."""
+    feature, tau = SimpleNamespace(w=1e3), SimpleNamespace(b=0.0)
+    found = [
+        app.probability(None, [SimpleNamespace(value=x, feature=feature)], tau)
+        for x in (-9.0, 0.0, 9.0)
+    ]
+    assert found == pytest.approx([0, 0.5, 1], abs=1e-200)
+
+
 def test_margins_and_exports(files, tmp_path, capsys):
     out = str(tmp_path / "run")
     argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
@@ -79,6 +93,10 @@ def test_margins_and_exports(files, tmp_path, capsys):
         ({"l1": 3.0}, "l1 3 has no effect with the penalty l2"),
         ({"penalty": "l1", "solver": "adam", "l2": 2.0}, "l2 2 has no effect with the penalty l1"),
         ({"loss": "huber", "positive_weight": 2.0}, "positive_weight has no effect"),
+        ({"solver": "adam", "tol": 1e-9}, "tol has no effect with the solver adam"),
+        ({"step": 2.0}, "step has no effect with the solver lbfgs"),
+        ({"solver": "adagrad", "decay": 0.5}, "decay has no effect with the solver adagrad"),
+        ({"width": 2.0}, "width has no effect with the loss logistic"),
     ],
 )
 def test_what_does_not_go_together(given, said):

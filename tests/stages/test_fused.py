@@ -24,8 +24,10 @@ from tux import (
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
+from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, fused, minibatch
 from tux.stages.minibatch import BatchBlocks
+from tux.stages.schedules import serial
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
 EDGES = from_arrays(
@@ -238,6 +240,28 @@ def test_a_block_that_is_left_out_is_not_visited():
 
     _, fused, _ = state(Asleep(), jit=False)
     assert not fused["column", "steps"].any() and not fused["column", "seen"].any()
+
+
+def test_an_apply_on_the_other_end_leaves_no_block_out():
+    """Rows are asleep; columns that they touch are visited, as several workers visit them."""
+
+    class Asleep(Touching):
+        row = Vertex(whole=True, awake=value("b1"), **Touching.vertices["row"].fields)
+
+        def stages(self):
+            batch, *after = super().stages()
+            return [MiniBatch(*batch.inside, vertices=1, order="fixed", awake="awake"), *after]
+
+    _, plain, _ = state(Touching(size=1), jit=False)
+    _, asleep, _ = state(Asleep(size=1), jit=False)
+    assert np.array_equal(asleep["column", "steps"], plain["column", "steps"])
+
+
+def test_what_is_said_of_threads_depends_on_the_size_of_blocks():
+    said = "blocks run one after the other"
+    for program, limit in ((Steps(), ""), (Touching(), ", if they have at most 30,000 edges")):
+        (line,) = [each for each in serial(program, Cluster()) if each.startswith("MiniBatch")]
+        assert line.endswith(f"runs on one thread: {said}{limit}")
 
 
 @pytest.mark.parametrize("name", ["w", "nothing"])
