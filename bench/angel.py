@@ -38,8 +38,8 @@ from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
 from tux.program.program import Program
 from tux.program.sources import find
+from tux.runs.figures import check
 from tux.runs.options import RunOptions
-from tux.runs.plots import check
 from tux.runs.samples import labelled
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks

@@ -36,14 +36,15 @@ FIRST = 1.0
 CONTEXT = {
     "copy_of_b": shared("f8", kept=False),
     "visited": shared("f8", kept=False),  # samples, by all workers so far
-    "elsewhere": value("f8"),  # of these, those by other workers before the epoch
+    "elsewhere": value("f8", kept=False),  # of these, those by other workers before the epoch
 }
 
 
 def begin(tau, p):
-    """The rate. For the intercept, each sample has an entry of 1 more."""
-    keep(tau)
-    curvature = tau.bend * (tau.mean_square + float(p.intercept))
+    """The rate."""
+    keep(tau, p)
+    tau.copy_of_b = tau.b
+    curvature = tau.bend * tau.mean_square
     tau.rate = (p.step or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
 
 

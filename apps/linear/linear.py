@@ -16,13 +16,13 @@ from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, probability, response
 from tux.apps.linear.samples import LinearSamples
-from tux.apps.linear.start import beginning, weigh
+from tux.apps.linear.start import beginning, centre, weigh
 from tux.apps.linear.weights import LinearReport
 from tux.program.fields import data, delta, master, metric, mirror, total, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Exchange, GlobalSync, Score
+from tux.stages import Barrier, Exchange, GlobalSync, Score
 
 SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(updates.UPDATES, stochastic), "averaging": averaging}
 
@@ -113,8 +113,9 @@ class Linear(Program):
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},
-        **{name: value("f8") for name in ("b", "l1", "l2", "bend", "size")},
-        samples=total(),
+        b=value("f8"),
+        **{name: value("f8", kept=False) for name in ("l1", "l2", "bend", "size")},
+        **{name: total() for name in ("samples", "weights", "labels")},
         **two_loops.CONTEXT,
         **stochastic.CONTEXT,
         **averaging.CONTEXT,
@@ -128,7 +129,8 @@ class Linear(Program):
 
     def setup(self):
         prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])
-        return [Exchange(None, enter=weigh), GlobalSync(beginning(self)), *prepared]
+        begin = GlobalSync(beginning(self)), Barrier(), Exchange(None, enter=centre)
+        return [Exchange(None, enter=weigh), *begin, *prepared]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])
@@ -137,8 +139,8 @@ class Linear(Program):
         return judged(self, LOSSES[self.loss], held_out=cluster.has_test)
 
     def converged(self, metrics):
-        ended = metrics.get("gradient", 1.0) <= self.tol or metrics.get("change", 1.0) <= 0
-        return self.solver == "lbfgs" and ended
+        gradient, change = (metrics.get(name, 1.0) for name in ("gradient", "change"))
+        return self.solver == "lbfgs" and (max(gradient, change) <= self.tol or change <= 0)
 
     def predict(self):
         if self.loss == "logistic":

@@ -13,8 +13,9 @@ _OF_SOLVERS = {
     "tol": ("lbfgs",),
     "memory": ("lbfgs",),
     "batch": ("adam", "adagrad", "rmsprop", "sgd"),
-    "step": ("adam", "adagrad", "rmsprop", "sgd"),
-    "decay": ("adam", "rmsprop", "sgd"),
+    "step": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),
+    "decay": ("adam", "rmsprop", "sgd", "averaging"),
+    "average": ("averaging",),
     "beta1": ("adam",),
     "beta2": ("adam", "rmsprop"),
 }

@@ -23,7 +23,7 @@ ROUNDS = 8
 ABOVE = 1.1  # the power method comes from below
 
 CONTEXT = {name: total() for name in ("squares_of_x", "norms")}
-CONTEXT |= {name: value("f8") for name in ("norm", "mean_square", "curvature")}
+CONTEXT |= {name: value("f8", kept=False) for name in ("norm", "mean_square", "curvature")}
 
 
 def begin(feature, tau):

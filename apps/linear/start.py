@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import math
+
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES
 from tux.apps.linear.stochastic import samples_in, sizes
 
 
 def weigh(sample, tau, p):
-    """Classes have weights too."""
+    """Classes have weights too; the sums of weights and labels."""
     tau.samples += 1
     sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
-    sample.m = sample.along = 0.0
+    sample.along = 0.0
+    tau.weights += sample.c
+    tau.labels += sample.c * sample.label
+
+
+def centre(sample, tau):
+    """Margins begin with the intercept."""
+    sample.m = tau.b
+
+
+def constant(loss, mean):
+    """An intercept that suits samples whose labels have this mean, where there are no weights."""
+    if loss == "logistic" and abs(mean) < 1:
+        return math.log((1 + mean) / (1 - mean))
+    return 0.0 if LOSSES[loss].of_classes else mean
 
 
 def beginning(program):
-    """What follows from the parameters."""
+    """What follows from the parameters and the labels."""
     l1, l2 = PENALTIES[program.penalty]
 
     def begin(tau, p):
+        if p.intercept and tau.weights > 0:
+            tau.b = constant(program.loss, tau.labels / tau.weights)
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend

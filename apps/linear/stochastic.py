@@ -20,10 +20,10 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
 CONTEXT = {
     **smoothness.CONTEXT,
-    "batch": value("f8"),
-    "rate": value("f8"),
-    "passes": value("f8"),
-    "moments_of_b": value("f8", moments),
+    "batch": value("f8", kept=False),
+    "rate": value("f8", kept=False),
+    "passes": value("f8", kept=False),
+    "moments_of_b": value("f8", moments, kept=False),
 }
 
 

@@ -29,15 +29,15 @@ def vectors(p):
 
 CONTEXT = {
     **SEARCHED,
-    "products": value("f8", vectors, vectors),
-    "past": value("f8", pairs),  # what the pairs and d have for the intercept, and g
-    "d": value("f8"),
-    "g": value("f8"),
-    "coefficients": value("f8", vectors),
+    "products": value("f8", vectors, vectors, kept=False),
+    "past": value("f8", pairs, kept=False),  # what the pairs and d have for the intercept, and g
+    "d": value("f8", kept=False),
+    "g": value("f8", kept=False),
+    "coefficients": value("f8", vectors, kept=False),
     "fresh": total("f8", 3, vectors),
     **{name: total() for name in ("ww", "wd", "dd", "gd")},
-    **{name: value("f8") for name in ("step", "steepest")},
-    "iteration": value("i8"),
+    **{name: value("f8", kept=False) for name in ("step", "steepest")},
+    "iteration": value("i8", kept=False),
 }
 
 

@@ -7,13 +7,21 @@ import numpy as np
 from tux.apps.blockpg.weights import SparseReport, sklearn
 from tux.apps.linear.losses import LOSSES
 
+LOWER = 1.1  # a rise by less is the noise of mini-batches
+
 
 class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
 
     def remarks(self, program, records):
-        """None."""
-        return []
+        """That the objective has been lower before."""
+        found = [record["objective"] for record in records if "objective" in record]
+        if not found or found[-1] <= LOWER * min(found):
+            return []
+        return [
+            f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}; a smaller --step "
+            "may mend it"
+        ]
 
     def history(self, program, records):
         """No path of penalties."""

@@ -24,12 +24,14 @@ SEARCHED = {
     "loss": total(),
     "slope": total(),
     "of_b": total(),
-    **{name: value("f8") for name in ("F", "F0", "slope0", "square", "cross", "length")},
-    "slope_of_b": value("f8"),
-    "low": value("f8", 3),  # step, F and F' there
-    "high": value("f8", 3),
-    "trials": value("i8"),
-    "found": value("b1"),
+    **{
+        name: value("f8", kept=False) for name in ("F", "F0", "slope0", "square", "cross", "length")
+    },
+    "slope_of_b": value("f8", kept=False),
+    "low": value("f8", 3, kept=False),  # step, F and F' there
+    "high": value("f8", 3, kept=False),
+    "trials": value("i8", kept=False),
+    "found": value("b1", kept=False),
 }
 
 

@@ -56,7 +56,7 @@ def test_epochs_by_their_formulas(rule):
         intercept=True,
     )  # fmt: skip
     team = Team(program, FEW.edges(), k=2, by=HOMES).train(2)
-    w, b = epoch(np.zeros(3), 0.0, 0.0, rule)
+    w, b = epoch(np.zeros(3), math.log(0.5), 0.0, rule)  # the odds of the classes
     w, b = epoch(w, b, 1.5, rule)  # three samples of two workers
     np.testing.assert_allclose(team.gather("feature", "w"), w, rtol=1e-9)
     assert float(team.tau.b) == pytest.approx(b, rel=1e-9)

@@ -1,5 +1,7 @@
 """Linear models beside scipy's optima: losses, penalties, solvers, one worker and several."""
 
+import math
+
 import blockpg_oracle
 import numpy as np
 import pytest
@@ -88,3 +90,31 @@ def test_sgd_bounds_the_curvature_along_the_intercept():
 def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
     team = fit(MADE, solver="sgd", batch=batch, epochs=1)
     assert team.tau.batch == max(size * len(MADE.y), 1)
+
+
+# The intercept.
+
+
+@pytest.mark.parametrize("name", ["squared", "huber"])
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_labels_far_from_zero(name, solver):
+    near, far = numbers(), numbers()
+    far = far._replace(y=far.y + 4096)  # which 32 bits hold
+    fits = [fit(d, loss=name, l2=0.5, intercept=True, solver=solver) for d in (near, far)]
+    (F, _, b), (F_far, _, b_far) = (found(team) for team in fits)
+    assert F_far == pytest.approx(F, rel=1e-3)
+    assert b_far - 4096 == pytest.approx(b, abs=0.05)
+
+
+def test_a_constant_model_starts_at_its_optimum():
+    data = MADE._replace(x=MADE.x * 0)
+    data.x[0, 0] = 1e-6
+    team = fit(data, intercept=True, epochs=1)
+    up = (data.y > 0).mean()
+    assert float(team.tau.b) == pytest.approx(math.log(up / (1 - up)), rel=1e-4)
+
+
+def test_a_feature_with_a_mean_far_from_zero():
+    data = MADE._replace(x=np.column_stack([MADE.x, MADE.x[:, 0] + 10]).astype("f4").astype("f8"))
+    said, _, _ = found(fit(data, l2=0.5, intercept=True, tol=1e-8, epochs=1000))
+    assert said <= blockpg_oracle.solve(data, 0.0, 0.5, True)[0] * (1 + 1e-5)
