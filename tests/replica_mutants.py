@@ -162,7 +162,7 @@ def dirty_for_the_first_only(original):
 
 @mutant(Table, "clear_deltas")
 def deltas_not_cleared_after_apply(original):
-    return lambda table, rows=None: None
+    return lambda table, rows=None, only=None: None
 
 
 @mutant(ApplySync, "serve")

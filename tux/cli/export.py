@@ -43,7 +43,7 @@ def _flags() -> Flags:
         "Write what another program wants of a trained model, such as pyldavis of one of topics, "
         "or draw a picture of its vectors; or draw what the workers of a run did when (gantt)."
     )
-    usage = "DIR --format NAME --out FILE [--labels FILE] [--from S] [--to S]"
+    usage = "DIR --format NAME --out FILE [flags]"
     flags = Flags("tux export", about, usage)
     flags.add_argument("dir", metavar="DIR", help="folder of a run")
     flags.add_argument(
