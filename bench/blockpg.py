@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 
 from bench.arguments import listed
+from bench.late import Late
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
-from tux.base.random import key, uniforms
 from tux.io.samples import Samples, read_samples
 from tux.program.params import param
 from tux.program.sources import find
-from tux.program.stage import Cluster, Stage
-from tux.protocol.steps import Step
+from tux.program.stage import Cluster
 from tux.runs.options import RunOptions
 from tux.runs.samples import labelled
 from tux.runs.session import run
@@ -54,29 +53,6 @@ SLACKS = (0, 1, 2, 4, 8, 16)
 NEVER = 100_000  # epochs between evaluations: only the last one is judged
 PARTS = ("compute", "wait", "apply", "send")
 write = sys.stdout.write
-
-
-class Late(Stage, Step):
-    """A stage that takes `length` seconds in one of eight blocks: a function of (seed, worker,
-    clock).
-    """
-
-    def __init__(self, length: float) -> None:
-        self.length = length
-
-    def prepare(self, worker: Any, batch: Any = None) -> Step:
-        """Draw which clocks are late."""
-        self.late, self.now = (
-            uniforms(key(worker.seed, "late", worker.rank), np.arange(100_000), 1)[:, 0] < 1 / 8,
-            0,
-        )
-        return self
-
-    def run(self, block: Any = None) -> None:
-        """Sleep, or not."""
-        if self.late[self.now]:
-            time.sleep(self.length)
-        self.now += 1
 
 
 class Straggling(BlockPG):

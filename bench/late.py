@@ -1,19 +1,46 @@
-"""The programs of bench/angel.py: apps on workers of which each is late now and then, as in
-bench/blockpg.py.
+"""Workers of which each is late now and then: the programs of bench/angel.py. Worker processes load
+this file alone, so it imports nothing beside it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
-from bench.blockpg import Late
+import numpy as np
+
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
+from tux.base.random import key, uniforms
 from tux.program.params import param
-from tux.program.stage import Cluster
+from tux.program.stage import Cluster, Stage
+from tux.protocol.steps import Step
 from tux.stages import MiniBatch
+
+
+class Late(Stage, Step):
+    """A stage that takes `length` seconds in one of eight blocks: a function of (seed, worker,
+    clock).
+    """
+
+    def __init__(self, length: float) -> None:
+        self.length = length
+
+    def prepare(self, worker: Any, batch: Any = None) -> Step:
+        """Draw which clocks are late."""
+        self.late, self.now = (
+            uniforms(key(worker.seed, "late", worker.rank), np.arange(100_000), 1)[:, 0] < 1 / 8,
+            0,
+        )
+        return self
+
+    def run(self, block: Any = None) -> None:
+        """Sleep, or not."""
+        if self.late[self.now]:
+            time.sleep(self.length)
+        self.now += 1
 
 
 def straggling(stages: Sequence[Any], length: float) -> list[Any]:

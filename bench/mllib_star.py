@@ -101,7 +101,7 @@ class Problem(NamedTuple):
     def given(self) -> dict[str, Any]:
         """The parameters of the program."""
         penalty = {"penalty": "l2", "l2": self.l2 * self.samples} if self.l2 else {}
-        return {"loss": self.loss, "penalty": "none", "batch": self.samples, **penalty}
+        return {"loss": self.loss, "penalty": "none", **penalty}
 
 
 class Found(NamedTuple):
@@ -116,7 +116,9 @@ class Found(NamedTuple):
 
 def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
     """The program, as worker processes find it."""
-    made: Linear = find(f"{Path(__file__)}:Fitting").program(goal=goal, **problem.given() | given)
+    whole = {"batch": problem.samples} if given["solver"] == "sgd" else {}
+    given = {**problem.given(), **whole, **given}
+    made: Linear = find(f"{Path(__file__)}:Fitting").program(goal=goal, **given)
     return made
 
 
