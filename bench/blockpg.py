@@ -27,17 +27,13 @@ from typing import Any
 import numpy as np
 
 from bench.arguments import listed
-from bench.late import Late
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
 from tux.io.samples import Samples, read_samples
-from tux.program.params import param
 from tux.program.sources import find
-from tux.program.stage import Cluster
 from tux.runs.options import RunOptions
 from tux.runs.samples import labelled
 from tux.runs.session import run
-from tux.stages import MiniBatch
 from tux.synthetic.clicks import clicks
 
 COMPARED = ("peers", "workers", "slack")
@@ -53,20 +49,6 @@ SLACKS = (0, 1, 2, 4, 8, 16)
 NEVER = 100_000  # epochs between evaluations: only the last one is judged
 PARTS = ("compute", "wait", "apply", "send")
 write = sys.stdout.write
-
-
-class Straggling(BlockPG):
-    """BlockPG on workers of which each is late now and then."""
-
-    length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
-
-    def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, with a wait in front of each block."""
-        late = [Late(self.length)] if cluster.workers > 1 else []
-        return [
-            MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s
-            for s in super().stages(cluster)
-        ]
 
 
 def trained(
@@ -230,7 +212,9 @@ def slack(length: float) -> None:
     """Print passes and seconds to 1e-3 by slack."""
     edges, l1 = labelled(clicks(20_000, 50_000, 40, 500).split()[0], BlockPG()), 2.0
     best = trained(BlockPG(l1=l1, tol=1e-10), edges)[-1]["objective"]
-    program = find(f"{Path(__file__)}:Straggling").program(l1=l1, tol=1e-6, length=length)
+    program = find(f"{Path(__file__).parent / 'late.py'}:Straggling").program(
+        l1=l1, tol=1e-6, length=length
+    )
     write(
         f"\nclicks of {len(edges):,} entries, l1 {l1:g}; 4 workers, 64 blocks, late by "
         f"{1e3 * length:.0f} ms with chance 1/8; to 1e-3\n"

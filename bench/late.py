@@ -1,5 +1,5 @@
-"""Workers of which each is late now and then: the programs of bench/angel.py. Worker processes load
-this file alone, so it imports nothing beside it.
+"""Workers of which each is late now and then: programs of bench/angel.py and bench/blockpg.py.
+Worker processes load this file alone, so it imports nothing beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.base.random import key, uniforms
@@ -70,3 +71,17 @@ class LateLinear(Linear):
     def stages(self) -> list[Any]:
         """The same, with waits."""
         return straggling(super().stages(), self.length)
+
+
+class Straggling(BlockPG):
+    """BlockPG on workers of which each is late now and then."""
+
+    length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
+
+    def stages(self, cluster: Cluster) -> list[Any]:
+        """The same, with a wait in front of each block."""
+        late = [Late(self.length)] if cluster.workers > 1 else []
+        return [
+            MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s
+            for s in super().stages(cluster)
+        ]

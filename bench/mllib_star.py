@@ -43,7 +43,6 @@ from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
-from tux.program.params import param
 from tux.program.sources import find
 from tux.runs.options import RunOptions
 from tux.runs.samples import labelled
@@ -73,16 +72,6 @@ Records = list[dict[str, Any]]
 def write(text: str) -> None:
     """To the terminal."""
     sys.stdout.write(text)
-
-
-class Fitting(Linear):
-    """A linear model that is trained up to a goal."""
-
-    goal: float = param(0.0, "objective at which training ends", dtype="f8")
-
-    def converged(self, metrics: dict[str, float]) -> bool:
-        """Whether it is there."""
-        return bool(super().converged(metrics) or metrics["objective"] <= self.goal)
 
 
 class Problem(NamedTuple):
@@ -118,7 +107,9 @@ def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
     """The program, as worker processes find it."""
     whole = {"batch": problem.samples} if given["solver"] == "sgd" else {}
     given = {**problem.given(), **whole, **given}
-    made: Linear = find(f"{Path(__file__)}:Fitting").program(goal=goal, **given)
+    made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:Fitting").program(
+        goal=goal, **given
+    )
     return made
 
 
