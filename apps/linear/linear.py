@@ -11,10 +11,11 @@ so its updates need no message (the co-located vectors of PS2: Zhang et al., SIG
 
 from __future__ import annotations
 
+from tux.apps.blockpg.quality import probability
 from tux.apps.linear import averaging, copies, lbfgs, stochastic, two_loops, updates
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, probability, response
+from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, response
 from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.start import beginning, centre, weigh
 from tux.apps.linear.weights import LinearReport
@@ -49,7 +50,7 @@ class Linear(Program):
     width: float = param(1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8")
     tol: float = param(
         1e-5,
-        "lbfgs ends when the gradient is shorter than this share of its greatest length",
+        "lbfgs ends when gradient and change, as reported, are smaller than this",
         low=0,
         dtype="f8",
     )

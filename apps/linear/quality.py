@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from tux.apps.blockpg.quality import margin
 from tux.apps.blockpg.ranking import BINS, area, bin_of
 from tux.program.fields import metric, total
 from tux.stages import Exchange, GlobalSync
@@ -19,19 +20,6 @@ JUDGED = {
     "judged": total(),
     "ranks": total(2, BINS),
 }
-
-
-def margin(edges, tau):
-    """x.w + b."""
-    m = tau.b
-    for edge in edges:
-        m += edge.value * edge.feature.w
-    return m
-
-
-def probability(sample, edges, tau):
-    """That a sample is of the second class."""
-    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
 
 
 def response(sample, edges, tau):
