@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
+from tux.program.fields import Field, by_entry
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.block import Block
@@ -17,7 +18,7 @@ from tux.protocol.steps import Rows, Step
 from tux.stages.apply_sync import ApplySync
 from tux.stages.bind import Udf, named, parameters
 from tux.stages.calling import CallingStage
-from tux.stages.calls import Call, on_vertex
+from tux.stages.calls import Call, on_vertex, shape_of
 from tux.stages.plan import Plan, of_vertices
 from tux.stages.row_sets import AllRows, row_set
 from tux.stages.scope import Scope, indented
@@ -48,18 +49,29 @@ class Apply(CallingStage):
 
     `gather=False`: mirrors send nothing, and what they have gathered waits for the next Apply; `f`
     sees no deltas. For a decision that concerns masters alone, when nothing is under way.
+
+    `each` names a field with dimensions: `f` is called for each of its entries along the first
+    one. It sees the fields that have as many, without this dimension, and no others. Where the
+    field is one number, it is called once for the vertex, as without `each`.
     """
 
     def __init__(
-        self, over: str, f: Udf | None = None, *, gather: bool = True, all: bool = False
+        self,
+        over: str,
+        f: Udf | None = None,
+        *,
+        gather: bool = True,
+        all: bool = False,
+        each: str = "",
     ) -> None:
         if not isinstance(over, str):
             raise ProgramError(
                 f"Apply is given {over!r} as a vertex type",
                 do='name the type first, then the function: Apply("page", f)',
             )
-        self.over, self.f, self.gather, self.all = over, f, gather, all
-        self.label = f"Apply({', '.join(part for part in (over, named(f)) if part)})"
+        self.over, self.f, self.gather, self.all, self.each = over, f, gather, all, each
+        of = f"each={each}" if each else ""
+        self.label = f"Apply({', '.join(part for part in (over, named(f), of) if part)})"
         self.gathers = over if gather else ""
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
@@ -118,14 +130,27 @@ class Apply(CallingStage):
                 f"{self.label} would lose delta {self.over}.{deltas[0]}",
                 do=f'name a UDF: Apply("{self.over}", f)',
             )
+        if self.each and self.each not in program.vertices[self.over].fields:
+            raise ProgramError(
+                f"{self.label}: {self.over} has no field {self.each}",
+                do=f"fields of {self.over}: {', '.join(program.vertices[self.over].fields)}",
+            )
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """On masters."""
         if self.f is None or self.over not in program.vertices:
             return []
         parameters(self.f, self.label)
-        shapes = on_vertex(program, (self.over, "v"), self.over)
-        return [Call(self.f, program, "Apply", shapes, dict.fromkeys((self.over, "v"), self.over))]
+        names = self.over, "v"
+        shapes = on_vertex(program, names, self.over)
+        if entries := self._entries(program):
+            shapes |= dict.fromkeys(names, shape_of(program, entries))
+        return [Call(self.f, program, "Apply", shapes, dict.fromkeys(names, self.over))]
+
+    def _entries(self, program: Program) -> dict[str, Field]:
+        """The fields that `f` sees of each entry; none where it is called for each vertex."""
+        fields = program.vertices[self.over].fields
+        return by_entry(fields, self.each, program.parameters) if self.each in fields else {}
 
     @property
     def access(self) -> str:
@@ -158,12 +183,14 @@ class Apply(CallingStage):
     def calls_of_row(self, scope: Scope, at: str) -> list[str]:
         """The lines that call `f` for the row `at`."""
         assert self.f is not None
-        row = lambda: scope.row(scope.vertices(self.over), at)  # noqa: E731
-        return scope.call(
-            self.f,
-            {self.over: row, "v": row},
-            lambda: f"{scope.ids(self.over)}[{at}], {scope.ids(self.over)}[{at}]",
-        )
+        table, of, entry = scope.vertices(self.over), at, ""
+        if self._entries(scope.worker.program):
+            table, count, entry = table.by_entry(self.each), scope.entries(table, self.each), "k"
+            of = f"{at} * {count} + k"
+        row = lambda: scope.row(table, of)  # noqa: E731
+        ids = lambda: f"{scope.ids(self.over)}[{at}]"  # noqa: E731
+        lines = scope.call(self.f, {self.over: row, "v": row}, lambda: f"{ids()}, {entry or ids()}")
+        return [f"for k in range({count}):", *indented(lines)] if entry else lines
 
 
 class LocalApply(Step):

@@ -88,6 +88,14 @@ class Scope:
         """The expression of row `index` of `table`."""
         return f"{self.prefix}{called or table.name}_row({self.table(table, called)}, {index})"
 
+    def entries(self, table: Table, field: str) -> str:
+        """The argument that says how many entries a field has along its first dimension: no
+        constant, as the kernel would be compiled anew for another number.
+        """
+        name = f"{self.prefix}{field}_entries"
+        self.arguments[name] = table.arrays[field].shape[1]
+        return name
+
     def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
         """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
         the other end is called `role`.

@@ -48,11 +48,12 @@ from tux.stages.written import written
 
 class Zip(Apply):
     """For each master of type `over`: f(v, tau, p, rng), which may read and change several fields.
-    In a MiniBatch too, all vertices of the type. `gather=True`: `f` sees the deltas, too.
+    In a MiniBatch too, all vertices of the type. `gather=True`: `f` sees the deltas, too. `each`:
+    as in an Apply, for each entry of a field.
     """
 
-    def __init__(self, over: str, f: Udf, *, gather: bool = False) -> None:
-        super().__init__(over, f, gather=gather, all=True)
+    def __init__(self, over: str, f: Udf, *, gather: bool = False, each: str = "") -> None:
+        super().__init__(over, f, gather=gather, all=True, each=each)
         self.label = self.label.replace("Apply", "Zip", 1)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:

@@ -175,6 +175,21 @@ class Reduction(Field):
         return f"{name}_total"
 
 
+def by_entry(
+    fields: Mapping[str, Field], name: str, parameters: Mapping[str, Any]
+) -> dict[str, Field]:
+    """What each entry of the field `name` along its first dimension has: the fields with as many
+    entries, without this dimension. None where the field is one number.
+    """
+    sized = {each: field.sized(parameters) for each, field in fields.items()}
+    first = sized[name].shape[:1]
+    return {
+        each: replace(field, shape=field.shape[1:])
+        for each, field in sized.items()
+        if first and first != (EDGES,) and field.shape[:1] == first
+    }
+
+
 def _returned(lengths: Any) -> list[int]:
     """What the function of a shape has returned, as lengths. ProgramError for anything else."""
     given = lengths if isinstance(lengths, tuple | list) else [lengths]

@@ -14,7 +14,7 @@ import numpy as np
 
 from tux.arrays.ragged import Lists, taken
 from tux.base.errors import out_of_memory
-from tux.program.fields import ID, PAIRED, Field
+from tux.program.fields import ID, PAIRED, Field, by_entry
 
 # where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
@@ -171,6 +171,19 @@ class Table:
                 (name, self.joint[name], self.declared[name]) for name in kept if name in self.joint
             ]
         return [(name, self.arrays[name], self.declared[name]) for name in kept]
+
+    def by_entry(self, field: str) -> Table:
+        """A table whose rows are the entries of a field along its first dimension, row by row: of
+        the fields that have as many.
+        """
+        count = self.arrays[field].shape[1]
+        ids, declared = self.ids, by_entry(self.declared, field, {})
+        arrays = {
+            f: self.arrays[f].reshape(len(self.arrays[f]) * count, *d.lengths)
+            for f, d in declared.items()
+        }
+        numbers = (lambda: np.repeat(ids(), count)) if ids else None
+        return Table(self.name, declared, arrays, ids=numbers)
 
     def clear_deltas(self, rows: Any = slice(None), only: Container[str] | None = None) -> None:
         """Set the delta fields of `rows` back to their identities; `only` some, or all."""
