@@ -48,7 +48,7 @@ SECTIONS = {
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
     "What a program tells": ("Report", "Model", "GroundTruth"),
-    "What hooks get": ("Cluster", "EdgeData", "points", "vertex_labels"),
+    "What hooks get": ("Cluster", "EdgeData", "class_names", "points", "vertex_labels"),
     "Cutting graphs": ("partition",),
     "Errors": (
         *("TuxError", "UsageError", "ProgramError", "DataError", "DiskError"),

@@ -4,10 +4,11 @@ the order in which they were given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from tux.arrays.arrow import STRING
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.program.program import Program
@@ -57,6 +58,9 @@ class Score(Stage):
 
     so that the best items of a user are found without a call for each pair (`tux predict --top`).
     `biases` names a field of one number of each end, "" for none, and `offset` a field of `tau`.
+
+    `labels` call the entries of a row of scores, whose number is the width: each is a column of its
+    own then, and the column `best` has the label of the largest.
     """
 
     def __init__(
@@ -65,12 +69,15 @@ class Score(Stage):
         over: str = "",
         *,
         width: int | str = 0,
+        labels: Sequence[str | float] = (),
         name: str = "score",
+        best: str = "class",
         factors: tuple[str, str] | None = None,
         biases: tuple[str, str] = ("", ""),
         offset: str = "",
     ) -> None:
-        self.f, self.over, self.width, self.name = f, over, width, name
+        self.f, self.over, self.width, self.name = f, over, width or len(labels), name
+        self.labels, self.best = tuple(labels), best
         self.factors, self.biases, self.offset = factors, biases, offset
         for what, pair in (("factors", factors or biases), ("biases", biases)):
             if not isinstance(pair, tuple) or [type(each) for each in pair] != [str, str]:
@@ -99,7 +106,22 @@ class Score(Stage):
             return self.over
         return next((name for name in asked if name in edge.roles), edge.roles[0])
 
-    def _columns(self, program: Program) -> int:
+    def columns(self, scores: np.ndarray) -> dict[str, np.ndarray]:
+        """Scores as they are written: columns by their names."""
+        if not self.labels:
+            return {self.name: scores}
+        each = {f"{self.name}_{label}": scores[:, k] for k, label in enumerate(self.labels)}
+        texts = any(isinstance(label, str) for label in self.labels)
+        labels = np.array(self.labels, STRING if texts else None)
+        return each | {self.best: labels[scores.argmax(axis=1)]}
+
+    def array(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The scores of such columns."""
+        if not self.labels:
+            return columns[self.name]
+        return np.column_stack([columns[f"{self.name}_{label}"] for label in self.labels])
+
+    def _width(self, program: Program) -> int:
         width = program.parameters.get(self.width) if isinstance(self.width, str) else self.width
         if not isinstance(width, int) or width < 0:
             known = (
@@ -117,7 +139,7 @@ class Score(Stage):
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ScoreStep:
         """Compile the loop."""
         edges, declared = worker.graph.held_out, worker.program.edge
-        role, width = self.enumerated(worker.program), self._columns(worker.program)
+        role, width = self.enumerated(worker.program), self._width(worker.program)
         plan = Plan("vertices")  # a UDF may change nothing but what it is asked for
         if not role:
             scores = np.empty(len(edges))

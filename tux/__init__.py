@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tux.program.input import Points as Points
     from tux.program.input import Ratings as Ratings
     from tux.program.input import Samples as Samples
+    from tux.program.input import class_names as class_names
     from tux.program.params import param as param
     from tux.program.program import Program as Program
     from tux.program.report import GroundTruth as GroundTruth
@@ -152,6 +153,7 @@ _NAMES = {
         "Points",
         "Ratings",
         "Samples",
+        "class_names",
     ),
     "tux.program.params": ("param",),
     "tux.program.program": ("Program",),

@@ -121,7 +121,7 @@ class Run:
         stop=, on_bad_row=). Raises DataError, and ProgramError for a program that predicts nothing.
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
-        return Table(found) if ids else found[self._score_name()]
+        return Table(found) if ids else self._trained().stage.array(found)
 
     def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
         """The `n` best items for each user: a table with a column of users, `rank` from 1, a column

@@ -603,13 +603,20 @@ def text_writer(
             nonlocal begun
             table = _table(columns, flat=True)
             if not begun:
-                stream.write(separator.join(table.column_names).encode() + b"\n")
+                names = [_quoted(name, separator) for name in table.column_names]
+                stream.write(separator.join(names).encode() + b"\n")
                 begun = True
             csv.write_csv(
                 table, stream, csv.WriteOptions(include_header=False, delimiter=separator)
             )
 
         yield write
+
+
+def _quoted(name: str, separator: str) -> str:
+    """The name of a column in the first line of a text file: in quotes if it has to be."""
+    plain = not any(each in name for each in (separator, '"', "\n", "\r"))
+    return name if plain else f'"{name.replace(chr(34), chr(34) * 2)}"'
 
 
 def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:

@@ -18,6 +18,7 @@ from tux.io.read import read_edges
 from tux.runs.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
 from tux.runs.sizes import COUNTED
 from tux.runs.state import state, went_on
+from tux.runs.untyped import of_classes
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -157,7 +158,7 @@ def of_parts(folder: Path) -> dict[str, str]:
         findings[entry.name] = (
             f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}{given}"
         )
-    return findings | ({"labels": " or ".join(manifest.classes)} if manifest.classes else {})
+    return findings | ({"labels": of_classes(manifest.classes)} if manifest.classes else {})
 
 
 def of_edges(edges: EdgeData) -> dict[str, str]:

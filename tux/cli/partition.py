@@ -32,6 +32,7 @@ from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
 from tux.runs.vertex_tables import read_tables, with_tables
 
 SEE = "see tux partition --help"
+KEPT = "--numeric keeps those that are numbers, --multiclass any number of classes"
 
 
 def partition(args: Namespace) -> None:
@@ -80,19 +81,17 @@ def _read(args: Namespace) -> Graph:
 def _graph(args: Namespace) -> Graph:
     """The graph, as that of labelled samples if it is one and nothing else is said of it."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
-    asked = bool(args.numeric) or any(value is not None for value in how.values())
+    kinds = {name: bool(getattr(args, name)) for name in ("numeric", "multiclass")}
+    asked = any(kinds.values()) or any(value is not None for value in how.values())
     source = input_files(args.graph)
     why, format = "", detect(source)
     if asked or not (args.one_type or args.columns):
         try:
-            if (
-                sampled := read_sampled(
-                    source, format, asked=asked, numeric=bool(args.numeric), **how
-                )
-            ) is not None:
+            if (sampled := read_sampled(source, format, asked=asked, **kinds, **how)) is not None:
                 return sampled
         except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
+                error.do = KEPT
                 raise
             why = error.what
     bipartite = True if args.bipartite else False if args.one_type else None
@@ -137,8 +136,10 @@ def _check(args: Namespace) -> None:
     """What can be known to be wrong before anything is read."""
     if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
+    if args.numeric and args.multiclass:
+        raise UsageError("--numeric and --multiclass contradict each other")
     if (args.one_type or args.columns) and (
-        args.label or args.weight or args.labels or args.numeric
+        args.label or args.weight or args.labels or args.numeric or args.multiclass
     ):
         raise UsageError(
             "samples with labels have two types of vertices, and no columns of edges",
@@ -198,7 +199,7 @@ def _told(path: str, graph: Graph, k: int) -> str:
     )
     text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     if graph.unlabelled:
-        text += f"\nlabels are left out: {graph.unlabelled}; --numeric keeps those that are numbers"
+        text += f"\nlabels are left out: {graph.unlabelled}; {KEPT}"
     if not graph.why:
         return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")

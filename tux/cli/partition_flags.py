@@ -90,6 +90,12 @@ def _graph(flags: Flags) -> None:
         help="GRAPH holds samples, and their labels are numbers, not two classes",
     )
     flags.add_argument(
+        "--multiclass",
+        action="store_true",
+        default=None,
+        help="GRAPH holds samples, and their labels are any number of classes",
+    )
+    flags.add_argument(
         "--vertices",
         metavar="TYPE=FILE",
         action="append",

@@ -31,6 +31,7 @@ NOT_IN_SHARES = {
     "weight": "--weight",
     "labels": "--labels",
     "numeric": "--numeric",
+    "multiclass": "--multiclass",
     "vertices": "--vertices",
     "json": "--json",
     "plot": "--plot",

@@ -62,7 +62,7 @@ class Manifest(Header):
     partitioner: str
     seed: int
     topology: list[str] = []  # arrays of all neighbours
-    classes: list[str] = []  # what labels of -1 and +1 stand for
+    classes: list[str] = []  # what labels of -1 and +1, or from 0 on, stand for
     has_test: bool = False
 
 

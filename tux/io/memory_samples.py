@@ -47,6 +47,7 @@ def read_memory_samples(
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
     numeric: bool = False,
+    multiclass: bool = False,
 ) -> Samples:
     """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
     scipy, an array (n, m), or a `Frame`; messages call it `what`.
@@ -65,7 +66,7 @@ def read_memory_samples(
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(what, *ends, field, dtype, 1, None, Bad.of_memory(what, on_bad_row))
     apart, places = _apart(y, labels)
-    heads = Heads(label, weight, apart is not None, require_labels, numeric)
+    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass)
     if framed:
         rows = read_frame_rows(asked, heads, x)
     else:

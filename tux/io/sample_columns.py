@@ -39,6 +39,7 @@ class Heads(NamedTuple):
     elsewhere: bool = False  # labels stand in another file
     required: bool = True  # there must be labels
     numeric: bool = False  # and they are numbers
+    multiclass: bool = False  # and there may be any number of classes
 
 
 class Words(NamedTuple):

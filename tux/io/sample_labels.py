@@ -1,4 +1,5 @@
-"""Labels of samples: two kinds, numbers or words, as -1 and +1; or any numbers, as they are.
+"""Labels of samples: two kinds, numbers or words, as -1 and +1; any kinds, as the numbers of their
+classes from 0; or any numbers, as they are.
 
 Two numbers are of one kind if they are equal ("1", "+1", "1.0"), two words if they are the same. A
 label that is empty or a number that is not finite is none.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,14 @@ from tux.io.pair_faults import number_fault
 from tux.io.places import Places
 from tux.io.text import NUMBER, Begin, short, text_blocks
 
-Classes = tuple[str, str]
+Classes = tuple[str, ...]
 Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
+MORE = (
+    "Leave two of them, or join some; or tux run linear: --loss softmax is for any number of "
+    "classes, --loss squared for numbers."
+)
+"""What may be done about more than two kinds of labels."""
 F4 = np.dtype("f4")
 LARGEST = float(np.finfo(F4).max)  # label that is a number
 
@@ -190,36 +196,80 @@ def signs(
         )
     sign = np.array([known.get(meaning(text), 0.0) for text in labels.texts], np.float32)
     if (sign == 0).any():
-        at = int(labels.first()[sign == 0].min())
-        text = labels.texts[labels.codes[at]]
-        what = f"label {short(text)} is neither {classes[0]!r} nor {classes[1]!r}"
-        kinds = ", ".join(short(each) for each in labels.texts[:SHOWN])
-        raise UnknownLabel(
-            what,
-            where=where(at),
-            do=f"Correct the file; the classes are those of training. It has {kinds}.",
-        )
+        raise _unknown(labels, sign == 0, where, f"neither {classes[0]!r} nor {classes[1]!r}")
     return sign[labels.codes], classes
+
+
+def numbered(
+    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
+) -> tuple[np.ndarray, Classes]:
+    """Labels, `merged` and all there, as the numbers of their classes from 0, (n,) float32, and the
+    classes: those given, or all kinds found, in ascending order. Raises what `signs` does.
+    """
+    if classes is None:
+        if len(labels.texts) < 2:
+            raise _of_one_kind(labels, path)
+        classes = _ascending(labels.texts)
+    known = {meaning(name.strip()): number for number, name in enumerate(classes)}
+    if len(known) < max(2, len(classes)) or None in known:
+        raise UsageError(
+            f"classes {', '.join(classes)} are not two different labels or more",
+            do="give each of them once",
+        )
+    number = np.array([known.get(meaning(text), -1) for text in labels.texts], np.float32)
+    if (number < 0).any():
+        raise _unknown(labels, number < 0, where, f"none of the classes {_some(classes)}")
+    return number[labels.codes], tuple(classes)
+
+
+def _unknown(
+    labels: SampleLabels, wrong: np.ndarray, where: Callable[[int], str], what: str
+) -> UnknownLabel:
+    """That the first of the `wrong` kinds is not among the classes."""
+    at = int(labels.first()[wrong].min())
+    return UnknownLabel(
+        f"label {short(labels.texts[labels.codes[at]])} is {what}",
+        where=where(at),
+        do=f"Correct the file; the classes are those of training. It has {_some(labels.texts)}.",
+    )
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first of them, for a message."""
+    shown = ", ".join(short(each) for each in texts[:SHOWN])
+    return f"{shown}, ..." if len(texts) > SHOWN else shown
+
+
+def _ascending(texts: Sequence[str]) -> Classes:
+    """Kinds of labels in order: by value if all are numbers, else as texts."""
+    values = {text: meaning(text) for text in texts}
+    if all(isinstance(value, float) for value in values.values()):
+        return tuple(sorted(texts, key=lambda text: values[text]))  # type: ignore[arg-type, return-value]
+    return tuple(sorted(texts))
+
+
+def _of_one_kind(labels: SampleLabels, path: str) -> NotTwo:
+    kinds = [
+        f"{short(text)} ({count:,})"
+        for text, count in zip(labels.texts, labels.counts().tolist(), strict=True)
+    ]
+    return NotTwo(
+        f"all labels of {path} are of one kind: {kinds[0]}",
+        do="To tell two kinds apart, samples of both are needed.",
+    )
 
 
 def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
     """The two kinds of labels, the smaller first."""
     if len(labels.texts) == 2:
-        one, other = labels.texts
-        values = meaning(one), meaning(other)
-        numbers = all(isinstance(value, float) for value in values)
-        swapped = values[0] > values[1] if numbers else one > other  # type: ignore[operator]
-        return (other, one) if swapped else (one, other)
+        return _ascending(labels.texts)
+    if len(labels.texts) < 2:
+        raise _of_one_kind(labels, path)
     counts = labels.counts().tolist()
     kinds = [
         f"{short(text)} ({count:,})"
         for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
     ]
     more = ", ..." if len(labels.texts) > SHOWN else ""
-    if len(labels.texts) < 2:
-        raise NotTwo(
-            f"all labels of {path} are of one kind: {kinds[0]}",
-            do="To tell two kinds apart, samples of both are needed.",
-        )
     found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
-    raise NotTwo(found, where=where(int(labels.first()[2])), do="Leave two of them, or join some.")
+    raise NotTwo(found, where=where(int(labels.first()[2])), do=MORE)

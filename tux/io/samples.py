@@ -1,5 +1,5 @@
-"""Labelled samples as edges from samples to features, with a label (one of two kinds, or a number)
-and a weight for each sample.
+"""Labelled samples as edges from samples to features, with a label (one of two kinds, one of
+several, or a number) and a weight for each sample.
 
 Three forms: "svm", text of libsvm (`tux.io.bag_lines`); "table", text with named columns
 (`tux.io.sample_tables`) or Parquet (`tux.io.sample_parquet`); and "npz", a sparse matrix of scipy
@@ -34,6 +34,7 @@ from tux.io.sample_labels import (
     line_of,
     meaning,
     number_label_fault,
+    numbered,
     numbers_of,
     plain,
     read_sample_labels,
@@ -45,6 +46,8 @@ from tux.io.sample_tables import read_text_table
 from tux.io.text import ADVICE, Bad, OnBadRow
 
 Form = Literal["svm", "table", "npz"]
+RULES = {"svm": "Begin each line with one, or give a file of labels."}
+"""What a user may do where a file of some form has no labels."""
 FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 # where a line of a libsvm file begins that is a sample
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
@@ -64,9 +67,9 @@ class Samples(NamedTuple):
     """
 
     edges: EdgeData  # from samples to features
-    label: np.ndarray  # (n,) float32, -1 or +1, or numbers; (0,) without labels
+    label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`, or numbers; or (0,)
     weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
-    classes: tuple[str, ...]  # what -1 and +1 stand for, as given in the file; () for numbers
+    classes: tuple[str, ...]  # what -1 and +1 stand for, or all classes; () for numbers
     unknown: int = 0  # entries left out, as their features are unknown
 
 
@@ -85,6 +88,7 @@ def read_samples(
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
     numeric: bool = False,
+    multiclass: bool = False,
     format: Format | None = None,
 ) -> Samples:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
@@ -104,31 +108,30 @@ def read_samples(
     says which do, such as those of training; then the file may hold one of them only. With
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
-    as they are; where they are not required, they are not looked at.
+    as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
+    more. Where such labels are not required, they are not looked at.
 
     With ids `against`, of other samples, features keep their indices (samples are always new);
     features unknown to these are new, or with `unknown` "skip" left out and counted. A bad row is
     an error, or with `on_bad_row` "skip" left out and counted: one that cannot be parsed, without a
     label, or with a number that is not finite or that the field cannot hold. Raises `DataError`
-    with file and line, also for labels of more than two kinds or of one, and `UsageError` for what
-    does not go together.
+    with file and line, for labels of too many kinds or of one too; `UsageError` for odd options.
     """
     kinds = {
         name: np.dtype(dtype)
         for name, dtype in ({"value": F4} if fields is None else fields).items()
     }
     path = input_files(path)
-    format = detect(path) if format is None else format
+    format = format or detect(path)
     chosen = form or _form(path, format)
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
     apart = None if labels is None else read_sample_labels(labels)
-    heads = Heads(label, weight, apart is not None, require_labels, numeric)
+    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass)
     rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
-    rule = "Begin each line with one, or give a file of labels." if chosen == "svm" else ""
-    rows = with_labels(rows, asked, heads, apart, Places(str(labels)), rule)
+    rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
     return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
 
 
@@ -146,7 +149,7 @@ def samples_of(
     label, meant, rows = (
         _numbers(rows, heads.required, asked.bad)
         if heads.numeric
-        else _signs(rows, classes, heads.required, asked.bad)
+        else _classes(rows, classes, heads, asked.bad)
     )
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     known = {asked.column: against[asked.column]} if against and asked.column in against else None
@@ -259,17 +262,17 @@ def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads
     return rows._replace(labels=SampleLabels.of(column), where=places.of)
 
 
-def _signs(
-    rows: Rows, classes: Classes | None, required: bool, bad: Bad
+def _classes(
+    rows: Rows, classes: Classes | None, heads: Heads, bad: Bad
 ) -> tuple[np.ndarray, Classes, Rows]:
-    """Labels as -1 and +1, (n,), or (0,) without; what these stand for; and the rows without
-    those that lack a label, which are bad.
+    """Labels as -1 and +1, or as places in the classes, (n,), or (0,) without; the classes; and the
+    rows without those that lack a label, which are bad.
     """
     none = np.empty(0, np.float32)
-    if rows.labels is None:
+    if rows.labels is None or heads.multiclass and not heads.required:
         return none, classes or CLASSES, rows
     labels = rows.labels.merged()
-    if not required and len(labels.texts) < 2:  # perhaps place holders
+    if not heads.required and len(labels.texts) < 2:  # perhaps place holders
         known = [meaning(name) for name in classes or ()]
         if not labels.texts or meaning(labels.texts[0]) not in known:
             return none, classes or CLASSES, rows
@@ -281,8 +284,9 @@ def _signs(
         rows = _without(rows, lacking, why, bad)
         labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
-    sign, classes = signs(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
-    return sign, classes, rows
+    told = numbered if heads.multiclass else signs
+    label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
+    return label, classes, rows
 
 
 def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()], Rows]:

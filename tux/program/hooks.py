@@ -23,7 +23,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "hold_out": ("program", "edges"),
         "specialise": ("program", "edges"),
     },
-    "Samples": {"numeric": ("program",)},
+    "Samples": {"numeric": ("program",), "multiclass": ("program",)},
     "Report": {
         "tables": ("program", "model"),
         "history": ("program", "records"),

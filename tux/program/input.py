@@ -4,7 +4,10 @@ named, and what is computed from the data before training.
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,23 +125,26 @@ class Bags(Input):
 @dataclass(frozen=True)
 class Samples(Input):
     """Labelled samples: edges lead from samples to their features. The first vertex type has the
-    data field `label` (-1 or +1; the number itself if `numeric` says so), and `weight` if it likes.
+    data field `label` (-1 or +1; the number itself if `numeric` says so, or that of the class from
+    0 on if `multiclass` does), and `weight` if it likes.
 
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
     program's parameter for a file of groups of features; `classes` names its two parameters for
-    the labels of the negative and the positive class. Without DATA samples of known truth are made
-    up, a tenth held out.
+    the labels of the negative and the positive class, and `every` the text parameter for those of
+    all classes, where there may be more than two (`class_names`, `written`). Without DATA samples
+    of known truth are made up, a tenth held out.
     """
 
     groups: str = ""
     classes: tuple[str, str] | None = None
+    every: str = ""
 
     def fault(self, program: type[Program]) -> str:
         """Why these are no samples."""
         first = program.vertices[program.edge.ends[0]].fields
         if _one_type(program.edge) or "label" not in first or first["label"].kind != "data":
             return f'Samples() need a data field: {program.edge.ends[0]} = Vertex(label=data("f4"))'
-        named = [name for name in (self.groups, *(self.classes or ())) if name]
+        named = [name for name in (self.groups, *(self.classes or ()), self.every) if name]
         missing = [name for name in named if name not in program.params]
         return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
 
@@ -146,11 +152,18 @@ class Samples(Input):
         """Whether labels are numbers, which `label` holds as they are, and not two classes."""
         return False
 
+    def multiclass(self, program: Program) -> bool:
+        """Whether there may be any number of classes, of which `label` holds the number from 0."""
+        return False
+
     def specialise(self, program: Program, edges: EdgeData) -> Program:
         """The same program with the names of the classes, so that the model knows them."""
-        if not self.classes or not edges.classes:
+        if self.multiclass(program):
+            named = {self.every: written(edges.classes)} if self.every else {}
+        elif self.classes and edges.classes:
+            named = dict(zip(self.classes, edges.classes, strict=True))
+        else:
             return program
-        named = dict(zip(self.classes, edges.classes, strict=True))
         return type(program)(**program.parameters | named)
 
 
@@ -173,6 +186,20 @@ class Points(Input):
         if not any(field.kind == "data" for field in program.vertices[name].fields.values()):
             return f'Points() need a data field: {name} = Vertex(x=data("f4", "dims"))'
         return ""
+
+
+def class_names(text: str) -> tuple[str, ...]:
+    """The labels of classes that a parameter names, separated by commas; one with a comma in it
+    stands in double quotes.
+    """
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+
+
+def written(classes: Sequence[str]) -> str:
+    """Labels of classes as the text of a parameter: what `class_names` reads."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(classes)
+    return line.getvalue()
 
 
 def _one_type(edge: Edge) -> bool:

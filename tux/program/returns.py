@@ -95,7 +95,7 @@ def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     return ""
 
 
-def _numeric(returned: Any, arguments: tuple[Any, ...]) -> str:
+def _truth(returned: Any, arguments: tuple[Any, ...]) -> str:
     return "" if isinstance(returned, bool | np.bool_) else described(returned)
 
 
@@ -182,7 +182,8 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
         "two of tux.arrays.edges.EdgeData, of which the second may be None",
         "return the edges to train on, and the held-out edges or None",
     ),
-    "numeric": (_numeric, "a truth value", 'e.g. return program.loss == "squared"'),
+    "numeric": (_truth, "a truth value", 'e.g. return program.loss == "squared"'),
+    "multiclass": (_truth, "a truth value", 'e.g. return program.loss == "softmax"'),
     "specialise": (
         _specialise,
         "a program of the same edge type",

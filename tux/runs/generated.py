@@ -8,7 +8,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
-from tux.runs.samples import classes_of, is_numeric, labelled
+from tux.runs.samples import classes_of, is_multiclass, is_numeric, labelled
 
 Generated = tuple[EdgeData, EdgeData | None, str]
 """Edges to train on, edges held out if any, and how good the truth itself is, in words."""
@@ -47,6 +47,9 @@ def _samples(program: Program) -> Generated:
     classes_of(program, None)  # none may be named where labels are numbers
     numbers = drawn.numbers() if is_numeric(program) else None
     samples, others = drawn.split(program.edge.ends, program.edge.columns, numbers)
+    if is_multiclass(program):
+        samples = samples._replace(label=(samples.label > 0).astype("f4"))
+        others = others and others._replace(label=(others.label > 0).astype("f4"))
     train = labelled(samples, program)
     how_good = (
         f"a logloss of {drawn.logloss():.4f}"

@@ -233,7 +233,7 @@ def _samples(data: Held, program: Program, train: EdgeData | None, reading: Read
 
     check_reading(program, reading)
     classes = classes_of(program, train)
-    with telling_classes(data.what, classes, train):
+    with telling_classes(data.what, classes, train, program):
         samples = read_samples(data, program, train.ids if train else None, reading, classes)
     return labelled(samples, program, train)
 
@@ -250,7 +250,7 @@ def read_samples(
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
-    from tux.runs.samples import is_numeric
+    from tux.runs.samples import labels_are
 
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
@@ -279,7 +279,7 @@ def read_samples(
         labels=reading.labels,
         against=known,
         classes=classes,
-        numeric=is_numeric(program),
+        **labels_are(program),
         on_bad_row=reading.on_bad_row,
         **how,
     )

@@ -38,7 +38,7 @@ from tux.runs.memory import (
     read_samples as held_samples,
 )
 from tux.runs.options import Reading
-from tux.runs.samples import NAMED, is_numeric
+from tux.runs.samples import NAMED, labels_are
 
 MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
 
@@ -164,8 +164,8 @@ def _samples(
         unknown="skip",
         on_bad_row=reading.on_bad_row,
         require_labels=False,
-        numeric=is_numeric(program),
         format=format,
+        **labels_are(program),
         **{name: getattr(reading, name) for name in NAMED},
     )
     return samples.edges, samples.unknown, samples.unknown + len(samples.edges)

@@ -226,10 +226,11 @@ def predict_rows(
     memory (`tux.runs.memory`), by a model or that in a run's folder.
 
     Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
-    scores, (n,) float64 or (n, width) float32, under the stage's name. Entries of columns that the
-    model does not know are left out; `warn` tells how many. A row of which nothing is left is there
-    all the same. Raises what reading raises, ProgramError for a program that predicts nothing, and
-    UsageError for one that predicts for pairs.
+    scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
+    (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
+    how many. A row of which nothing is left is there all the same. Raises what reading raises,
+    ProgramError for a program that predicts nothing, and UsageError for one that predicts for
+    pairs.
     """
     model = model if isinstance(model, Trained) else opened(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
@@ -270,4 +271,4 @@ def predict_rows(
     fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
     scores = ask(model, ids, replace(rows, vertex_fields=fields))
     every = np.arange(len(rows.ids[kind]))
-    return {role: _given(rows, kind, every), stage.name: scores}
+    return {role: _given(rows, kind, every), **stage.columns(scores)}

@@ -20,7 +20,7 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.read import read_edges
 from tux.io.text import OnBadRow
-from tux.program.input import Samples
+from tux.program.input import Samples, class_names, written
 from tux.program.program import Program
 from tux.program.returns import called
 
@@ -45,15 +45,15 @@ def read_labelled(
 
     check_reading(program, reading)
     classes = classes_of(program, train)
-    with telling_classes(source, classes, train):
+    with telling_classes(source, classes, train, program):
         samples = read_samples(
             source,
             program.edge.ends,
             program.edge.columns,
             against=train.ids if train is not None else None,
             classes=classes,
-            numeric=is_numeric(program),
             on_bad_row=reading.on_bad_row,
+            **labels_are(program),
             **{name: getattr(reading, name) for name in NAMED},
         )
     return labelled(samples, program, train)
@@ -62,6 +62,16 @@ def read_labelled(
 def is_numeric(program: Program) -> bool:
     """Whether labels of samples are numbers to the program, and not two classes."""
     return isinstance(program.input, Samples) and bool(called(program.input, "numeric", program))
+
+
+def is_multiclass(program: Program) -> bool:
+    """Whether labels of samples are any number of classes to the program."""
+    return isinstance(program.input, Samples) and bool(called(program.input, "multiclass", program))
+
+
+def labels_are(program: Program) -> dict[str, Any]:
+    """What labels are to the program, as `tux.io.samples.read_samples` is told it."""
+    return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
 
 def check_reading(program: Program, reading: Reading) -> None:
@@ -86,7 +96,9 @@ def classes_of(program: Program, train: EdgeData | None) -> Any:
 
 
 @contextmanager
-def telling_classes(source: Any, classes: Any, train: EdgeData | None) -> Iterator[None]:
+def telling_classes(
+    source: Any, classes: Any, train: EdgeData | None, program: Program
+) -> Iterator[None]:
     """A label that is none of the classes which the user has named is told as such."""
     from tux.io.sample_labels import UnknownLabel
 
@@ -95,29 +107,42 @@ def telling_classes(source: Any, classes: Any, train: EdgeData | None) -> Iterat
     except UnknownLabel as error:
         if train is not None or classes is None:
             raise
-        do = (
-            f"name two of the labels of {source} with --negative and --positive, or neither. "
-            f"{error.do.split('. ')[-1]}"
-        )
-        raise UsageError(
-            f"--negative {classes[0]} --positive {classes[1]}: {error.what}",
-            where=error.where,
-            do=do,
-        ) from None
+        there = error.do.split(". ")[-1]
+        if is_multiclass(program):
+            what = f"--classes {written(classes)}: {error.what}"
+            do = f"name all labels of {source} with --classes, or leave it out. {there}"
+        else:
+            what = f"--negative {classes[0]} --positive {classes[1]}: {error.what}"
+            do = (
+                f"name two of the labels of {source} with --negative and --positive, or neither. "
+                f"{there}"
+            )
+        raise UsageError(what, where=error.where, do=do) from None
 
 
-def _classes(program: Program) -> tuple[str, str] | None:
-    """The classes that the user has named, if both are."""
-    declared = program.input.classes if isinstance(program.input, Samples) else None
-    if declared is None:
-        return None
-    negative, positive = (str(program.parameters[name]) for name in declared)
-    if is_numeric(program) and (negative or positive):
+def _classes(program: Program) -> tuple[str, ...] | None:
+    """The classes that the user has named, if all are."""
+    given = program.input if isinstance(program.input, Samples) else Samples()
+    multiclass = is_multiclass(program)
+    named = class_names(str(program.parameters[given.every])) if given.every else ()
+    if given.classes is None or multiclass and not given.every:
+        return named if named and multiclass else None
+    negative, positive = (str(program.parameters[name]) for name in given.classes)
+    what = "numbers" if is_numeric(program) else "any number of classes" if multiclass else ""
+    if what and (negative or positive):
         at = 0 if negative else 1
         raise UsageError(
-            f"{declared[at]} {(negative, positive)[at]} has no effect: labels are numbers here, "
-            "not two classes",
-            do=f"leave out --{declared[at]}",
+            f"{given.classes[at]} {(negative, positive)[at]} has no effect: labels are {what} "
+            "here, not two classes",
+            do=f"leave out --{given.classes[at]}",
+        )
+    if multiclass:
+        return named or None
+    if named:
+        raise UsageError(
+            f"{given.every} {written(named)} has no effect: labels are "
+            f"{what or 'two classes'} here",
+            do=f"leave out --{given.every}",
         )
     if bool(negative) != bool(positive):
         raise UsageError(
@@ -177,6 +202,8 @@ def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
     if "weight" in program.vertices[kind].fields:
         known.setdefault("weight", np.ones(len(bare.ids[kind]), np.float32))
     means = _numbers_before if is_numeric(program) else _signs_before
+    if is_multiclass(program):
+        means = _places_before
     known["label"], classes = means(np.asarray(known["label"]), bare.classes, program, path)
     return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
 
@@ -185,12 +212,14 @@ def _signs_before(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Labels of a folder with the classes `stored` as signs, and what these stand for."""
+    from tux.io.sample_labels import MORE
+
     classes = _classes(program) or stored
-    if not stored:
+    if len(stored) != 2:
+        what = f"labels of {len(stored)} classes" if stored else "numbers as labels"
+        do = MORE if stored else f"partition the file again, without --numeric. {MORE}"
         raise DataError(
-            f"its {program.edge.ends[0]}s have numbers as labels, not two classes",
-            where=path,
-            do="partition the file again, without --numeric",
+            f"its {program.edge.ends[0]}s have {what}, not two classes", where=path, do=do
         )
     meant = [_meanings(each) for each in (stored, classes)]
     if meant[1] == meant[0][::-1]:
@@ -211,13 +240,33 @@ def _numbers_before(
     if not stored:
         return label, ()
     numbers = [value for value in _meanings(stored) if isinstance(value, float)]
-    if len(numbers) < 2:
+    if len(numbers) < len(stored):
         raise DataError(
             f"its {program.edge.ends[0]}s have the labels {' and '.join(stored)}, not numbers",
             where=path,
             do="partition a file with labels that are numbers",
         )
-    return np.where(label > 0, numbers[1], numbers[0]).astype(np.float32), ()
+    place = label > 0 if len(stored) == 2 else label
+    return np.array(numbers, np.float32)[place.astype(np.int64)], ()
+
+
+def _places_before(
+    label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The same as the numbers of classes from 0, and the classes: those named, or those `stored`,
+    or all numbers that are labels.
+    """
+    from tux.io.sample_labels import SampleLabels, numbered
+
+    if not stored:
+        labels = SampleLabels.of(label)
+    elif len(stored) == 2:
+        labels = SampleLabels((label > 0).astype(np.int32), [*stored])
+    else:
+        labels = SampleLabels(label.astype(np.int32), [*stored])
+    classes = _classes(program) or stored or None
+    with telling_classes(path, classes, None, program):
+        return numbered(labels, classes, lambda at: path, path)
 
 
 def _meanings(classes: tuple[str, ...]) -> tuple[float | str | None, ...]:

@@ -24,6 +24,7 @@ from tux.io.npz_edges import npz_shape
 from tux.io.read import read_edges
 from tux.io.text import NUMERIC
 
+FEW = 5  # classes that are named
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
 DENSE = 0.8
@@ -155,35 +156,38 @@ def joined_types(
     )
 
 
+def of_classes(classes: Sequence[str]) -> str:
+    """Classes in words: by their names if they are few; nothing if there are none."""
+    return " or ".join(classes) if len(classes) <= FEW else f"by {len(classes):,} classes"
+
+
 def read_sampled(
     path: str | os.PathLike[str],
     format: Format,
     *,
     asked: bool,
-    numeric: bool = False,
     **how: Any,
 ) -> Graph | None:
-    """A file of samples with labels of two kinds, or with `numeric` of numbers, as a graph; None if
-    it is none that is recognised, or cannot be used as such.
+    """A file of samples with labels of two kinds, or of others if `how` says so, as a graph; None
+    if it is none that is recognised, or cannot be used as such.
 
-    With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`: see
-    `tux.io.samples.read_samples`), or an error. The vertex fields are `label` (n,) float32, -1 or
-    +1 or numbers, and `weight` (n,) float32, if some are not 1.
+    With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`, `numeric`,
+    `multiclass`: see `tux.io.samples.read_samples`), or an error. The vertex fields are `label`
+    (n,) float32, -1 or +1, or places in the classes, or numbers, and `weight` (n,) float32, if some
+    are not 1.
     """
     from tux.io.samples import read_samples
 
     if not asked and format is not Format.SVM:
         return None
-    samples = read_samples(
-        path, SAMPLED, require_labels=asked, numeric=numeric, format=format, **how
-    )
+    samples = read_samples(path, SAMPLED, require_labels=asked, format=format, **how)
     if not len(samples.label):
         return None
     known = {"label": samples.label} | (
         {"weight": samples.weight} if (samples.weight != 1).any() else {}
     )
     edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
-    what = " or ".join(samples.classes) or "by numbers"
+    what = of_classes(samples.classes) or "by numbers"
     return Graph(edges, format, True, f"they are samples, labelled {what}")
 
 
