@@ -110,13 +110,17 @@ def classes(negative: str, positive: str) -> list[Any]:
     """The labels of the two classes, as whole numbers or else as numbers if both are, and else
     as text.
     """
-    names = [negative or CLASSES[0], positive or CLASSES[1]]
+    return typed([negative or CLASSES[0], positive or CLASSES[1]])
+
+
+def typed(names: Sequence[str]) -> list[Any]:
+    """Labels as whole numbers or else as numbers if all are, and else as text."""
     for kind in (int, float):
         try:
             return [kind(name) for name in names]
         except ValueError:
             continue
-    return names
+    return [*names]
 
 
 def _intercept(model: Model) -> float:

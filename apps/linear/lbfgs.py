@@ -21,6 +21,8 @@ search is a pass over samples, not over entries (`tux.apps.linear.wolfe`).
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from tux.apps.linear.two_loops import direct
 from tux.apps.linear.wolfe import begin_search, found, search, start_search
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
@@ -107,22 +109,28 @@ def move(feature, tau):
     feature.w += tau.step * feature.d
 
 
+NARROW = SimpleNamespace(curve=curve, gather=gather, project=project, trials=trials)
+"""The functions of samples with one margin."""
+
+
 def prepared(program, loss):
     """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
-    units = Exchange(curve, split=True), Zip("feature", scale, gather=True)
-    return [*units, Exchange(None, enter=trials(loss.f)), GlobalSync(start_search)]
+    of = loss.wide or NARROW
+    units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")
+    return [*units, Exchange(None, enter=of.trials(loss.f)), GlobalSync(start_search)]
 
 
 def epoch(program, loss):
     """The stages of an iteration."""
+    of = loss.wide or NARROW
     return [
         Barrier(),
-        Exchange(gather, split=True),
-        Zip("feature", differentiate, gather=True),
+        Exchange(of.gather, split=True),
+        Zip("feature", differentiate, gather=True, each="w"),
         GlobalSync(direct),
-        Zip("feature", combine),
-        Exchange(project),
+        Zip("feature", combine, each="w"),
+        Exchange(of.project),
         GlobalSync(begin_search),
-        Repeat(Exchange(None, enter=trials(loss.f)), GlobalSync(search), until=found),
-        Zip("feature", move),
+        Repeat(Exchange(None, enter=of.trials(loss.f)), GlobalSync(search), until=found),
+        Zip("feature", move, each="w"),
     ]

@@ -12,20 +12,24 @@ so its updates need no message (the co-located vectors of PS2: Zhang et al., SIG
 from __future__ import annotations
 
 from tux.apps.blockpg.quality import probability
-from tux.apps.linear import averaging, copies, lbfgs, stochastic, two_loops, updates
+from tux.apps.blockpg.weights import typed
+from tux.apps.linear import averaging, copies, lbfgs, start, stochastic, two_loops, widths
+from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, MEAN_LOSS, judged, response
+from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, judged, response
 from tux.apps.linear.samples import LinearSamples
-from tux.apps.linear.start import beginning, centre, weigh
+from tux.apps.linear.start import beginning
+from tux.apps.linear.updates import UPDATES
 from tux.apps.linear.weights import LinearReport
-from tux.program.fields import data, delta, master, metric, mirror, total, value
+from tux.program.fields import data, metric, mirror, total, value
+from tux.program.input import class_names
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Barrier, Exchange, GlobalSync, Score
 
-SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(updates.UPDATES, stochastic), "averaging": averaging}
+SOLVERS = {"lbfgs": lbfgs, **dict.fromkeys(UPDATES, stochastic), "averaging": averaging}
 
 
 class Linear(Program):
@@ -89,34 +93,19 @@ class Linear(Program):
     epochs = 200
     monitor = MEAN_LOSS[False]
     keeps_best = False  # the optimum is asked for, not the least test loss
-    input = LinearSamples(classes=("negative", "positive"))
+    classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
+    input = LinearSamples(classes=("negative", "positive"), every="classes")
     report = LinearReport()
     sample = Vertex(
-        whole=True,
-        label=data("f4"),
-        weight=data("f4"),
-        c=mirror("f8"),
-        m=mirror("f8"),
-        along=mirror("f8"),
-        r=mirror("f8"),
+        whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE
     )
-    feature = Vertex(
-        w=value("f8"),
-        gathered=delta("f8"),
-        d=value("f8", kept=False),
-        g=master("f8", kept=False),
-        unit=master("f8", kept=False),
-        past=master("f4", two_loops.pairs, kept=False),
-        moments=master("f8", updates.moments, kept=False),
-        share=master("f8", kept=False),
-        **copies.FEATURE,
-    )
+    feature = Vertex(**widths.FEATURE, **two_loops.FEATURE, **stochastic.FEATURE, **copies.FEATURE)
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "gradient", "change")},
-        b=value("f8"),
         **{name: value("f8", kept=False) for name in ("l1", "l2", "bend", "size")},
-        **{name: total() for name in ("samples", "weights", "labels")},
+        **{name: total() for name in ("samples", "weights")},
+        **widths.CONTEXT,
         **two_loops.CONTEXT,
         **stochastic.CONTEXT,
         **averaging.CONTEXT,
@@ -126,12 +115,13 @@ class Linear(Program):
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         check(self)
-        self.monitor = MEAN_LOSS[self.loss == "logistic"]
+        self.monitor = MEAN_LOSS[self.loss in LIKELIHOODS]
 
     def setup(self):
         prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])
-        begin = GlobalSync(beginning(self)), Barrier(), Exchange(None, enter=centre)
-        return [Exchange(None, enter=weigh), *begin, *prepared]
+        of = LOSSES[self.loss].wide or start
+        begin = GlobalSync(beginning(self)), Barrier(), Exchange(None, enter=of.centre)
+        return [Exchange(None, enter=of.weigh), *begin, *prepared]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])
@@ -146,5 +136,8 @@ class Linear(Program):
     def predict(self):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
+        if self.loss == "softmax":
+            labels = typed(class_names(self.classes))
+            return Score(probabilities, "sample", labels=labels, name="probability")
         name = "margin" if LOSSES[self.loss].of_classes else "prediction"
         return Score(response, over="sample", name=name)

@@ -7,14 +7,18 @@
     huber           (m - y)^2 / 2 where |m - y| <= width, else width (|m - y| - width / 2)
 
 All are convex. y is -1 or +1 in the first three, and any number in the last two. At the kink of the
-hinge the slope is 0.
+hinge the slope is 0. The loss softmax, of a margin for each class, is told in
+`tux.apps.linear.softmax`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from tux.apps.linear import softmax
 
 
 def logistic(y, m, width):
@@ -60,14 +64,17 @@ def huber(y, m, width):
 
 class Loss(NamedTuple):
     """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
-    `of_classes`: labels are -1 and +1, and not any numbers. `bend`: its curvature at m = 0.
+    `of_classes`: labels are classes, and not any numbers. `bend`: its curvature at m = 0.
+    `wide`: a module with the functions of samples that have a margin for each class, of which
+    labels are the numbers; then ``f(m, y)`` turns margins m into slopes, and returns the loss.
     """
 
-    f: Callable[[float, float, float], tuple[float, float]]
+    f: Callable[..., Any]
     smooth: bool = True
     of_classes: bool = True
     bend: float = 1.0
     slope_alone: Callable[[float, float, float], float] | None = None
+    wide: ModuleType | None = None
 
     @property
     def slope(self) -> Callable[[float, float, float], float]:
@@ -86,4 +93,5 @@ LOSSES = {
     "squared_hinge": Loss(squared_hinge, bend=2.0),
     "squared": Loss(squared, of_classes=False),
     "huber": Loss(huber, of_classes=False),
+    "softmax": Loss(softmax.slopes, bend=0.25, wide=softmax),
 }

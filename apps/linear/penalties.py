@@ -37,6 +37,12 @@ def check(program):
             f"lbfgs needs a smooth penalty, and {program.penalty} is none",
             do="tux run blockpg --l1 X for the logistic loss, or --solver adagrad",
         )
+    if loss.wide and program.solver in ("sgd", "averaging"):
+        raise UsageError(
+            f"{program.solver} is for losses of one margin, and {program.loss} has one for each "
+            "class",
+            do="--solver lbfgs, or adam, adagrad or rmsprop",
+        )
     if program.average not in RULES:
         diverges = "the sum of the workers' models diverges, as each has gone the whole way alone"
         unknown = f"there is no average {program.average!r}"
@@ -51,9 +57,10 @@ def check(program):
                 f"{program.penalty}",
                 do=f"--penalty {name}, --penalty elastic for both, or leave --{name} out",
             )
-    if program.positive_weight != 1 and not loss.of_classes:
+    if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
+        knows = "no second class" if loss.wide else "no classes"
         raise UsageError(
-            f"positive_weight has no effect with the loss {program.loss}, which knows no classes",
+            f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
             do="leave it out",
         )
     for name, solvers in _OF_SOLVERS.items():

@@ -8,11 +8,13 @@ import math
 
 from tux.apps.blockpg.quality import margin
 from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.apps.linear import class_quality
 from tux.program.fields import metric, total
 from tux.stages import Exchange, GlobalSync
 
 MEAN_LOSS = {True: "test_logloss", False: "test_loss"}
 """What the mean loss of held-out samples is called, if it is logistic, and else."""
+LIKELIHOODS = ("logistic", "softmax")
 _OF_CLASSES = ("test_accuracy", "test_auc")
 JUDGED = {
     **{name: metric() for name in ("test_loss", "test_logloss", "test_rmse", *_OF_CLASSES)},
@@ -77,7 +79,7 @@ def reporting(name, *, of_classes):
     def report(tau):
         if tau.tested == 0:
             return
-        setattr(tau, MEAN_LOSS[name == "logistic"], tau.judged / tau.tested)
+        setattr(tau, MEAN_LOSS[name in LIKELIHOODS], tau.judged / tau.tested)
         if not of_classes:
             tau.test_rmse = math.sqrt(tau.squares / tau.tested)
             return
@@ -92,9 +94,15 @@ def judged(program, loss, *, held_out):
     """
     stages = []
     if program.solver != "lbfgs":
-        stages += [Exchange(losing(loss.f), over="sample"), GlobalSync(valued, aggregate=penalised)]
+        lose, penalty = (
+            (class_quality.lose, class_quality.penalised)
+            if loss.wide
+            else (losing(loss.f), penalised)
+        )
+        stages += [Exchange(lose, over="sample"), GlobalSync(valued, aggregate=penalty)]
     if held_out:
-        judge = judging(loss.f, of_classes=loss.of_classes)
+        narrow = judging(loss.f, of_classes=loss.of_classes)
+        judge = class_quality.judge if loss.wide else narrow
         report = reporting(program.loss, of_classes=loss.of_classes)
         stages += [Exchange(judge, over="sample", held_out=True), GlobalSync(report)]
     return stages

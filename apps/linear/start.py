@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tux.apps.linear import softmax
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES
 from tux.apps.linear.stochastic import samples_in, sizes
+from tux.apps.linear.widths import put
 
 
 def weigh(sample, tau, p):
@@ -23,8 +25,13 @@ def centre(sample, tau):
     sample.m = tau.b
 
 
-def constant(loss, mean):
-    """An intercept that suits samples whose labels have this mean, where there are no weights."""
+def constant(loss, labels, weights):
+    """An intercept that suits samples of these sums of labels and weights, where there are no
+    weights of features.
+    """
+    if LOSSES[loss].wide:
+        return softmax.constants(labels)
+    mean = labels / weights
     if loss == "logistic" and abs(mean) < 1:
         return math.log((1 + mean) / (1 - mean))
     return 0.0 if LOSSES[loss].of_classes else mean
@@ -36,7 +43,7 @@ def beginning(program):
 
     def begin(tau, p):
         if p.intercept and tau.weights > 0:
-            tau.b = constant(program.loss, tau.labels / tau.weights)
+            put(tau, b=constant(program.loss, tau.labels, tau.weights))
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend

@@ -11,19 +11,24 @@ same in each epoch, and Adam's t counts these.
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from tux.apps.linear import smoothness
 from tux.apps.linear.smoothness import bounded
 from tux.apps.linear.updates import STEPS, UPDATES, moments
-from tux.program.fields import value
+from tux.apps.linear.widths import put, wide
+from tux.program.fields import master, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
+FEATURE: dict[str, Any] = {"moments": master("f8", wide, moments, kept=False)}
 CONTEXT = {
     **smoothness.CONTEXT,
     "batch": value("f8", kept=False),
     "rate": value("f8", kept=False),
     "passes": value("f8", kept=False),
-    "moments_of_b": value("f8", moments, kept=False),
+    "moments_of_b": value("f8", wide, moments, kept=False),
 }
 
 
@@ -66,10 +71,17 @@ def differentiating(slope, *, intercept):
 def shifting(update):
     """The step of the intercept, which is not penalised, as that of a feature."""
 
-    def shift(tau, p):
-        row = SimpleNamespace(w=tau.b, gathered=tau.of_b, moments=tau.moments_of_b, share=0.0)
+    def step(b, of_b, moments, tau, p):
+        row = SimpleNamespace(w=b, gathered=of_b, moments=moments, share=0.0)
         update(row, tau, p)
-        tau.b = row.w
+        return row.w
+
+    def shift(tau, p):
+        parts = tau.b, tau.of_b, tau.moments_of_b
+        if np.ndim(tau.b):
+            put(tau, b=np.array([step(*part, tau, p) for part in zip(*parts, strict=True)]))
+        else:
+            put(tau, b=step(*parts, tau, p))
 
     return shift
 
@@ -98,17 +110,22 @@ def samples_in(size, samples):
 
 def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
-    touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit)
-    visits = MiniBatch(*touches, **sizes(program.batch)), Zip("feature", divide)
+    touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit, each="w")
+    visits = MiniBatch(*touches, **sizes(program.batch)), Zip("feature", divide, each="w")
     return [*visits, *(bounded() if program.solver == "sgd" else [])]
 
 
 def epoch(program, loss):
     """The stages of an epoch."""
     update, intercept = UPDATES[program.solver], program.intercept
+    slopes = (
+        loss.wide.differentiating(loss.f, intercept=intercept)
+        if loss.wide
+        else differentiating(loss.slope, intercept=intercept)
+    )
     steps = [
-        Exchange(differentiating(loss.slope, intercept=intercept), over="sample"),
-        Apply("feature", update),
+        Exchange(slopes, over="sample"),
+        Apply("feature", update, each="w"),
         *([GlobalSync(shifting(update))] if intercept else []),
     ]
     # adagrad's steps fall by themselves

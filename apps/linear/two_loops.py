@@ -4,10 +4,13 @@ the inner products of these vectors alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from tux.apps.linear.widths import put, wide
 from tux.apps.linear.wolfe import SEARCHED
-from tux.program.fields import total, value
+from tux.program.fields import master, total, value
 
 SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
 
@@ -27,12 +30,13 @@ def vectors(p):
     return pairs(p) + is_chosen(p)
 
 
+FEATURE: dict[str, Any] = {"past": master("f4", wide, pairs, kept=False)}
 CONTEXT = {
     **SEARCHED,
     "products": value("f8", vectors, vectors, kept=False),
-    "past": value("f8", pairs, kept=False),  # what the pairs and d have for the intercept, and g
-    "d": value("f8", kept=False),
-    "g": value("f8", kept=False),
+    "past": value("f8", pairs, wide, kept=False),  # what pairs and d have for the intercept, and g
+    "d": value("f8", wide, kept=False),
+    "g": value("f8", wide, kept=False),
     "coefficients": value("f8", vectors, kept=False),
     "fresh": total("f8", 3, vectors),
     **{name: total() for name in ("ww", "wd", "dd", "gd")},
@@ -44,17 +48,19 @@ CONTEXT = {
 def direct(tau, p):
     """The coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made, products = p.memory, tau.iteration, tau.products
-    at, last = (made - 1) % n, tau.g
-    tau.g = tau.slope_of_b if p.intercept else 0.0
-    tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
-    mine = np.append(tau.past, tau.g)
-    fresh = tau.fresh + np.outer((tau.past[at], tau.past[n + at], tau.g), mine)
+    at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.intercept))
+    tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
+    put(tau, g=g)
+    mine = np.concatenate([tau.past, g[None]])
+    of_classes = mine.reshape(len(mine), -1)
+    fresh = tau.fresh + of_classes[[at, n + at, -1]] @ of_classes.T
     for row, new in zip((at, n + at), fresh[:2], strict=True):
         products[row, : 2 * n] = products[: 2 * n, row] = new[: 2 * n]
     products[-1] = products[:, -1] = fresh[2]
     newest_first = [(at - back) % n for back in range(min(made, n))]
     tau.coefficients[:] = two_loops(products, newest_first)
-    tau.d, tau.iteration = float(mine @ tau.coefficients), made + 1
+    put(tau, d=tau.coefficients @ mine)
+    tau.iteration = made + 1
     tau.steepest = max(tau.steepest, products[-1, -1])
     tau.gradient = np.sqrt(products[-1, -1] / tau.steepest) if tau.steepest > 0 else 0.0
 

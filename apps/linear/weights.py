@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.blockpg.weights import SparseReport, sklearn
+from tux.apps.blockpg.weights import TOP, SparseReport, sklearn, typed, weights
 from tux.apps.linear.losses import LOSSES
+from tux.program.input import class_names
 
 LOWER = 1.1  # a rise by less is the noise of mini-batches
 
 
 class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
+
+    def tables(self, program, model):
+        """As `SparseReport`; of several classes, the largest weights of all."""
+        if not LOSSES[program.loss].wide:
+            return super().tables(program, model)
+        w, of = model.fields["feature"]["w"], class_names(program.classes)
+        top = np.argsort(-np.abs(w), axis=None, kind="stable")[:TOP]
+        places = zip(*np.unravel_index(top, w.shape), strict=True)
+        rows = [(model.ids["feature"][j], of[k], w[j, k]) for j, k in places]
+        if program.intercept:
+            b = model.fields["tau"]["b"][0]
+            rows = [("(intercept)", of[k], b[k]) for k in range(len(of))] + rows
+        return {
+            "weights": {
+                "feature": [str(feature) for feature, _, _ in rows],
+                "class": [label for _, label, _ in rows],
+                "weight": [f"{weight:.6g}" for _, _, weight in rows],
+            }
+        }
 
     def remarks(self, program, records):
         """That the objective has been lower before."""
@@ -29,13 +49,40 @@ class LinearReport(SparseReport):
 
     def exports(self):
         """Those of `SparseReport`; where labels are numbers, as scikit-learn's Ridge has them."""
-        return super().exports() | {"sklearn": estimator}
+        return {"weights": table, "sklearn": estimator}
+
+
+def table(program, model) -> dict[str, np.ndarray]:
+    """As `tux.apps.blockpg.weights.weights`; of several classes, `weight` (k, classes) of the
+    features that have one which is not 0, by the largest of each, `intercept` (classes,), and
+    `classes` (classes,).
+    """
+    if not LOSSES[program.loss].wide:
+        return weights(program, model)
+    w = model.fields["feature"]["w"]
+    largest = np.abs(w).max(axis=1)
+    order = np.argsort(-largest, kind="stable")[: np.count_nonzero(largest)]
+    return {
+        "feature": model.ids["feature"][order],
+        "weight": w[order],
+        "intercept": model.fields["tau"]["b"][0],
+        "classes": np.array(typed(class_names(program.classes))),
+    }
 
 
 def estimator(program, model) -> dict[str, np.ndarray]:
-    """As `tux.apps.blockpg.weights.sklearn`; where labels are numbers, there are no classes, and
-    `coef_` is (n,) and `intercept_` one number.
+    """As `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is (classes, n) and
+    `intercept_` (classes,). Where labels are numbers, there are no classes, and `coef_` is (n,) and
+    `intercept_` one number.
     """
+    if LOSSES[program.loss].wide:
+        order = np.argsort(model.ids["feature"], kind="stable")
+        return {
+            "coef_": model.fields["feature"]["w"][order].T,
+            "intercept_": model.fields["tau"]["b"][0],
+            "classes_": np.array(typed(class_names(program.classes))),
+            "features": model.ids["feature"][order],
+        }
     arrays = sklearn(program, model)
     if LOSSES[program.loss].of_classes:
         return arrays

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from tux.apps.linear.widths import put, wide
 from tux.program.fields import total, value
 
 DESCENT, FLAT = 1e-4, 0.2
@@ -23,11 +26,11 @@ MOST = 40  # trials
 SEARCHED = {
     "loss": total(),
     "slope": total(),
-    "of_b": total(),
+    "of_b": total(wide),
     **{
         name: value("f8", kept=False) for name in ("F", "F0", "slope0", "square", "cross", "length")
     },
-    "slope_of_b": value("f8", kept=False),
+    "slope_of_b": value("f8", wide, kept=False),
     "low": value("f8", 3, kept=False),  # step, F and F' there
     "high": value("f8", 3, kept=False),
     "trials": value("i8", kept=False),
@@ -37,13 +40,14 @@ SEARCHED = {
 
 def start_search(tau):
     """F and the slope along the intercept before the first step."""
-    tau.F, tau.slope_of_b = tau.loss, tau.of_b
+    tau.F = tau.loss
+    put(tau, slope_of_b=tau.of_b)
 
 
 def begin_search(tau):
     """F at the step 0, and the first trial."""
     tau.square, tau.cross, tau.length = tau.ww, tau.wd, tau.dd
-    tau.F0, tau.slope0 = tau.F, tau.gd + tau.g * tau.d
+    tau.F0, tau.slope0 = tau.F, tau.gd + float(np.sum(tau.g * tau.d))
     tau.low[:] = 0, tau.F0, tau.slope0
     tau.high[:] = math.inf, 0, 0
     tau.step, tau.trials = 1.0, 0
@@ -62,7 +66,7 @@ def search(tau):
     if tau.found:
         tau.change = (tau.F0 - F) / max(abs(tau.F0), 1e-300)
         tau.F = tau.objective = F
-        tau.b, tau.slope_of_b = tau.b + t * tau.d, tau.of_b
+        put(tau, b=tau.b + t * tau.d, slope_of_b=tau.of_b)
         return
     if falls and slope <= 0:
         tau.low[:] = t, F, slope

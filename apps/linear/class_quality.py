@@ -1,0 +1,48 @@
+"""How good a model with a margin for each class is: the functions of `tux.apps.linear.quality` for
+the loss softmax; and the probabilities that it predicts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.blockpg.ranking import bin_of
+from tux.apps.linear.softmax import margins, shares, slopes
+
+
+def lose(sample, edges, tau):
+    """Add up the losses of samples in training."""
+    margins(sample.m, edges, tau)
+    tau.judged += sample.c * slopes(sample.m, int(sample.label))
+
+
+def penalised(feature, tau):
+    """A feature's part of the penalties."""
+    for k in range(len(feature.w)):
+        tau.abs_sum += abs(feature.w[k])
+        tau.square_sum += feature.w[k] * feature.w[k]
+
+
+def judge(sample, edges, tau):
+    """Judge the model by a held-out sample: its loss, and whether its class is found; of two
+    classes, its place among all margins.
+    """
+    margins(sample.m, edges, tau)
+    y, best = int(sample.label), 0
+    for k in range(1, len(sample.m)):
+        if sample.m[k] > sample.m[best]:
+            best = k
+    tau.right += best == y
+    if len(sample.m) == 2:
+        tau.ranks[y, bin_of(sample.m[1] - sample.m[0])] += 1
+    tau.judged += slopes(sample.m, y)
+    tau.tested += 1
+
+
+def probabilities(sample, edges, tau, out):
+    """Those of the classes."""
+    m = np.zeros(len(out))
+    margins(m, edges, tau)
+    shares(m)
+    for k in range(len(out)):
+        out[k] = m[k]

@@ -1,0 +1,34 @@
+"""How many numbers a weight is: one, or with the loss softmax one for each class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tux.program.fields import delta, master, mirror, total, value
+from tux.program.input import class_names
+
+
+def wide(p):
+    """The lengths of what a weight, a margin or the intercept is: one number, or classes."""
+    return (len(class_names(p.classes)),) if p.loss == "softmax" else ()
+
+
+SAMPLE: dict[str, Any] = {name: mirror("f8", wide) for name in ("m", "along", "r")}
+FEATURE: dict[str, Any] = {
+    "w": value("f8", wide),
+    "gathered": delta("f8", wide),
+    "d": value("f8", wide, kept=False),
+    **{name: master("f8", wide, kept=False) for name in ("g", "unit", "share")},
+}
+CONTEXT: dict[str, Any] = {"b": value("f8", wide), "labels": total(wide)}
+
+
+def put(tau, **fields):
+    """Set fields of tau that are one number or one for each class."""
+    for name, given in fields.items():
+        if np.ndim(given):
+            getattr(tau, name)[:] = given
+        else:
+            setattr(tau, name, given)
