@@ -27,7 +27,7 @@ SECTIONS = {
     ),
     "Estimators, which need scikit-learn": (
         *("MatrixFactorization", "LatentDirichletAllocation"),
-        *("SparseLogisticRegression", "DeepWalkEmbedding"),
+        *("LogisticRegression", "SparseLogisticRegression", "DeepWalkEmbedding"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": (

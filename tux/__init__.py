@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tux.base.random import uniform as uniform
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
     from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
+    from tux.estimators import LogisticRegression as LogisticRegression
     from tux.estimators import MatrixFactorization as MatrixFactorization
     from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
     from tux.program.fields import argmax as argmax
@@ -197,6 +198,7 @@ _ESTIMATORS = {
     "tux.estimators": (
         "DeepWalkEmbedding",
         "LatentDirichletAllocation",
+        "LogisticRegression",
         "MatrixFactorization",
         "SparseLogisticRegression",
     ),

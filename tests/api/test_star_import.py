@@ -9,6 +9,7 @@ ESTIMATORS = {
     "DeepWalkEmbedding",
     "LatentDirichletAllocation",
     "MatrixFactorization",
+    "LogisticRegression",
     "SparseLogisticRegression",
 }
 

@@ -159,7 +159,10 @@ def test_lbfgs_on_several_workers(k, slack):
     assert team.gather("feature", "w") == pytest.approx(one.gather("feature", "w"), abs=1e-7)
 
 
-@pytest.mark.parametrize("solver", ["adam", "adagrad", "rmsprop"])
+SLOW = [pytest.param(solver, marks=pytest.mark.slow) for solver in ("adagrad", "rmsprop")]
+
+
+@pytest.mark.parametrize("solver", ["adam", *SLOW])
 def test_a_stochastic_solver_comes_near(solver):
     data = drawn(3)
     step = {"step": 1.0} if solver == "adagrad" else {}
@@ -169,6 +172,7 @@ def test_a_stochastic_solver_comes_near(solver):
     assert said <= least(data, 0.5, intercept=True)[1] * 1.001
 
 
+@pytest.mark.slow
 def test_a_penalty_on_sums():
     data = drawn(3)
     how = {"solver": "adagrad", "penalty": "elastic", "l1": 1.0, "batch": 0.1, "tol": 1e-5}

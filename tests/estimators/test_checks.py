@@ -12,6 +12,7 @@ from tux.base.errors import UsageError
 from tux.estimators import (
     DeepWalkEmbedding,
     LatentDirichletAllocation,
+    LogisticRegression,
     MatrixFactorization,
     SparseLogisticRegression,
     conventions,
@@ -20,6 +21,7 @@ from tux.estimators import (
 PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
 
 OF_MATRICES = [
+    LogisticRegression(tol=1e-11, random_state=0),
     SparseLogisticRegression(random_state=0),
     LatentDirichletAllocation(n_components=3, max_iter=5, random_state=0),
 ]

@@ -7,4 +7,5 @@ They are names of `tux` too: ``tux.MatrixFactorization``. They need scikit-learn
 from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
 from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
 from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression
+from tux.estimators.logistic import LogisticRegression as LogisticRegression
 from tux.estimators.topics import LatentDirichletAllocation as LatentDirichletAllocation

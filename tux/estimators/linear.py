@@ -1,11 +1,13 @@
-"""Sparse logistic regression as a classifier: `tux.apps.blockpg` on the rows of a matrix."""
+"""Linear classifiers of the rows of a matrix; one of them is sparse logistic regression, by
+`tux.apps.blockpg`.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +34,97 @@ REALS = (np.float64, np.float32)
 PIECE = 1 << 17  # numbers of a dense matrix that are looked at together
 
 
-class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """What classifiers with a weight for each feature have: the checks of samples, and predictions
+    by `coef_`, `intercept_` and `classes_`. A parameter is `class_weight`.
+    """
+
+    class_weight: Any
+    coef_: Any
+    intercept_: np.ndarray
+    classes_: np.ndarray
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Samples, their classes and weights, fit for training; sets `classes_`. ValueError unless
+        samples of two classes have a weight.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS)
+        check_classification_targets(y)
+        weight = self._weights(X, y, sample_weight)
+        self.classes_ = np.unique(y)
+        there = np.unique(y[weight > 0])
+        if len(there) < 2:
+            raise ValueError(
+                "samples of at least 2 classes are needed, but those with a weight have only one "
+                f"class: {there[0]}"
+            )
+        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data if sparse.issparse(X) else X
+        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
+            raise ValueError("X has values that are infinity in 32 bits; scale it")
+        return X, y, weight
+
+    def _weights(self, X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+        """The weight of each sample, (n,)."""
+        weight = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weight < 0).any():
+            raise ValueError("Negative values in sample_weight")
+        if not weight.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return np.asarray(weight * compute_sample_weight(self.class_weight, y))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The margins of samples: (n,) for two classes, else (n, classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False)
+        margins = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return np.asarray(margins[:, 0] if len(self.classes_) == 2 else margins)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each sample, (n,)."""
+        margins = self.decision_function(X)
+        best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, (n, classes), in the order of `classes_`."""
+        margins = self.decision_function(X)
+        if margins.ndim == 1:
+            return np.column_stack([expit(-margins), expit(margins)])
+        return np.asarray(softmax(self._logs(margins), axis=1))
+
+    def _logs(self, margins: np.ndarray) -> np.ndarray:
+        """Logarithms of probabilities of more than two classes, (n, classes), but for a term of
+        each sample.
+        """
+        return margins
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of `predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def sparsify(self) -> Self:
+        """Hold `coef_` as a sparse matrix, which is smaller where most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Hold `coef_` as an array again."""
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SparseLogisticRegression(LinearClassifier):
     """Logistic regression with an L1 penalty, under which most weights are exactly 0.
 
         min  sum_i c_i log(1 + exp(-y_i (x_i.w + b))) + l1 sum_j |w_j| + l2/2 sum_j w_j^2
@@ -73,41 +165,17 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
         (n,). ValueError unless samples of two classes have a weight.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS)
-        check_classification_targets(y)
-        weight = self._weights(X, y, sample_weight)
-        self.classes_ = np.unique(y)
-        there = np.unique(y[weight > 0])
-        if len(there) < 2:
-            raise ValueError(
-                "samples of at least 2 classes are needed, but those with a weight have only one "
-                f"class: {there[0]}"
-            )
-        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
-            X = X.copy()
-            X.sum_duplicates()
-        values = X.data if sparse.issparse(X) else X
-        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
-            raise ValueError("X has values that are infinity in 32 bits; scale it")
+        X, y, weight = self._checked(X, y, sample_weight)
         fits = []
         for positive in self.classes_[1:] if len(self.classes_) == 2 else self.classes_:
             label = np.where(y == positive, 1, -1).astype(np.float32)
             of_samples = {"label": label, "weight": weight.astype(np.float32)}
-            fits.append(self._fit(Deferred((X,), partial(_samples, X, of_samples))))
+            fits.append(self._fit(Deferred((X,), partial(samples, X, of_samples))))
         self.coef_ = np.stack([each.vertices["feature"]["w"] for each in fits])
         self.intercept_ = np.array([each.context["b"][0] for each in fits])
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
         self.history_ = [history_of(each) for each in fits]
         return self
-
-    def _weights(self, X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
-        """The weight of each sample, (n,)."""
-        weight = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weight < 0).any():
-            raise ValueError("Negative values in sample_weight")
-        if not weight.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        return np.asarray(weight * compute_sample_weight(self.class_weight, y))
 
     def _fit(self, edges: Any) -> Run:
         """The fit of one problem of two classes."""
@@ -133,52 +201,12 @@ class SparseLogisticRegression(ClassifierMixin, BaseEstimator):
             )
         return fitted
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The margins of samples: (n,) for two classes, else (n, classes)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False)
-        margins = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return np.asarray(margins[:, 0] if len(self.classes_) == 2 else margins)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most likely class of each sample, (n,)."""
-        margins = self.decision_function(X)
-        best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, (n, classes), in the order of `classes_`; of more than
-        two, those of one against the rest as shares of their sum.
-        """
-        margins = self.decision_function(X)
-        if margins.ndim == 1:
-            return np.column_stack([expit(-margins), expit(margins)])
-        return np.asarray(softmax(log_expit(margins), axis=1))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of `predict_proba`."""
-        return np.asarray(np.log(self.predict_proba(X)))
-
-    def sparsify(self) -> SparseLogisticRegression:
-        """Hold `coef_` as a sparse matrix, which is smaller where most weights are 0."""
-        check_is_fitted(self)
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> SparseLogisticRegression:
-        """Hold `coef_` as an array again."""
-        check_is_fitted(self)
-        if sparse.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _logs(self, margins: np.ndarray) -> np.ndarray:
+        """As shares of the sum of those of one class against the rest."""
+        return np.asarray(log_expit(margins))
 
 
-def _samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
+def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
     """The entries of a matrix as edges from samples, of which these fields are `known`, to
     features.
     """

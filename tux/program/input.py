@@ -158,12 +158,12 @@ class Samples(Input):
 
     def specialise(self, program: Program, edges: EdgeData) -> Program:
         """The same program with the names of the classes, so that the model knows them."""
+        if not edges.classes:
+            return program
         if self.multiclass(program):
             named = {self.every: written(edges.classes)} if self.every else {}
-        elif self.classes and edges.classes:
-            named = dict(zip(self.classes, edges.classes, strict=True))
         else:
-            return program
+            named = dict(zip(self.classes or (), edges.classes, strict=bool(self.classes)))
         return type(program)(**program.parameters | named)
 
 

@@ -1,0 +1,95 @@
+"""Logistic regression of two classes or more as a classifier: `tux.apps.linear` on the rows of a
+matrix.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tux.apps.linear import Linear
+from tux.estimators.conventions import ConvergenceWarning
+from tux.estimators.fitting import epochs_of, fit, history_of
+from tux.estimators.linear import LinearClassifier, samples
+from tux.program.input import written
+from tux.runs.deferred import Deferred
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression with an L2 penalty, by L-BFGS; of more than two classes multinomial, by
+    the loss softmax, as in scikit-learn.
+
+        min  sum_i c_i (-log p_i(y_i)) + l2/2 |W|^2
+
+    p_i(k) is proportional to exp(x_i.w_k + b_k); of two classes, w_0 and b_0 are 0. The loss is a
+    sum over samples, so `l2` is 1/C of scikit-learn's ``LogisticRegression``. `fit_intercept`:
+    whether there are b_k, which are not penalised. `class_weight`: as there; c_i is the weight of
+    sample i times that of its class. `tol`: end when the gradient and the last change of the
+    objective are smaller shares than this; `max_iter`: steps. `n_jobs`: threads, None for all
+    cores; the result does not depend on them. Values are read in 32 bits.
+
+    Fitted: `coef_` (1 or classes, n_features_in_), `intercept_` (1 or classes,), `classes_`,
+    `n_iter_` (1,), `history_`.
+    """
+
+    def __init__(
+        self,
+        l2: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l2 = l2
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
+        (n,). ValueError unless samples of two classes have a weight.
+        """
+        X, y, weight = self._checked(X, y, sample_weight)
+        count, number = len(self.classes_), np.searchsorted(self.classes_, y)
+        several = count > 2
+        label = number if several else np.where(number, 1, -1)
+        known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
+        program = Linear(
+            loss="softmax" if several else "logistic",
+            classes=written([str(k) for k in range(count)]) if several else "",
+            l2=float(self.l2),
+            intercept=bool(self.fit_intercept),
+            tol=float(self.tol),
+        )
+        fitted = fit(
+            program,
+            Deferred((X,), partial(samples, X, known)),
+            epochs=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.coef_ = fitted.vertices["feature"]["w"].reshape(X.shape[1], -1).T.copy()
+        self.intercept_ = fitted.context["b"].reshape(-1).copy()
+        self.n_iter_ = np.array([epochs_of(fitted)], np.int32)
+        self.history_ = history_of(fitted)
+        self._warn()
+        return self
+
+    def _warn(self) -> None:
+        """Warn where the steps have not been enough."""
+        last = max(self.history_[name][-1] for name in ("gradient", "change"))
+        if self.n_iter_[0] == self.max_iter and not last <= self.tol:
+            warnings.warn(
+                f"not converged after {self.max_iter} steps: raise max_iter or tol, or scale X",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
