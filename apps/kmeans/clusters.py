@@ -1,0 +1,64 @@
+"""K-means, whatever holds the centers: parameters, what is known of a sample, the context, and when
+training ends.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tux.apps.kmeans.report import ClusterReport
+from tux.apps.kmeans.start import trials
+from tux.program.fields import argmax, metric, mirror, total, value
+from tux.program.params import param
+from tux.program.program import Program
+
+SAMPLE = {
+    "cluster": mirror("i4", kept=True),
+    "distance": mirror("f4", kept=True),
+    "held": mirror("i4"),
+    "below": mirror("f4", finite=False),
+    "square": mirror("f8"),
+    "least": mirror("f8", finite=False),
+    "number": mirror("f8", finite=False),
+    "group": mirror("i4"),
+    "tried": mirror("f4", trials),
+}
+CONTEXT = {
+    **{name: value("f8", "clusters") for name in ("size", "square")},
+    **{name: value("f8", "clusters", kept=False) for name in ("members",)},
+    **{name: value("f4", "clusters", kept=False, finite=False) for name in ("norm", "retreat")},
+    "share": value("f4", "clusters", kept=False),
+    "lowest": value("f8", lambda p: max(p.clusters, trials(p)), kept=False, finite=False),
+    "trial_square": value("f8", trials, kept=False),
+    **{name: value("i8", kept=False) for name in ("farthest", "empty", "best", "at", "chosen")},
+    **{name: value("f8", kept=False) for name in ("found", "variance", "n")},
+    **{name: total("clusters") for name in ("joined",)},
+    **{name: total() for name in ("squares", "changed", "samples", "spread", "mean_square")},
+    "features": total(),
+    "drawn": total(trials, combine="min"),
+    "lots": total("clusters", combine="min"),
+    "left": total(trials),
+    "far": argmax(),
+    "test_squares": total(),
+    **{name: metric() for name in ("inertia", "moved", "shift", "empty_clusters", "test_inertia")},
+}
+
+
+class Clusters(Program):
+    """Parameters and the end of training, of k-means on samples and on points."""
+
+    clusters: int = param(8, "clusters to find", low=1)
+    start: str = param("k-means++", "the first centers", choices=("k-means++", "random"))
+    batch: int = param(0, "samples in a mini-batch, after which centers move; 0: all", low=0)
+    tol: float = param(
+        1e-4,
+        "end when the centers have moved less, as a share of the mean variance of a feature",
+        low=0,
+    )
+    epochs = 300
+    monitor = "inertia"
+    keeps_best = False
+    report = ClusterReport()
+
+    def converged(self, metrics):
+        return metrics["moved"] == 0 or metrics.get("shift", math.inf) <= self.tol
