@@ -18,7 +18,7 @@ from tux.apps.kmeans.clusters import CONTEXT, SAMPLE, Clusters
 from tux.apps.kmeans.lloyd import judge, place
 from tux.apps.kmeans.nearest import enter, least, may_stay, relocate, settle
 from tux.apps.kmeans.start import gain, stands
-from tux.program.fields import data, delta, master, total, value
+from tux.program.fields import data, delta, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
@@ -96,19 +96,17 @@ def gather(sample, edges):
         for edge in edges:
             feature = edge.feature
             feature.touched = max(feature.touched, 1)
-            feature.gathered[sample.cluster] += edge.value
+            feature.sums[sample.cluster] += edge.value
             if sample.held >= 0:
-                feature.gathered[sample.held] -= edge.value
+                feature.sums[sample.held] -= edge.value
 
 
 def move(feature, tau, p):
     """The sums of a feature, and what their squares and their products with the old ones gain."""
     if feature.touched:
         for k in range(p.clusters):
-            old = np.float64(feature.s[k])
-            feature.exact[k] += feature.gathered[k]
-            feature.s[k] = feature.exact[k]
-            new = np.float64(feature.s[k])
+            old, new = np.float64(feature.s[k]), np.float64(np.float32(feature.sums[k]))
+            feature.s[k] = new
             tau.grown[k] += new * new - old * old
             tau.crossed[k] += old * (new - old)
 
@@ -140,11 +138,13 @@ def show_all(sample, edges, tau):
     """The same, where there is a candidate for each center."""
     if stands(sample, tau):
         for edge in edges:
-            edge.feature.gathered[sample.group] += edge.value
+            edge.feature.sums[sample.group] += edge.value
 
 
 def see(feature, tau):
-    """What the candidates have of a feature."""
+    """The last center has of a feature what the best of its candidates had; the new ones."""
+    if tau.chosen > 0:
+        adopt(feature, tau)
     for t in range(len(feature.trial)):
         feature.trial[t] = feature.shown[t]
         tau.shown_square[t] += np.float64(feature.trial[t]) ** 2
@@ -158,7 +158,7 @@ def adopt(feature, tau):
 def adopt_all(feature, tau, p):
     """All candidates are centers."""
     for k in range(p.clusters):
-        feature.s[k] = feature.gathered[k]
+        feature.s[k], feature.sums[k] = feature.sums[k], 0.0
         tau.grown[k] += np.float64(feature.s[k]) ** 2
 
 
@@ -219,8 +219,7 @@ class KMeans(Clusters):
     sample = Vertex(whole=True, **SAMPLE)
     feature = Vertex(
         s=value("f4", "clusters"),
-        exact=master("f8", "clusters", kept=False),
-        gathered=delta("f8", "clusters"),
+        sums=shared("f8", "clusters", kept=False),
         touched=delta("i1", combine="max"),
         trial=value("f4", start.trials, kept=False),
         shown=delta("f8", start.trials),
@@ -241,7 +240,7 @@ class KMeans(Clusters):
             Apply("feature", mean),
             GlobalSync(varied),
         ]
-        first = self._random() if self.start == "random" else [self._greedy()]
+        first = self._random() if self.start == "random" else [self._greedy(), Apply("feature", adopt)]
         return [*known, *first, Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):
@@ -262,7 +261,6 @@ class KMeans(Clusters):
             GlobalSync(shown),
             Exchange(weigh, over="sample"),
             GlobalSync(chosen),
-            Apply("feature", adopt),
             times="clusters",
         )
 
