@@ -8,21 +8,27 @@ import math
 
 from tux.apps.kmeans.report import ClusterReport
 from tux.apps.kmeans.start import trials
-from tux.program.fields import argmax, metric, mirror, total, value
+from tux.program.fields import argmax, metric, total, value
 from tux.program.params import param
 from tux.program.program import Program
 
-SAMPLE = {
-    "cluster": mirror("i4", kept=True),
-    "distance": mirror("f4", kept=True),
-    "held": mirror("i4"),
-    "below": mirror("f4", finite=False),
-    "square": mirror("f8"),
-    "least": mirror("f8", finite=False),
-    "number": mirror("f8", finite=False),
-    "group": mirror("i4"),
-    "tried": mirror("f4", trials),
-}
+
+
+def of_sample(field, kept, passing):
+    """What is known of a sample, as fields of a kind, with what says whether they are `kept`."""
+    return {
+        "cluster": field("i4", **kept),
+        "distance": field("f4", **kept),
+        "held": field("i4", **passing),
+        "below": field("f4", finite=False, **passing),
+        "square": field("f8", **passing),
+        "least": field("f8", finite=False, **passing),
+        "number": field("f8", finite=False, **passing),
+        "group": field("i4", **passing),
+        "tried": field("f4", trials, **passing),
+    }
+
+
 CONTEXT = {
     **{name: value("f8", "clusters") for name in ("size", "square")},
     **{name: value("f8", "clusters", kept=False) for name in ("members",)},

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.kmeans import lloyd, start
-from tux.apps.kmeans.clusters import CONTEXT, SAMPLE, Clusters
+from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
 from tux.apps.kmeans.lloyd import judge, place
 from tux.apps.kmeans.nearest import enter, least, may_stay, relocate, settle
 from tux.apps.kmeans.start import gain, stands
-from tux.program.fields import data, delta, shared, total, value
+from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
@@ -209,14 +209,17 @@ def varied(tau):
 
 def centre(tau):
     """The centers have moved."""
-    lloyd.move(tau, tau.square + tau.grown, tau.square + tau.crossed)
+    square = tau.square + tau.grown
+    lloyd.shift(tau, lloyd.drifts(tau, square, tau.square + tau.crossed))
+    tau.square[:], tau.size[:] = square, tau.members
+    place(tau)
 
 
 class KMeans(Clusters):
     """Clusters of sparse samples, by Lloyd's algorithm or mini-batches."""
 
     input = Bags()
-    sample = Vertex(whole=True, **SAMPLE)
+    sample = Vertex(whole=True, **of_sample(mirror, {"kept": True}, {}))
     feature = Vertex(
         s=value("f4", "clusters"),
         sums=shared("f8", "clusters", kept=False),

@@ -15,19 +15,20 @@ def place(tau):
     tau.share[:] = np.where(some, -2 / size, 0.0)
 
 
-def move(tau, square, crossed):
-    """The centers have moved: their squared sums are now `square`, and the products of old and new
-    sums `crossed`, (clusters,) each.
+def drifts(tau, square, crossed):
+    """How far each center has moved, squared, (clusters,): its squared sums are now `square`, and
+    the products of its old and new sums `crossed`.
     """
-    old, new = tau.size.copy(), tau.members
-    both = np.where((old > 0) & (new > 0), old * new, 1.0)
-    before, after = (s / np.where(n > 0, n, 1.0) ** 2 for s, n in ((tau.square, old), (square, new)))
-    drift = np.maximum(before + after - 2 * crossed / both, 0.0)
-    drift = np.where(new > 0, np.where(old > 0, drift, np.inf), 0.0)
+    old, new = tau.size, tau.members
+    before, after = (s / np.maximum(n, 1) ** 2 for s, n in ((tau.square, old), (square, new)))
+    drift = np.maximum(before + after - 2 * crossed / np.maximum(old * new, 1), 0.0)
+    return np.where(new > 0, np.where(old > 0, drift, np.inf), 0.0)
+
+
+def shift(tau, drift):
+    """The centers have moved so far, squared, (clusters,)."""
     tau.shift = drift.sum() / tau.variance if tau.variance > 0 else drift.sum()
     tau.retreat[:] = others(np.sqrt(drift))
-    tau.square[:], tau.size[:] = square, new
-    place(tau)
 
 
 def others(drift):
