@@ -67,4 +67,4 @@ class Clusters(Program):
     report = ClusterReport()
 
     def converged(self, metrics):
-        return metrics["moved"] == 0 or metrics.get("shift", math.inf) <= self.tol
+        return metrics.get("moved", 1) == 0 or metrics.get("shift", math.inf) <= self.tol

@@ -15,13 +15,13 @@ import numpy as np
 
 from tux.apps.kmeans import lloyd, start
 from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
-from tux.apps.kmeans.lloyd import judge, place
-from tux.apps.kmeans.nearest import enter, least, may_stay, relocate, settle
+from tux.apps.kmeans.lloyd import judge, judge_anew, place
+from tux.apps.kmeans.nearest import enter, forget, least, may_stay, relocate, settle
 from tux.apps.kmeans.start import gain, stands
 from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat, Score
 
 
 def distances(edges, square, tau, p):
@@ -63,6 +63,25 @@ def assign(sample, edges, tau, p):
     near = distances(edges, sample.square, tau, p)
     cluster = settle(sample, near, tau)
     enter(sample, cluster, distance(edges, sample.square, cluster, tau), tau, p)
+
+
+def hold(feature, p):
+    """The sums are those of the first centers, as if each were a sample of its own."""
+    for k in range(p.clusters):
+        feature.sums[k] = feature.s[k]
+
+
+def join(sample, edges, tau, p):
+    """The nearest center of a sample of a mini-batch."""
+    sample.cluster = least(distances(edges, sample.square, tau, p))
+    tau.joined[sample.cluster] += 1
+
+
+def add(sample, edges):
+    """The sums of its cluster grow by a sample."""
+    for edge in edges:
+        edge.feature.touched = max(edge.feature.touched, 1)
+        edge.feature.sums[sample.cluster] += edge.value
 
 
 def squared(edges):
@@ -215,6 +234,13 @@ def centre(tau):
     place(tau)
 
 
+def grow(tau):
+    """The centers have moved by a mini-batch: sums and sizes are those of all samples so far."""
+    tau.square[:] += tau.grown
+    tau.size[:] += tau.joined
+    place(tau)
+
+
 class KMeans(Clusters):
     """Clusters of sparse samples, by Lloyd's algorithm or mini-batches."""
 
@@ -244,6 +270,8 @@ class KMeans(Clusters):
             GlobalSync(varied),
         ]
         first = self._random() if self.start == "random" else [self._greedy(), Apply("feature", adopt)]
+        if self.batch:
+            return [*known, *first, Apply("feature", hold)]
         return [*known, *first, Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):
@@ -267,7 +295,20 @@ class KMeans(Clusters):
             times="clusters",
         )
 
+    def _batches(self):
+        part = MiniBatch(
+            Exchange(join, over="sample"),
+            Exchange(add, over="sample", split=8),
+            Apply("feature", move),
+            GlobalSync(grow),
+            vertices=self.batch,
+        )
+        anew = Exchange(None, enter=forget), Exchange(assign, over="sample")
+        return [part, *anew, GlobalSync(judge_anew)]
+
     def stages(self):
+        if self.batch:
+            return self._batches()
         return [
             Exchange(None, enter=relocate),
             Exchange(gather, over="sample", split=8),

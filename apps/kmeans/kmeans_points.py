@@ -11,14 +11,14 @@ import numpy as np
 
 from tux.apps.kmeans import lloyd, start
 from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
-from tux.apps.kmeans.lloyd import judge, shift
-from tux.apps.kmeans.nearest import enter, may_stay, settle
+from tux.apps.kmeans.lloyd import judge, judge_anew, shift
+from tux.apps.kmeans.nearest import enter, forget, least, may_stay, settle
 from tux.apps.kmeans.start import gain, stands
 from tux.program.fields import data, total, value
 from tux.program.input import Points
 from tux.program.params import param
 from tux.program.types import Context, Vertex
-from tux.stages import Apply, GlobalSync, Repeat
+from tux.stages import Apply, GlobalSync, MiniBatch, Repeat
 
 
 def four(x, mean, j):
@@ -157,6 +157,27 @@ def taken(tau):
     turn(tau)
 
 
+def join(sample, tau, p):
+    """The nearest center of a sample of a mini-batch, whose sum grows by it."""
+    sample.cluster = least(distances(sample.x, sample.square, tau, p))
+    tau.joined[sample.cluster] += 1
+    for j in range(p.dims):
+        tau.gained[sample.cluster, j] += sample.x[j]
+
+
+def hold(tau):
+    """The sums are those of the first centers, as if each were a sample of its own."""
+    tau.sums[:] = tau.center
+
+
+def grow(tau):
+    """The centers have moved by a mini-batch: to the means of all samples so far."""
+    tau.sums[:] += tau.gained
+    tau.size[:] += tau.joined
+    tau.center[:] = tau.sums / np.maximum(tau.size, 1)[:, None]
+    turn(tau)
+
+
 def centre(tau):
     """The centers move to the means of their samples."""
     tau.sums[:] += tau.gained
@@ -208,6 +229,8 @@ class KMeansPoints(Clusters):
             GlobalSync(varied),
         ]
         first = self._random() if self.start == "random" else [self._greedy()]
+        if self.batch:
+            return [*known, *first, GlobalSync(hold)]
         return [*known, *first, Apply("sample", assign), GlobalSync(ended)]
 
     def _random(self):
@@ -226,5 +249,9 @@ class KMeansPoints(Clusters):
         )
 
     def stages(self):
+        if self.batch:
+            part = MiniBatch(Apply("sample", join), GlobalSync(grow), vertices=self.batch, over="src")
+            anew = Apply("sample", forget), Apply("sample", assign)
+            return [part, *anew, GlobalSync(judge_anew)]
         moved = Apply("sample", relocate), GlobalSync(centre)
         return [*moved, Apply("sample", assign), GlobalSync(ended)]

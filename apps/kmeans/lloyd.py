@@ -52,3 +52,8 @@ def judge(tau, p):
         tau.members[empty[0]] += 1
         tau.moved += 1
     tau.empty_clusters = len(empty)
+
+
+def judge_anew(tau):
+    """The inertia, where all samples have looked for their centers anew."""
+    tau.inertia, tau.empty_clusters = tau.squares, int((tau.joined == 0).sum())

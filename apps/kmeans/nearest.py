@@ -66,3 +66,8 @@ def relocate(sample, tau):
     """The farthest sample makes up an empty cluster."""
     if sample.id == tau.farthest:
         sample.cluster = tau.empty
+
+
+def forget(sample):
+    """The sample looks for its nearest center anew."""
+    sample.cluster = -1
