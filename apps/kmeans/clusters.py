@@ -13,7 +13,6 @@ from tux.program.params import param
 from tux.program.program import Program
 
 
-
 def of_sample(field, kept, passing):
     """What is known of a sample, as fields of a kind, with what says whether they are `kept`."""
     return {
@@ -31,14 +30,15 @@ def of_sample(field, kept, passing):
 
 CONTEXT = {
     **{name: value("f8", "clusters") for name in ("size", "square")},
-    **{name: value("f8", "clusters", kept=False) for name in ("members",)},
-    **{name: value("f4", "clusters", kept=False, finite=False) for name in ("norm", "retreat")},
-    "share": value("f4", "clusters", kept=False),
+    "members": value("f8", "clusters", kept=False),
+    "norm": value("f4", "clusters", finite=False),
+    "share": value("f4", "clusters"),
+    "retreat": value("f4", "clusters", kept=False, finite=False),
     "lowest": value("f8", lambda p: max(p.clusters, trials(p)), kept=False, finite=False),
     "trial_square": value("f8", trials, kept=False),
     **{name: value("i8", kept=False) for name in ("farthest", "empty", "best", "at", "chosen")},
     **{name: value("f8", kept=False) for name in ("found", "variance", "n")},
-    **{name: total("clusters") for name in ("joined",)},
+    "joined": total("clusters"),
     **{name: total() for name in ("squares", "changed", "samples", "spread", "mean_square")},
     "features": total(),
     "drawn": total(trials, combine="min"),

@@ -48,7 +48,7 @@ def distance(edges, square, k, tau):
     """The squared distance to center k."""
     dot = 0.0
     for edge in edges:
-        dot += edge.value * edge.feature.s[k]
+        dot += np.float64(edge.value) * edge.feature.s[k]
     return max(square + tau.square[k] / tau.size[k] ** 2 - 2 * dot / tau.size[k], 0.0)
 
 
@@ -88,7 +88,7 @@ def squared(edges):
     """The square of a sample."""
     square = 0.0
     for edge in edges:
-        square += edge.value**2
+        square += np.float64(edge.value) ** 2
     return square
 
 
@@ -101,7 +101,7 @@ def seek(sample, edges, tau, p):
 
 def nearest(sample, edges, tau, p):
     """The cluster of a new sample."""
-    return float(least(distances(edges, squared(edges), tau, p)))
+    return least(distances(edges, squared(edges), tau, p))
 
 
 def tested(tau):
@@ -134,7 +134,7 @@ def measure(sample, edges, tau):
     """The square of a sample, and its part in the mean."""
     square = 0.0
     for edge in edges:
-        square += edge.value**2
+        square += np.float64(edge.value) ** 2
         edge.feature.shown[0] += edge.value
     sample.square += square
     tau.spread += square
@@ -241,7 +241,7 @@ def grow(tau):
     place(tau)
 
 
-class KMeans(Clusters):
+class SparseKMeans(Clusters):
     """Clusters of sparse samples, by Lloyd's algorithm or mini-batches."""
 
     input = Bags()
@@ -269,7 +269,9 @@ class KMeans(Clusters):
             Apply("feature", mean),
             GlobalSync(varied),
         ]
-        first = self._random() if self.start == "random" else [self._greedy(), Apply("feature", adopt)]
+        first = (
+            self._random() if self.start == "random" else [self._greedy(), Apply("feature", adopt)]
+        )
         if self.batch:
             return [*known, *first, Apply("feature", hold)]
         return [*known, *first, Exchange(assign, over="sample"), GlobalSync(judge)]
@@ -323,4 +325,4 @@ class KMeans(Clusters):
         return [*held] if cluster.has_test else []
 
     def predict(self):
-        return Score(nearest, over="sample", name="cluster")
+        return Score(nearest, over="sample", name="cluster", whole=True)

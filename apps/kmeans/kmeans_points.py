@@ -18,7 +18,7 @@ from tux.program.fields import data, total, value
 from tux.program.input import Points
 from tux.program.params import param
 from tux.program.types import Context, Vertex
-from tux.stages import Apply, GlobalSync, MiniBatch, Repeat
+from tux.stages import Apply, GlobalSync, MiniBatch, Repeat, Score
 
 
 def four(x, mean, j):
@@ -37,9 +37,8 @@ def distances(x, square, tau, p):
         a0, a1, a2, a3 = four(x, mean, j)
         a4, a5, a6, a7 = four(x, mean, j + 4)
         for k in range(len(near)):
-            near[k] += (
-                (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k])
-                + (a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k])
+            near[k] += (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k]) + (
+                a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k]
             )
         j += 8
     while j < p.dims:
@@ -157,6 +156,12 @@ def taken(tau):
     turn(tau)
 
 
+def nearest(src, edges, tau, p):
+    """The cluster of a new sample."""
+    square = distance(src.x, tau.middle, p)
+    return least(distances(src.x, square, tau, p))
+
+
 def join(sample, tau, p):
     """The nearest center of a sample of a mini-batch, whose sum grows by it."""
     sample.cluster = least(distances(sample.x, sample.square, tau, p))
@@ -202,7 +207,7 @@ def turn(tau):
     tau.norm[:] = np.where(tau.size > 0, (less**2).sum(axis=1), np.inf)
 
 
-class KMeansPoints(Clusters):
+class PointKMeans(Clusters):
     """Clusters of points, by Lloyd's algorithm or mini-batches."""
 
     dims: int = param(0, "numbers of a point; 0: as many as the table has", low=0)
@@ -212,9 +217,9 @@ class KMeansPoints(Clusters):
         center=value("f8", "clusters", "dims"),
         sums=value("f8", "clusters", "dims", kept=False),
         gained=total("clusters", "dims"),
-        middle=value("f4", "dims", kept=False),
+        middle=value("f4", "dims"),
         whole=total("dims"),
-        across=value("f4", "dims", "clusters", kept=False),
+        across=value("f4", "dims", "clusters"),
         trial=value("f4", start.trials, "dims", kept=False),
         shown=total(start.trials, "dims"),
         **CONTEXT,
@@ -250,8 +255,13 @@ class KMeansPoints(Clusters):
 
     def stages(self):
         if self.batch:
-            part = MiniBatch(Apply("sample", join), GlobalSync(grow), vertices=self.batch, over="src")
+            part = MiniBatch(
+                Apply("sample", join), GlobalSync(grow), vertices=self.batch, over="src"
+            )
             anew = Apply("sample", forget), Apply("sample", assign)
             return [part, *anew, GlobalSync(judge_anew)]
         moved = Apply("sample", relocate), GlobalSync(centre)
         return [*moved, Apply("sample", assign), GlobalSync(ended)]
+
+    def predict(self):
+        return Score(nearest, over="src", name="cluster", whole=True)

@@ -37,7 +37,7 @@ def read_memory_bags(
     on_bad_row: OnBadRow = "stop",
 ) -> Bags:
     """Documents as `tux.io.bags.read_bags` reads those of files: a sparse matrix of scipy of counts
-    (zeros are no entries), or a list of which each entry is a text or a list of words. Documents
+    (zeros are no entries), of any finite numbers if the field is one of floats, or a list of which each entry is a text or a list of words. Documents
     have as ids their places from 0, bad ones counted.
 
     `words` names the columns of the matrix, in order or as a dict of their places; without it, and
@@ -74,7 +74,8 @@ def read_memory_bags(
             raise UsageError(
                 f"a stop list goes with text, but {what} has counts", do="leave it out"
             )
-        rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=True)
+        counts = asked.dtype.kind != "f"
+        rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=counts)
         entries = rows.entries
     if not len(entries.rows):
         first = f"; the first: {bad.first}" if bad.count else ""
