@@ -1,7 +1,7 @@
 """The center nearest to a sample, and bounds by which most samples need not look for it.
 
 All squared distances of a sample come from its inner products with the centers,
-|x - c|^2 = |x|^2 - 2 x.c + |c|^2, in 32 bits. Of the nearest center it is computed anew, in 64 bits.
+|x - c|^2 = |x|^2 - 2 x.c + |c|^2, in 32 bits. Of the nearest center it is computed anew, in 64.
 `below` bounds the distance to any other center from below, as in Hamerly, "Making k-means even
 faster", SDM 2010: when centers move, it falls by the farthest move of another center. While a
 sample's own center is nearer than that, no other center can be the nearest.
