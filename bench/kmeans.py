@@ -28,12 +28,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.arguments import listed
-from tux.api.result import Run
-from tux.api.running import run
 from tux.apps.kmeans import PointKMeans, SparseKMeans
 from tux.arrays.edges import EdgeData
 from tux.arrays.points import points
-from tux.estimators.fitting import matrix_edges
+from tux.runs.options import RunOptions
+from tux.runs.session import Result, run
 from tux.synthetic.clusters import clusters
 
 SETS = ("kos", "farm-ads-vect", "a9a", "points")
@@ -64,22 +63,35 @@ def held(x: Any) -> EdgeData:
     """The samples as tux takes them."""
     if isinstance(x, np.ndarray):
         return points(x, kind="sample")
-    return matrix_edges(("sample", "feature"), x, value=x.data)
+    row, vertices = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), np.arange(x.shape[0])
+    return EdgeData.of(
+        ("sample", "feature"), row, x.indices, {"value": x.data}, vertices={"sample": vertices}
+    )
 
 
-def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Run:
+def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Result:
     """A run of so many moves at most."""
     kind = PointKMeans if isinstance(x, np.ndarray) else SparseKMeans
     program = kind(clusters=args.clusters, tol=0.0)
-    return run(program, data, epochs=moves, seed=seed, threads=args.threads, progress=False)
+    options = RunOptions(epochs=moves, seed=seed, threads=args.threads, deadline=3600.0)
+    return run(program, data, options=options)
 
 
-def centers(fitted: Run) -> np.ndarray:
+def column(fitted: Result, name: str) -> list[float]:
+    """A number of all epochs."""
+    return [record[name] for record in fitted.records]
+
+
+def centers(fitted: Result) -> np.ndarray:
     """(clusters, features) float64."""
-    size = np.asarray(fitted.context["size"][0])
-    if "feature" in fitted.vertices:
-        return np.asarray((fitted.vertices["feature"]["s"] / size).T, np.float64)
-    return np.asarray(fitted.context["center"][0], np.float64).reshape(len(size), -1)
+    assert fitted.worker is not None
+    tau, graph = fitted.worker.tables["tau"].arrays, fitted.worker.graph
+    if "feature" not in graph.vertices:
+        return np.asarray(tau["center"][0], np.float64)
+    s, order = fitted.worker.tables["feature"].arrays["s"], graph.vertices["feature"].order
+    center = np.empty((len(order), s.shape[1]))
+    center[order] = s[: len(order)]
+    return center.T / tau["size"][0][:, None]
 
 
 def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[float, Any]:
@@ -99,7 +111,7 @@ def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tu
     found: dict[str, list[tuple[float, float]]] = {"tux": [], "lloyd": [], "elkan": []}
     trained(x, data, args, 1)  # compiles
     for turn in range(args.runs):
-        seconds = trained(x, data, args, args.iterations, turn).history["seconds"]
+        seconds = column(trained(x, data, args, args.iterations, turn), "seconds")
         more = max(len(seconds) - 1, 1)
         found["tux"].append((seconds[0], (seconds[-1] - seconds[0]) / more))
         for name in ("lloyd", "elkan"):
@@ -115,17 +127,17 @@ def compared(name: str, args: argparse.Namespace) -> None:
     x = matrix(name, args)
     data = held(x)
     found = timed(x, data, args)
-    ours = [statistics.median(column) for column in zip(*found["tux"], strict=True)]
+    ours = [statistics.median(each) for each in zip(*found["tux"], strict=True)]
     for label, pairs in found.items():
-        first, each = (statistics.median(column) for column in zip(*pairs, strict=True))
+        first, each = (statistics.median(part) for part in zip(*pairs, strict=True))
         write(f"{name:<14} {label:<6} first {first:8.3f}  iteration {each:8.4f}")
         write(f"  tux / it {ours[0] / first:5.2f} {ours[1] / each:5.2f}\n")
     begun = centers(trained(x, data, args, 1))
-    last = trained(x, data, args, args.iterations).history["inertia"]
+    last = column(trained(x, data, args, args.iterations), "inertia")
     _, model = peer(x.astype(np.float64), args, max(len(last) - 1, 1), init=begun)
     write(f"{name:<14} same  {last[-1] / model.inertia_ - 1:.1e}\n")
     if args.seeds:
-        mine = [trained(x, data, args, 1, s).history["inertia"][-1] for s in range(args.seeds)]
+        mine = [column(trained(x, data, args, 1, s), "inertia")[-1] for s in range(args.seeds)]
         theirs = [peer(x, args, 1, random_state=s)[1].inertia_ for s in range(args.seeds)]
         share = statistics.mean(mine) / statistics.mean(theirs)
         write(f"{name:<14} mean inertia after the first centers, tux / scikit-learn {share:.4f}\n")
