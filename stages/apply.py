@@ -4,6 +4,7 @@ makes of it back.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ class Apply(CallingStage):
             self.over,
             rows,
             kernel,
+            self._writes(worker.program),
             gather=self.gather,
             adds_to_context=adds_to_context,
             again=again,
@@ -135,13 +137,18 @@ class Apply(CallingStage):
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
         plan = self.plan(worker.program)
         scope = Scope(worker, self.access, self.label, plan, at_home=at_home)
-        listed = np.empty(0, np.int64) if rows.masked else ()
+        listed = np.empty(0, np.int32) if rows.masked else ()
         kernel = scope.kernel({"rows": listed}, self.loop(scope, "rows[j]" if rows.masked else "j"))
 
         def run(rows: Any, lo: int, hi: int, **random: Any) -> None:
             kernel(Items(even_items(lo, hi)), rows, **random)
 
         return run
+
+    def _writes(self, program: Program) -> Container[str] | None:
+        """The fields that `f` may change; None: perhaps all."""
+        claim = self.plan(program).claims.get(self.over) if self.f is not None else None
+        return claim.writes if claim is not None else None
 
     def plan(self, program: Program) -> Plan:
         """How threads share the kernel."""
