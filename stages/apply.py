@@ -4,7 +4,6 @@ makes of it back.
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -83,15 +82,15 @@ class Apply(CallingStage):
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
             return LocalApply(self, worker, rows, kernel, again=again)
-        adds_to_context = self.f is not None and "tau" in parameters(self.f, self.label)
+        changed = self._changed(worker.program, "tau")
         return ApplySync(
             worker,
             self.over,
             rows,
             kernel,
-            self._writes(worker.program),
+            self._changed(worker.program, self.over),
             gather=self.gather,
-            adds_to_context=adds_to_context,
+            adds_to_context=changed is None or bool(changed),
             again=again,
         )
 
@@ -145,9 +144,11 @@ class Apply(CallingStage):
 
         return run
 
-    def _writes(self, program: Program) -> Container[str] | None:
-        """The fields that `f` may change; None: perhaps all."""
-        claim = self.plan(program).claims.get(self.over) if self.f is not None else None
+    def _changed(self, program: Program, row: str) -> frozenset[str] | None:
+        """The fields that `f` may change of the vertex or of the context; None: perhaps all."""
+        if self.f is None or row == "tau" and "tau" not in parameters(self.f, self.label):
+            return frozenset()
+        claim = self.plan(program).claims.get(row)
         return claim.writes if claim is not None else None
 
     def plan(self, program: Program) -> Plan:
