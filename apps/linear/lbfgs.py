@@ -80,13 +80,21 @@ def combine(feature, tau, p):
     tau.dd += d * d
 
 
-def project(sample, edges, tau):
-    """A margin after the last step, and its change along d."""
-    sample.m += tau.step * sample.along
-    along = tau.d
-    for edge in edges:
-        along += edge.value * edge.feature.d
-    sample.along = along
+def projecting(curvature):
+    """A UDF that keeps a margin after the last step, and its change along d, and adds up how the
+    losses bend along d.
+    """
+
+    def project(sample, edges, tau, p):
+        sample.m += tau.step * sample.along
+        along = tau.d
+        for edge in edges:
+            along += edge.value * edge.feature.d
+        sample.along = along
+        if sample.c > 0:
+            tau.bent += sample.c * curvature(sample.r / sample.c, p.width) * along * along
+
+    return project
 
 
 def trials(loss):
@@ -121,7 +129,7 @@ def epoch(program, loss):
         Zip("feature", differentiate, gather=True),
         GlobalSync(direct),
         Zip("feature", combine),
-        Exchange(project),
+        Exchange(projecting(loss.curvature)),
         GlobalSync(begin_search),
         Repeat(Exchange(None, enter=trials(loss.f)), GlobalSync(search), until=found),
         Zip("feature", move),

@@ -9,6 +9,7 @@ from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.updates import STEPS
+from tux.apps.linear.wolfe import LONGER, newton, trial
 
 SMOOTH = [name for name, loss in LOSSES.items() if loss.smooth]
 
@@ -35,7 +36,36 @@ def test_the_slope_of_the_hinge_at_its_kink():
     assert LOSSES["hinge"].f(1.0, 1.0, 0.0) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("m", [-3.0, -0.4, 0.0, 0.7, 2.5])
+def test_the_curvature_of_a_loss_where_it_has_a_slope(name, m):
+    loss, h = LOSSES[name], 1e-5
+    for y in (-1.0, 1.0) if loss.of_classes else (-2.2, 0.1):
+        near = [loss.slope(y, m + d, 1.35) for d in (-h, h)]
+        curvature = loss.curvature(loss.slope(y, m, 1.35), 1.35)
+        assert curvature == pytest.approx((near[1] - near[0]) / (2 * h), abs=1e-4)
+
+
 # L-BFGS.
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least"),
+    [
+        ((1.0, 0.0, -2.0), (math.inf, 0.0, 0.0), 2.0),  # the slope is -4 at 0
+        ((1.0, 0.0, -4.0), (math.inf, 0.0, 0.0), 10.0),  # and does not change
+        ((0.0, 9.0, -6.0), (4.0, 1.0, 2.0), 3.0),  # (t - 3)^2
+        ((0.0, 9.0, -6.0), (40.0, 1369.0, 74.0), 4.0),  # a tenth away from the end
+    ],
+)
+def test_the_next_trial_of_a_search(low, high, least):
+    assert trial(low, high, -4.0) == pytest.approx(least)
+
+
+def test_the_first_trial_is_that_of_newtons_method():
+    assert newton(-6.0, 2.0) == 3.0
+    assert newton(-6.0, 1e-9) == LONGER
+    assert newton(-6.0, 0.0) == 1.0
 
 
 @pytest.mark.parametrize("name", SMOOTH)
