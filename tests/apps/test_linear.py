@@ -1,6 +1,7 @@
 """Linear models beside scipy's optima: losses, penalties, solvers, one worker and several."""
 
 import math
+from types import SimpleNamespace
 
 import blockpg_oracle
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.updates import STEPS
+from tux.apps.linear.updates import STEPS, adam
 from tux.apps.linear.wolfe import LONGER, newton, trial
 
 SMOOTH = [name for name, loss in LOSSES.items() if loss.smooth]
@@ -100,6 +101,23 @@ def test_a_stochastic_solver_comes_near(solver, l1):
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
     assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+def test_steps_of_adam_are_those_of_its_paper(l1):
+    p = SimpleNamespace(beta1=0.9, beta2=0.999)
+    tau = SimpleNamespace(portion=0.25, rate=0.1, l1=l1, l2=0.5)
+    feature = SimpleNamespace(w=0.7, moments=np.zeros(4), share=0.2)
+    w = m = v = 0.0
+    for t, gathered in enumerate([3.0, -1.0, 0.5], 1):
+        feature.gathered, w = gathered, feature.w
+        adam(feature, tau, p)
+        g = gathered / 4
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        s = 0.1 / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        w -= s * m / (1 - 0.9**t)
+        w = math.copysign(max(abs(w) - s * 0.2 * l1, 0.0), w) / (1 + s * 0.2 * 0.5)
+        assert feature.w == pytest.approx(w, rel=1e-9)
 
 
 def test_sgd_bounds_the_curvature_along_the_intercept():
