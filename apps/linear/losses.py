@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tux.apps.linear import softmax
+from tux.apps.linear import classes, softmax
 
 
 def logistic(y, m, width):
@@ -62,14 +62,36 @@ def huber(y, m, width):
     return width * (abs(e) - width / 2), width if e > 0 else -width
 
 
+def of_logistic(slope, width):
+    """The curvature of `logistic` where it has this slope."""
+    return abs(slope) * (1 - abs(slope))
+
+
+def of_hinge(slope, width):
+    """That of `squared_hinge`."""
+    return 2.0 if slope != 0 else 0.0
+
+
+def constant(slope, width):
+    """That of `squared`."""
+    return 1.0
+
+
+def of_huber(slope, width):
+    """That of `huber`."""
+    return 1.0 if abs(slope) < width else 0.0
+
+
 class Loss(NamedTuple):
     """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
     `of_classes`: labels are classes, and not any numbers. `bend`: its curvature at m = 0.
-    `wide`: a module with the functions of samples that have a margin for each class, of which
-    labels are the numbers; then ``f(m, y)`` turns margins m into slopes, and returns the loss.
+    ``curvature(slope, width)``: that where it has such a slope; of smooth losses alone. `wide`: a
+    module with the functions of samples that have a margin for each class, of which labels are the
+    numbers; then ``f(m, y)`` turns margins m into slopes, and returns the loss.
     """
 
     f: Callable[..., Any]
+    curvature: Callable[..., float] = constant
     smooth: bool = True
     of_classes: bool = True
     bend: float = 1.0
@@ -88,10 +110,10 @@ class Loss(NamedTuple):
 
 
 LOSSES = {
-    "logistic": Loss(logistic, bend=0.25, slope_alone=logistic_slope),
+    "logistic": Loss(logistic, of_logistic, bend=0.25, slope_alone=logistic_slope),
     "hinge": Loss(hinge, smooth=False),
-    "squared_hinge": Loss(squared_hinge, bend=2.0),
+    "squared_hinge": Loss(squared_hinge, of_hinge, bend=2.0),
     "squared": Loss(squared, of_classes=False),
-    "huber": Loss(huber, of_classes=False),
-    "softmax": Loss(softmax.slopes, bend=0.25, wide=softmax),
+    "huber": Loss(huber, of_huber, of_classes=False),
+    "softmax": Loss(softmax.slopes, softmax.curvature, bend=0.25, wide=classes),
 }

@@ -11,7 +11,8 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from tux.apps.linear import class_quality
-from tux.apps.linear import softmax as app
+from tux.apps.linear import classes as app
+from tux.apps.linear import softmax as formulas
 from tux.base.errors import UsageError
 
 TIGHT = {"l2": 0.5, "tol": 1e-10}
@@ -54,13 +55,13 @@ def test_a_loss_and_its_slopes(scale):
     for classes in (2, 3, 5):
         m, y = rng.normal(size=classes) * scale, classes - 1
         slopes = m.copy()
-        assert app.slopes(slopes, y) == pytest.approx(-log_softmax(m)[y], abs=1e-12, rel=1e-12)
+        assert formulas.slopes(slopes, y) == pytest.approx(-log_softmax(m)[y], abs=1e-12, rel=1e-12)
         for k in range(classes):
             near = []
             for d in (-1e-6, 1e-6):
                 moved = m.copy()
                 moved[k] += d * scale
-                near.append(app.slopes(moved, y))
+                near.append(formulas.slopes(moved, y))
             assert slopes[k] == pytest.approx((near[1] - near[0]) / (2e-6 * scale), abs=1e-6)
 
 
@@ -84,19 +85,21 @@ def test_functions_of_samples_are_plain_python():
     assert sample.along.tolist() == [0, 0, 0] and tau.labels.tolist() == [0, 0, 2]
     app.centre(sample, tau)
     assert sample.m.tolist() == [0.1, 0.2, 0.3]
-    app.project(sample, edges, tau)
+    tau.bent, sample.r = 0, 2 * np.array([0.2, 0.3, -0.5])
+    app.projecting(formulas.curvature)(sample, edges, tau)
     assert sample.along == pytest.approx([2, 2, 1])
-    app.trials(app.slopes)(sample, tau)
+    assert tau.bent == pytest.approx(2 * (0.2 * 4 + 0.3 * 4 + 0.5 - 1.5**2))
+    app.trials(formulas.slopes)(sample, tau)
     p = softmax(sample.m + 0.5 * sample.along)
     assert tau.loss == pytest.approx(-2 * np.log(p[2]))
     assert sample.r == pytest.approx(2 * (p - [0, 0, 1])) and tau.of_b == pytest.approx(sample.r)
     assert tau.slope == pytest.approx(sample.r @ sample.along)
     feature.gathered[:] = tau.of_b[:] = 0
-    app.differentiating(app.slopes, intercept=True)(sample, edges, tau)
+    app.differentiating(formulas.slopes, intercept=True)(sample, edges, tau)
     shares = softmax(tau.b + 2 * feature.w)
     assert tau.of_b == pytest.approx(2 * (shares - [0, 0, 1]))
     assert feature.gathered == pytest.approx(2 * tau.of_b)
-    app.differentiating(app.slopes, intercept=False)(sample, edges, tau)
+    app.differentiating(formulas.slopes, intercept=False)(sample, edges, tau)
     assert feature.gathered == pytest.approx(4 * tau.of_b)
     out = np.zeros(3, "f4")
     class_quality.probabilities(sample, edges, tau, out)
@@ -111,9 +114,9 @@ def test_functions_of_samples_are_plain_python():
 
 
 def test_the_first_intercepts():
-    b = app.constants(np.array([10.0, 20.0, 70.0]))
+    b = formulas.constants(np.array([10.0, 20.0, 70.0]))
     assert softmax(b) == pytest.approx([0.1, 0.2, 0.7]) and b.sum() == pytest.approx(0)
-    assert np.isfinite(app.constants(np.array([3.0, 0.0]))).all()
+    assert np.isfinite(formulas.constants(np.array([3.0, 0.0]))).all()
 
 
 # The optimum.

@@ -1,0 +1,99 @@
+"""What samples do in training where they have a margin for each class (`tux.apps.linear.softmax`).
+
+The functions have the names of those in `start.py`, `lbfgs.py` and `stochastic.py`, which are for
+samples with one margin. Functions of features are the same, and called for each entry of a weight.
+"""
+
+from __future__ import annotations
+
+from tux.apps.linear.softmax import margins
+
+
+def weigh(sample, tau):
+    """The sums of weights, and of those of each class."""
+    tau.samples += 1
+    sample.c = sample.weight
+    for k in range(len(sample.along)):
+        sample.along[k] = 0.0
+    tau.weights += sample.c
+    tau.labels[int(sample.label)] += sample.c
+
+
+def centre(sample, tau):
+    """Margins begin with the intercepts."""
+    for k in range(len(sample.m)):
+        sample.m[k] = tau.b[k]
+
+
+def curve(feature, edges):
+    """The curvature of the losses along a feature at w = 0, but for a factor."""
+    for edge in edges:
+        for k in range(len(feature.gathered)):
+            feature.gathered[k] += edge.sample.c * edge.value * edge.value
+
+
+def gather(feature, edges):
+    """The gradient of the losses along a feature."""
+    for edge in edges:
+        for k in range(len(feature.gathered)):
+            feature.gathered[k] += edge.value * edge.sample.r[k]
+
+
+def projecting(curvature):
+    """A UDF that keeps margins after the last step, and their changes along d, and adds up how the
+    losses bend along d.
+    """
+
+    def project(sample, edges, tau):
+        for k in range(len(sample.m)):
+            sample.m[k] += tau.step * sample.along[k]
+            sample.along[k] = tau.d[k]
+        for edge in edges:
+            for k in range(len(sample.m)):
+                sample.along[k] += edge.value * edge.feature.d[k]
+        if sample.c > 0:
+            for k in range(len(sample.m)):
+                sample.r[k] /= sample.c
+            tau.bent += sample.c * curvature(sample.r, sample.along, int(sample.label))
+
+    return project
+
+
+def trials(loss):
+    """A UDF that adds up the loss and its slope where the search is."""
+
+    def attempt(sample, tau):
+        for k in range(len(sample.m)):
+            sample.r[k] = sample.m[k] + tau.step * sample.along[k]
+        tau.loss += sample.c * loss(sample.r, int(sample.label))
+        for k in range(len(sample.m)):
+            sample.r[k] *= sample.c
+            tau.of_b[k] += sample.r[k]
+            tau.slope += sample.r[k] * sample.along[k]
+
+    return attempt
+
+
+def differentiating(loss, *, intercept):
+    """A UDF that adds a sample's gradient to its features, and to the intercepts if there are
+    some.
+    """
+
+    def differentiate(sample, edges, tau):
+        scatter(sample, edges, tau)
+
+    def differentiate_all(sample, edges, tau):
+        scatter(sample, edges, tau)
+        for k in range(len(sample.m)):
+            tau.of_b[k] += sample.m[k]
+
+    def scatter(sample, edges, tau):
+        margins(sample.m, edges, tau)
+        loss(sample.m, int(sample.label))
+        for k in range(len(sample.m)):
+            sample.m[k] *= sample.c
+        for edge in edges:
+            for k in range(len(sample.m)):
+                edge.feature.gathered[k] += edge.value * sample.m[k]
+
+    return differentiate_all if intercept else differentiate
