@@ -7,6 +7,7 @@ import tux
 
 ESTIMATORS = {
     "DeepWalkEmbedding",
+    "KMeans",
     "LatentDirichletAllocation",
     "MatrixFactorization",
     "LogisticRegression",
