@@ -110,3 +110,19 @@ def test_early_stopping_keeps_the_best_epoch():
     result = run(program, known, labelled(test, Linear(), known), options=options)
     losses = [record["test_logloss"] for record in result.records]
     assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3
+
+
+def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
+    run, new = str(files / "run"), tmp_path / "new.svm"
+    new.write_text("+1 7000:1\n-1 7001:1\n")
+    capsys.readouterr()
+    assert main(["predict", run, str(new)]) == 3
+    said = capsys.readouterr()
+    assert not said.out and said.err.splitlines()[0].endswith(
+        "the model knows no feature of new.svm"
+    )
+    new.write_text("+1 7000:1\n-1 1:1 7001:1\n")
+    assert main(["predict", run, str(new)]) == 0
+    assert "2 of 3 entries of new.svm are of features that the model does not know: left out" in (
+        capsys.readouterr().err
+    )

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import STRING, Coded
+from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries
 from tux.io.pair_faults import number_fault
@@ -39,6 +40,7 @@ class Heads(NamedTuple):
     elsewhere: bool = False  # labels stand in another file
     required: bool = True  # there must be labels
     numeric: bool = False  # and they are numbers
+    known: Ids | None = None  # features of other samples, such as those of training
 
 
 class Words(NamedTuple):
@@ -104,6 +106,25 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
                 do="Name another one.",
             )
     return roles
+
+
+def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
+    """What columns held in other samples, by their places, where the `known` features of these
+    show it.
+    """
+    if known is None or known.values.dtype != STRING or not len(known):
+        return {}
+    kinds: dict[int, Role] = {}
+    numbers = known.encode(np.array(names, STRING)) >= 0
+    words = {
+        column
+        for column, equals, _ in (feature.partition("=") for feature in known.values.tolist())
+        if equals
+    }
+    for at, name in enumerate(names):
+        if numbers[at] or name in words:
+            kinds[at] = "number" if numbers[at] else "word"
+    return kinds
 
 
 def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:

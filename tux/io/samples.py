@@ -106,17 +106,15 @@ def read_samples(
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
     as they are; where they are not required, they are not looked at.
 
-    With ids `against`, of other samples, features keep their indices (samples are always new);
-    features unknown to these are new, or with `unknown` "skip" left out and counted. A bad row is
+    With ids `against`, of other samples, features keep their indices (samples are always new), and
+    columns of tables what they held; features unknown to these are new, or with `unknown` "skip"
+    left out and counted. A bad row is
     an error, or with `on_bad_row` "skip" left out and counted: one that cannot be parsed, without a
     label, or with a number that is not finite or that the field cannot hold. Raises `DataError`
     with file and line, also for labels of more than two kinds or of one, and `UsageError` for what
     does not go together.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"value": F4} if fields is None else fields).items()
-    }
+    kinds = kinds_of(fields)
     path = input_files(path)
     format = detect(path) if format is None else format
     chosen = form or _form(path, format)
@@ -125,11 +123,18 @@ def read_samples(
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
     apart = None if labels is None else read_sample_labels(labels)
-    heads = Heads(label, weight, apart is not None, require_labels, numeric)
+    known = (against or {}).get(ends[1])
+    heads = Heads(label, weight, apart is not None, require_labels, numeric, known)
     rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
     rule = "Begin each line with one, or give a file of labels." if chosen == "svm" else ""
     rows = with_labels(rows, asked, heads, apart, Places(str(labels)), rule)
     return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+
+
+def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
+    """The data fields of an entry with their dtypes: `value` if none are given."""
+    given = {"value": F4} if fields is None else fields
+    return {name: np.dtype(dtype) for name, dtype in given.items()}
 
 
 def samples_of(
