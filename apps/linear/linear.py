@@ -57,7 +57,7 @@ class Linear(Program):
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
     batch: float = param(
         0.01,
-        "samples in a mini-batch: a share of all if it is less than 1, else a number",
+        "samples in a mini-batch: a share of all if it is less than 1, else a number from 2 on",
         low=1e-9,
         dtype="f8",
     )

@@ -15,6 +15,8 @@ from types import SimpleNamespace
 from tux.apps.linear import smoothness
 from tux.apps.linear.smoothness import bounded
 from tux.apps.linear.updates import STEPS, UPDATES, moments
+from tux.base.errors import UsageError
+from tux.base.text import plural
 from tux.program.fields import value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
@@ -82,6 +84,27 @@ def slowing(first, decay):
         tau.passes += 1
 
     return slow
+
+
+def check_batch(batch):
+    """UsageError for a size that is neither a share below 1 nor a number of samples above it."""
+    if batch == 1:
+        raise UsageError(
+            "batch 1 may be read as one sample and as all of them",
+            do="give a share of all that is less than 1, such as .01, or 2 samples or more; a "
+            "number that is larger than theirs means all",
+        )
+    if batch > 1 and batch != round(batch):
+        raise UsageError(
+            f"batch {batch:g} is no number of samples",
+            do="give a whole number, or a share of all that is less than 1, such as .01",
+        )
+
+
+def said(program, samples):
+    """A sentence about the size of the mini-batches of so many samples."""
+    size = round(samples_in(sizes(program.batch), samples))
+    return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
 
 
 def sizes(batch):

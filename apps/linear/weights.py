@@ -6,12 +6,18 @@ import numpy as np
 
 from tux.apps.blockpg.weights import SparseReport, sklearn
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.stochastic import said
+from tux.apps.linear.updates import UPDATES
 
 LOWER = 1.1  # a rise by less is the noise of mini-batches
 
 
 class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
+
+    def opening(self, program, vertices):
+        """How large a mini-batch is."""
+        return [said(program, vertices["sample"])] if program.solver in UPDATES else []
 
     def remarks(self, program, records):
         """That the objective has been lower before."""

@@ -73,7 +73,8 @@ def check_reading(program: Program, reading: Reading) -> None:
         )
     if reading.weight and "weight" not in program.vertices[program.edge.ends[0]].fields:
         raise UsageError(
-            f"--weight {reading.weight}: {type(program).__name__} does not read weights",
+            f"{type(program).__name__} does not read weights, and {reading.weight} is to be their "
+            "column",
             do=f'leave it out, or declare weight=data("f4") in {program.edge.ends[0]}',
         )
 
@@ -100,7 +101,7 @@ def telling_classes(source: Any, classes: Any, train: EdgeData | None) -> Iterat
             f"{error.do.split('. ')[-1]}"
         )
         raise UsageError(
-            f"--negative {classes[0]} --positive {classes[1]}: {error.what}",
+            f"the classes are to be {classes[0]} and {classes[1]}: {error.what}",
             where=error.where,
             do=do,
         ) from None
