@@ -37,10 +37,7 @@ class Linear(Program):
         1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"
     )
     l2: float = param(
-        1.0,
-        "penalty on half the sum of w squared, with --penalty l2 or elastic",
-        low=0,
-        dtype="f8",
+        1.0, "penalty on half the sum of w^2, with --penalty l2 or elastic", low=0, dtype="f8"
     )
     solver: str = param("lbfgs", "how the minimum is found", choices=tuple(SOLVERS))
     intercept: bool = param(False, "fit an intercept, which is not penalised")
@@ -86,10 +83,11 @@ class Linear(Program):
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 200
     monitor = MEAN_LOSS[False]
     keeps_best = False  # the optimum is asked for, not the least test loss
-    input = LinearSamples(classes=("negative", "positive"))
+    input = LinearSamples(classes=("negative", "positive"), hashed="hash")
     report = LinearReport()
     sample = Vertex(
         whole=True,

@@ -47,6 +47,7 @@ def read_memory_samples(
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
     numeric: bool = False,
+    hash_bits: int = 0,
 ) -> Samples:
     """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
     scipy, an array (n, m), or a `Frame`; messages call it `what`.
@@ -60,7 +61,8 @@ def read_memory_samples(
     framed = isinstance(x, Frame)
     _check(what, label, weight, y, weights, labels, framed=framed)
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(what, *ends, field, dtype, 1, None, Bad.of_memory(what, on_bad_row))
+    bad = Bad.of_memory(what, on_bad_row)
+    asked = BagSpec(what, *ends, field, dtype, 1, None, bad, hash_bits)
     apart, places = _apart(y, labels)
     known = (against or {}).get(ends[1])
     heads = Heads(label, weight, apart is not None, require_labels, numeric, known)

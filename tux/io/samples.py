@@ -85,6 +85,7 @@ def read_samples(
     on_bad_row: OnBadRow = "stop",
     require_labels: bool = True,
     numeric: bool = False,
+    hash_bits: int = 0,
     format: Format | None = None,
 ) -> Samples:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
@@ -104,7 +105,7 @@ def read_samples(
     says which do, such as those of training; then the file may hold one of them only. With
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
-    as they are; where they are not required, they are not looked at.
+    as they are; where they are not required, they are not looked at. `hash_bits`: `tux.io.hashed`.
 
     With ids `against`, of other samples, features keep their indices (samples are always new), and
     columns of tables what they held; features unknown to these are new, or with `unknown` "skip"
@@ -121,7 +122,7 @@ def read_samples(
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
+    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad, hash_bits)
     apart = None if labels is None else read_sample_labels(labels)
     known = (against or {}).get(ends[1])
     heads = Heads(label, weight, apart is not None, require_labels, numeric, known)

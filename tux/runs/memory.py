@@ -247,7 +247,7 @@ def read_samples(
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
-    from tux.runs.samples import is_numeric
+    from tux.runs.samples import hash_bits, is_numeric
 
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
@@ -277,6 +277,7 @@ def read_samples(
         against=known,
         classes=classes,
         numeric=is_numeric(program),
+        hash_bits=hash_bits(program),
         on_bad_row=reading.on_bad_row,
         **how,
     )

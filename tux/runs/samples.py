@@ -53,6 +53,7 @@ def read_labelled(
             against=train.ids if train is not None else None,
             classes=classes,
             numeric=is_numeric(program),
+            hash_bits=hash_bits(program),
             on_bad_row=reading.on_bad_row,
             **{name: getattr(reading, name) for name in NAMED},
         )
@@ -62,6 +63,21 @@ def read_labelled(
 def is_numeric(program: Program) -> bool:
     """Whether labels of samples are numbers to the program, and not two classes."""
     return isinstance(program.input, Samples) and bool(called(program.input, "numeric", program))
+
+
+def hash_bits(program: Program) -> int:
+    """By how many bits features are hashed, 0 if they are not."""
+    declared = program.input.hashed if isinstance(program.input, Samples) else ""
+    return int(program.parameters[declared]) if declared else 0
+
+
+def check_hashed(program: Program, source: str) -> None:
+    """UsageError where features are to be hashed, but the `source` has them as they are to be."""
+    if bits := hash_bits(program):
+        raise UsageError(
+            f"hash {bits} has no effect: the features of {source} keep their ids",
+            do="leave it out, or name a file of samples",
+        )
 
 
 def check_reading(program: Program, reading: Reading) -> None:
@@ -130,7 +146,13 @@ def _classes(program: Program) -> tuple[str, str] | None:
 def groups_file(program: Program) -> str:
     """The file of groups of features that a program's parameter names, or nothing."""
     declared = program.input.groups if isinstance(program.input, Samples) else ""
-    return str(program.parameters[declared]) if declared else ""
+    path = str(program.parameters[declared]) if declared else ""
+    if path and hash_bits(program):
+        raise UsageError(
+            f"the groups of {path} name features, and hashed features have no names",
+            do="leave out the groups, or the hash",
+        )
+    return path
 
 
 def in_groups(
