@@ -130,9 +130,8 @@ def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
     capsys.readouterr()
     assert main(["predict", run, str(new)]) == 3
     said = capsys.readouterr()
-    assert not said.out and said.err.splitlines()[0].endswith(
-        "the model knows no feature of new.svm"
-    )
+    assert not said.out and "the model knows none of the features" in said.err
+    assert f"at {new}\n" in said.err
     new.write_text("+1 7000:1\n-1 1:1 7001:1\n")
     assert main(["predict", run, str(new)]) == 0
     assert "2 of 3 entries of new.svm are of features that the model does not know: left out" in (

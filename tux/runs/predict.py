@@ -271,8 +271,8 @@ def _tell(
     """
     if total and left_out == total:
         raise DataError(
-            f"the model knows no {other} of {named(data)}",
-            where=model.name,
+            f"the model knows none of the {other}s",
+            where=data if isinstance(data, str) else named(data),
             do=f"its first {other} is {model.ids[other].values[0]}; call {other}s as in training",
         )
     for note in rows.notes:
