@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 from tux.apps.linear import smoothness
 from tux.apps.linear.smoothness import bounded
-from tux.apps.linear.updates import STEPS, UPDATES, moments
+from tux.apps.linear.updates import BATCHES, STEPS, UPDATES, moments
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.program.fields import value
@@ -23,6 +23,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 CONTEXT = {
     **smoothness.CONTEXT,
     "batch": value("f8", kept=False),
+    "portion": value("f8", kept=False),  # 1 / batch
     "rate": value("f8", kept=False),
     "passes": value("f8", kept=False),
     "moments_of_b": value("f8", moments, kept=False),
@@ -103,14 +104,15 @@ def check_batch(batch):
 
 def said(program, samples):
     """A sentence about the size of the mini-batches of so many samples."""
-    size = round(samples_in(sizes(program.batch), samples))
+    size = round(samples_in(sizes(program), samples))
     return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
 
 
-def sizes(batch):
+def sizes(program):
     """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
     them else.
     """
+    batch = program.batch or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 
@@ -122,7 +124,7 @@ def samples_in(size, samples):
 def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit)
-    visits = MiniBatch(*touches, **sizes(program.batch)), Zip("feature", divide)
+    visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide)
     return [*visits, *(bounded() if program.solver == "sgd" else [])]
 
 
@@ -137,4 +139,4 @@ def epoch(program, loss):
     # adagrad's steps fall by themselves
     decay = 0.0 if program.solver == "adagrad" else program.decay
     slow = GlobalSync(slowing(program.step or STEPS[program.solver], decay))
-    return [slow, MiniBatch(*steps, **sizes(program.batch))]
+    return [slow, MiniBatch(*steps, **sizes(program))]
